@@ -1,0 +1,97 @@
+# Every target sets up what it needs in .venv by itself, from python3, its venv module and make.
+# A stamp file records what is installed there; it is stale when pyproject.toml or
+# constraints.txt changes.
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -n 2
+TORCH ?= torch
+SPHINX_ARGS ?= -W --keep-going
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp-
+PINS := pyproject.toml constraints.txt
+INSTALL = $(BIN)/python -m pip install --quiet -c constraints.txt
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL: # two pip processes must not write to one .venv
+.PHONY: help demo test test-extras coverage lint format types bench docs clean distclean FORCE
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, save a picture in out/
+	$(BIN)/python examples/sigmoid_demo.py
+
+test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-extras: $(STAMP)extras ## Run the tests that need PyTorch (TORCH="torch" is what pip installs)
+	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
+
+coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term --cov-report=html
+
+lint: $(STAMP)lint ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(STAMP)lint ## Repair style and format where ruff can
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+types: $(STAMP)types ## Check types
+	$(BIN)/mypy
+
+bench: $(STAMP)core ## Time the products with V against plain NumPy
+	$(BIN)/python benchmarks/operators.py
+
+docs: $(STAMP)docs ## Build the documentation in docs/_build/html
+	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
+
+clean: ## Remove outputs and caches
+	rm -rf out docs/_build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv as well
+	rm -rf $(VENV)
+
+# What is installed. Each stamp below adds to .venv what its targets need, and no more.
+
+# pip 25.1 is the first that knows --group.
+$(STAMP)venv:
+	@command -v "$(PYTHON)" > /dev/null || { \
+	  echo "covshift needs Python 3.11 or newer, and '$(PYTHON)' is not there." >&2; \
+	  echo "Install it, or name the one to use: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "covshift needs Python 3.11 or newer; '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1)." >&2; \
+	  echo "Name the one to use: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || { \
+	  version=$$("$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	  echo "'$(PYTHON)' (Python $$version) came without its venv module, which covshift needs." >&2; \
+	  echo "On Debian and Ubuntu: sudo apt install python$$version-venv" >&2; \
+	  echo "Elsewhere: install a complete Python, then make PYTHON=/path/to/it ..." >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(INSTALL) "pip>=25.1"
+	@touch $@
+
+$(STAMP)core: $(STAMP)venv $(PINS)
+	$(INSTALL) -e ".[plot]"
+	@touch $@
+
+$(STAMP)test $(STAMP)types $(STAMP)docs: $(STAMP)core
+$(STAMP)lint: $(STAMP)venv
+$(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
+	$(INSTALL) --group $*
+	@touch $@
+
+# $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
+$(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
+	$(INSTALL) "$(TORCH)" -e ".[plot,torch]" --group test
+	@touch $@
+
+# Rewritten only when another TORCH is asked for.
+$(VENV)/.torch: $(STAMP)venv FORCE
+	@echo '$(TORCH)' | cmp -s - $@ || echo '$(TORCH)' > $@

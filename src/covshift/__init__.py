@@ -1,0 +1,42 @@
+"""covshift: correct sampling bias by comparing cumulative distribution functions.
+
+The method of Mazaheri, Jain and Bruck (NeurIPS 2020), and what users compare it with. Names are
+imported when first used, so that ``import covshift`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import bounds, corrections, datasets, exceptions, operators, testing
+    from .corrections import v_matrix
+
+__version__ = "0.1.0"
+
+_MODULES = ("bounds", "corrections", "datasets", "exceptions", "operators", "testing")
+_HOME = {"v_matrix": "corrections"}
+
+__all__ = [
+    "__version__",
+    "bounds",
+    "corrections",
+    "datasets",
+    "exceptions",
+    "operators",
+    "testing",
+    "v_matrix",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

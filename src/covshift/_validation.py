@@ -1,0 +1,196 @@
+"""X, X_target and their weights: one place, one wording of each error.
+
+Arrays of another library stay where they are; everything else (lists, data frames, integer or
+strided arrays) becomes a float64 or float32 NumPy array. The caller's data are never changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+from ._array import Array, device, is_array, namespace, to_numpy
+
+
+class Samples(NamedTuple):
+    """A training sample, a target sample, and the target's shares."""
+
+    X: Array  # (N, n)
+    T: Array  # (M, n), in the dtype of X
+    share: Array  # (M,), float64, non-negative, sums to one
+
+
+def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Samples:
+    """Check a training and a target sample together.
+
+    Parameters
+    ----------
+    X : (N, n) array or data frame
+    X_target : (M, n) array or data frame, one-tuple of it, or None
+        None: the target is the training sample. A one-tuple ``(X_target,)`` passes through
+        scikit-learn's searches whole, where an array as long as X would be cut into folds.
+    target_weight : (M,) array, optional
+        Non-negative weights of the target rows; an integer weight counts as repeated rows.
+    """
+    names = column_names(X)
+    X = check_points(X, "X")
+    given = unwrap_target(X_target)
+    if given is None:
+        T = X
+    else:
+        target_names = column_names(given)
+        T = check_points(given, "X_target")
+        _check_same_columns(X, T, names, target_names)
+        T = _as_library_of(X, T)
+    return Samples(X, T, _shares(T, target_weight))
+
+
+def unwrap_target(X_target: Any) -> Any:
+    """Return the target from an array, a one-tuple of it, or None."""
+    if isinstance(X_target, tuple):
+        if len(X_target) != 1:
+            raise ValueError(
+                f"X_target is a tuple of {len(X_target)} items. Pass the target as an array, "
+                "or as a one-tuple (X_target,) inside a search."
+            )
+        return X_target[0]
+    return X_target
+
+
+def check_points(X: Any, name: str) -> Array:
+    """Return ``X`` as a finite (rows, columns) float array, at least one of each."""
+    names = column_names(X)
+    if is_array(X) and not isinstance(X, np.ndarray):
+        X = _check_foreign(X, name)
+    else:
+        _refuse_text(X, name)
+        X = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    _check_finite(X, name, names)
+    return X
+
+
+def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
+    """Return ``weight`` as ``length`` finite non-negative float64 numbers, not all zero."""
+    values = np.asarray(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
+    if values.shape != (length,):
+        raise ValueError(
+            f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight a row."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
+    if (values < 0).any():
+        raise ValueError(f"{name} contains {int((values < 0).sum())} negative values.")
+    if not (values > 0).any():
+        raise ValueError(f"{name} is zero for every row; at least one must be positive.")
+    return values
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the column names of a data frame of pandas, polars or pyarrow, else None."""
+    names = getattr(X, "column_names", None)  # pyarrow, whose .columns holds the data
+    if names is None:
+        names = getattr(X, "columns", None)
+    return None if names is None or callable(names) else [str(name) for name in names]
+
+
+def _check_foreign(X: Array, name: str) -> Array:
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead for {name}.")
+    if 0 in X.shape:
+        raise ValueError(f"{name} is empty: its shape is {tuple(X.shape)}.")
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported in {name}.")
+    if not xp.isdtype(X.dtype, "real floating"):
+        return xp.astype(X, xp.float64)
+    if X.dtype not in (xp.float32, xp.float64):
+        return xp.astype(X, xp.float32)
+    return X
+
+
+def _refuse_text(X: Any, name: str) -> None:
+    dtypes = getattr(X, "dtypes", None)
+    names = column_names(X)
+    if dtypes is None or names is None:
+        return
+    text = [
+        column
+        for column, dtype in zip(names, list(dtypes), strict=False)
+        if str(dtype).lower() in {"object", "str", "string", "utf8", "category", "categorical"}
+    ]
+    if text:
+        raise ValueError(
+            f"{name} has text or category columns: {', '.join(map(repr, text))}. Encode them as "
+            "numbers first, for example with sklearn.preprocessing.OneHotEncoder."
+        )
+
+
+def _check_finite(X: Array, name: str, names: list[str] | None) -> None:
+    xp = namespace(X)
+    if bool(xp.all(xp.isfinite(X))):
+        return
+    missing = to_numpy(xp.sum(xp.astype(xp.isnan(X), xp.int64), axis=0))
+    infinite = to_numpy(xp.sum(xp.astype(xp.isinf(X), xp.int64), axis=0))
+    columns = [
+        f"column {repr(names[k]) if names else k} ({_counts(missing[k], infinite[k])})"
+        for k in np.flatnonzero(missing + infinite)
+    ]
+    shown = ", ".join(columns[:5]) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
+    raise ValueError(
+        f"{name} contains NaN or inf: {shown}. Impute or drop them first, in the same way for "
+        "X and X_target, for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def _counts(missing: int, infinite: int) -> str:
+    found = [f"{count} {what}" for count, what in ((missing, "NaN"), (infinite, "inf")) if count]
+    return ", ".join(found)
+
+
+def _check_same_columns(
+    X: Array, T: Array, names: list[str] | None, target_names: list[str] | None
+) -> None:
+    if X.shape[1] != T.shape[1]:
+        raise ValueError(
+            f"X_target has {T.shape[1]} features, but X has {X.shape[1]}. "
+            "Pass both through the same preprocessing."
+        )
+    if names is None or target_names is None or names == target_names:
+        return
+    if sorted(names) == sorted(target_names):
+        raise ValueError(
+            "X_target has the columns of X in another order. Reorder them: X_target[X.columns]."
+        )
+    only_X = [name for name in names if name not in target_names]
+    only_T = [name for name in target_names if name not in names]
+    raise ValueError(
+        f"X and X_target have different columns: {only_X} only in X, {only_T} only in X_target."
+    )
+
+
+def _as_library_of(X: Array, T: Array) -> Array:
+    """Compare in the precision of X: equal numbers stay ties whatever dtype they came in."""
+    if isinstance(X, np.ndarray) != isinstance(T, np.ndarray):
+        raise TypeError(
+            f"X is a {type(X).__name__}, but X_target is a {type(T).__name__}. Pass both as arrays "
+            "of the same library, on the same device."
+        )
+    return namespace(X).astype(T, X.dtype, copy=False)
+
+
+def _shares(T: Array, target_weight: Any) -> Array:
+    xp = namespace(T)
+    M = int(T.shape[0])
+    if target_weight is None:
+        return xp.full((M,), 1 / M, dtype=xp.float64, device=device(T))
+    weight = check_weight(target_weight, M, "target_weight", of="X_target")
+    return xp.asarray(
+        weight / weight.max() / (weight / weight.max()).sum(), dtype=xp.float64, device=device(T)
+    )

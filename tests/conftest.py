@@ -1,0 +1,50 @@
+"""Shared by all tests: where the paper's data are, and samples that break careless code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(12, 3))
+    return {
+        "random": (normal, rng.normal(0.3, 1.2, size=(9, 3))),
+        "tied": (
+            rng.integers(0, 3, size=(12, 3)).astype(float),
+            rng.integers(0, 3, size=(10, 3)).astype(float),
+        ),
+        "duplicated": (np.repeat(normal[:5], 3, axis=0), np.repeat(normal[4:7], 2, axis=0)),
+        "constant": (np.full((6, 2), 1.5), np.full((4, 2), 1.5)),
+        "constant column": (
+            np.column_stack([normal[:, 0], np.ones(12)]),
+            np.column_stack([normal[:8, 1], np.ones(8)]),
+        ),
+        "one row": (np.array([[0.2, -1.0]]), rng.normal(size=(7, 2))),
+        "one target": (normal[:, :2], np.array([[0.1, 0.1]])),
+        "one feature": (normal[:, :1], rng.normal(size=(15, 1))),
+        "target is train": (normal, normal),
+        "no overlap": (normal + 100, normal),
+    }
+
+
+SAMPLES = _samples()
+
+
+@pytest.fixture(params=list(SAMPLES))
+def sample(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray]:
+    """Training and target points: random, tied, duplicated, constant, alone, apart."""
+    return SAMPLES[request.param]
+
+
+@pytest.fixture(scope="session")
+def data_home() -> Path:
+    """Folder of the paper's data sets; tests that need them skip where it is absent."""
+    home = os.environ.get("COVSHIFT_DATA")
+    if not home or not Path(home).is_dir():
+        pytest.skip("COVSHIFT_DATA does not name a folder with the paper's data sets")
+    return Path(home)

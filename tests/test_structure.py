@@ -1,0 +1,100 @@
+"""Imports point downward, the package is cheap to import, and it changes no global setting."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import covshift
+
+PACKAGE = Path(covshift.__file__).parent
+
+LAYERS = [
+    ["_optional", "_array", "exceptions", "_validation"],
+    ["operators", "datasets"],
+    ["corrections"],
+    ["bounds"],
+    ["testing"],
+]
+"""Lowest first. A module may import from its own layer or from a lower one."""
+
+HOME = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def imported_parts(path: Path) -> set[str]:
+    """Top-level parts of covshift that a file imports, read from its source."""
+    inside = path.relative_to(PACKAGE).parts
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            base = list(inside[: len(inside) - node.level]) if node.level else []
+            module = (node.module or "").split(".") if node.module else []
+            full = base + module if node.level else module
+            if node.level == 0 and (not full or full[0] != "covshift"):
+                continue
+            full = full[1:] if node.level == 0 else full
+            found |= {full[0]} if full else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+            found |= {name[1] for name in names if name[0] == "covshift" and len(name) > 1}
+    return found
+
+
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downward(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    assert own in HOME, f"{own} has no layer: add it to LAYERS"
+    upward = {part for part in imported_parts(path) if HOME[part] > HOME[own]}
+    assert not upward
+
+
+def test_the_layer_test_sees_relative_imports():
+    parts = imported_parts(PACKAGE / "corrections" / "base.py")
+    assert {"_array", "_validation", "operators", "exceptions"} <= parts
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_import_brings_in_neither_numpy_nor_scikit_learn():
+    code = "import sys, covshift; print({'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
+    assert run_python(code) == "set()"
+
+
+def test_using_the_package_changes_no_global_setting():
+    code = """
+import warnings, numpy, sklearn, locale, logging
+def state():
+    return (sklearn.get_config(), numpy.geterr(), numpy.get_printoptions(), list(warnings.filters),
+            numpy.random.get_state()[1].tolist(), locale.getlocale(), logging.root.level)
+import covshift.corrections, covshift.datasets, covshift.testing, covshift.bounds
+before = state()
+covshift.v_matrix([[0.0, 1.0], [1.0, 0.0]], correction=covshift.corrections.Sliced(random_state=0))
+covshift.datasets.make_survey(50, 50, random_state=0)
+print(state() == before)
+"""
+    assert run_python(code) == "True"
+
+
+def test_every_public_name_can_be_reached():
+    for name in covshift.__all__:
+        assert getattr(covshift, name) is not None
+    assert set(covshift.__all__) == set(dir(covshift))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'v_matrx'"):
+        _ = covshift.v_matrx
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (PACKAGE / "py.typed").exists()
