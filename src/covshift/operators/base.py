@@ -1,0 +1,104 @@
+"""V as algebra: what a factor and an operator must be able to do, and the plain V = R'R."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+from .._array import Array, namespace, real_dtype
+
+
+@runtime_checkable
+class Factor(Protocol):
+    """A matrix R of shape (m, N) with V = R'R, known by its products (theory, eq. 2.1).
+
+    The order of the rows is a private matter of the factor; V does not depend on it.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows m and columns N."""
+        ...
+
+    def matmat(self, A: Array) -> Array:
+        """R A: (N, D) -> (m, D)."""
+        ...
+
+    def rmatmat(self, Z: Array) -> Array:
+        """R' Z: (m, D) -> (N, D)."""
+        ...
+
+    def squares(self) -> Array:
+        """Squared norm of each column, the diagonal of V: (N,)."""
+        ...
+
+    def gram(self) -> Array:
+        """R'R as a dense (N, N) array."""
+        ...
+
+
+@runtime_checkable
+class VOperator(Protocol):
+    """A symmetric positive semidefinite matrix V of shape (N, N), known by its products."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and N."""
+        ...
+
+    def matmat(self, A: Array) -> Array:
+        """V A: (N, D) -> (N, D)."""
+        ...
+
+    def diagonal(self) -> Array:
+        """The diagonal of V: (N,)."""
+        ...
+
+    def dense(self) -> Array:
+        """V as an (N, N) array, for tests and small N."""
+        ...
+
+    def factor(self) -> Factor | None:
+        """R with V = R'R, or None where only products with V are known."""
+        ...
+
+
+class FactorOperator:
+    """V = R'R, by the products with its factor (theory, eq. 2.1)."""
+
+    def __init__(self, R: Factor) -> None:
+        self.R = R
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.R.shape[1], self.R.shape[1]
+
+    def matmat(self, A: Array) -> Array:
+        return self.R.rmatmat(self.R.matmat(A))
+
+    def diagonal(self) -> Array:
+        return self.R.squares()
+
+    def dense(self) -> Array:
+        return self.R.gram()
+
+    def factor(self) -> Factor:
+        return self.R
+
+
+def columns(A: Array, rows: int, what: str) -> Array:
+    """Check that ``A`` is a matrix with ``rows`` rows, as every product expects."""
+    if A.ndim != 2 or A.shape[0] != rows:
+        raise ValueError(f"{what} expects an array of shape ({rows}, D), got {tuple(A.shape)}.")
+    return A
+
+
+def scale_rows(w: Array, A: Array) -> Array:
+    """diag(w) A, in the precision of ``A``."""
+    xp = namespace(A)
+    return xp.astype(w, real_dtype(A, w.dtype))[:, None] * A
+
+
+def blocks(length: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most ``size`` that cover ``range(length)``."""
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))

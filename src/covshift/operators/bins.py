@@ -1,0 +1,129 @@
+"""Rows sorted into bins: the two sums behind every one-dimensional view.
+
+N rows carry G codes each, one per view; view g has ``sizes[g]`` bins. `BinSums.sums` adds the rows
+of a matrix into their bins, `BinSums.gather` reads a table back at every row: adjoint products with
+one sparse 0/1 matrix of G ones a row, O(N G D), never held as floats for all rows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from .._array import Array, device, is_numpy, namespace
+from .base import blocks
+
+_ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
+
+
+class BinSums(Protocol):
+    """Adjoint products with the 0/1 matrix of bin membership, accumulated in float64."""
+
+    def sums(self, A: Array) -> Array:
+        """Add each row of ``A`` (N, D) into its bins: (total bins, D), float64."""
+        ...
+
+    def gather(self, table: Array, dtype: Any) -> Array:
+        """Sum the rows of ``table`` (total bins, D) found at each row's codes: (N, D)."""
+        ...
+
+    def pick(self, view: int, table: Array) -> Array:
+        """Read one view's ``table`` (its bins,) at each row's code: (N,)."""
+        ...
+
+
+def bin_sums(codes: Iterable[Array], sizes: Sequence[int]) -> BinSums:
+    """Choose the implementation for these codes: one (N,) integer array per view, read once."""
+    codes = iter(codes)
+    first = next(codes)
+    return (_SparseBins if is_numpy(first) else _SortedBins)(chain([first], codes), sizes)
+
+
+def bin_offsets(sizes: Sequence[int]) -> list[int]:
+    """Return where each view's bins start in the joint numbering, and their total."""
+    return [0, *accumulate(sizes)]
+
+
+class _SparseBins:
+    """NumPy: SciPy's compiled sparse product, block by block."""
+
+    def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
+        for view, code in enumerate(codes):
+            if view == 0:
+                smallest = np.min_scalar_type(max(sizes))
+                self._codes = np.empty((len(code), len(sizes)), dtype=smallest)
+            self._codes[:, view] = code
+        offsets = bin_offsets(sizes)
+        self._offsets, self._total = np.array(offsets[:-1], dtype=np.int32), offsets[-1]
+
+    def sums(self, A: Array) -> Array:
+        total = np.zeros((self._total, A.shape[1]))
+        for rows, indices, ones, starts in self._blocks():
+            shape = (self._total, rows.stop - rows.start)
+            membership = csc_array((ones, indices, starts), shape=shape)
+            total += membership @ A[rows].astype(np.float64, copy=False)
+        return total
+
+    def gather(self, table: Array, dtype: Any) -> Array:
+        read = np.empty((self._codes.shape[0], table.shape[1]), dtype=dtype)
+        for rows, indices, ones, starts in self._blocks():
+            shape = (rows.stop - rows.start, self._total)
+            read[rows] = csr_array((ones, indices, starts), shape=shape) @ table
+        return read
+
+    def pick(self, view: int, table: Array) -> Array:
+        return table[self._codes[:, view]]
+
+    def _blocks(self) -> Iterator[tuple[slice, Array, Array, Array]]:
+        N, G = self._codes.shape
+        size = min(N, max(1, _ENTRIES // G))
+        ones, starts = np.ones(size * G), np.arange(0, (size + 1) * G, G, dtype=np.int32)
+        for rows in blocks(N, size):
+            count = rows.stop - rows.start
+            indices = (self._codes[rows] + self._offsets).ravel()
+            yield rows, indices, ones[: count * G], starts[: count + 1]
+
+
+class _SortedBins:
+    """Array API: rows sorted by code once, then prefix sums read at the ends of the bins."""
+
+    def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
+        self._codes = list(codes)
+        xp = namespace(self._codes[0])
+        self._orders = [xp.argsort(code) for code in self._codes]
+        self._ends = [
+            xp.searchsorted(
+                xp.take(code, order),
+                xp.arange(size, dtype=code.dtype, device=device(code)),
+                side="right",
+            )
+            for code, order, size in zip(self._codes, self._orders, sizes, strict=True)
+        ]
+        self._offsets = bin_offsets(sizes)
+
+    def sums(self, A: Array) -> Array:
+        xp = namespace(A)
+        per_view = []
+        for order, ends in zip(self._orders, self._ends, strict=True):
+            prefix = xp.cumulative_sum(
+                xp.take(A, order, axis=0), axis=0, dtype=xp.float64, include_initial=True
+            )
+            at_ends = xp.take(prefix, ends, axis=0)
+            start = xp.zeros_like(at_ends[:1, :])
+            per_view.append(at_ends - xp.concat([start, at_ends[:-1, :]]))
+        return xp.concat(per_view)
+
+    def gather(self, table: Array, dtype: Any) -> Array:
+        xp = namespace(table)
+        read = xp.zeros((self._codes[0].shape[0], table.shape[1]), dtype=xp.float64)
+        read = xp.asarray(read, device=device(table))
+        for code, offset in zip(self._codes, self._offsets, strict=False):
+            read = read + xp.take(table, code + offset, axis=0)
+        return xp.astype(read, dtype)
+
+    def pick(self, view: int, table: Array) -> Array:
+        return namespace(table).take(table, self._codes[view])

@@ -1,0 +1,198 @@
+"""The 0/1 dominance matrix B for views of several dimensions, packed into bits (NumPy).
+
+B[q, i] = 1 where target point t_q is at or above training point x_i in every coordinate. For every
+rank of a coordinate one bit mask holds the targets at or above it; the column of a training point
+is the AND of its masks, M / 64 words a coordinate instead of M comparisons. Blocks are unpacked
+just before they meet a dense matrix, so the memory of a product is bounded whatever N and M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from .base import blocks
+
+_TARGETS = 2048  # targets a block: masks of 512 KB a coordinate
+_POINTS = 1024  # training points unpacked at a time: 16 MB of float64 against a full block
+_CACHED_MASKS = 32 << 20  # bytes of masks kept between products
+_SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
+_SPARSE_ONES = 16 << 20  # ones kept at most: 32 MB of indices
+
+Real = NDArray[np.floating[Any]]
+Words = NDArray[np.uint64]
+_BYTE_BITS = (np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8)) & 1
+
+
+def bit_dominance(T: Real, X: Real) -> BitDominance | SparseDominance:
+    """Build B for these targets (M, p) and training points (N, p), stored as its density asks."""
+    B = BitDominance(T, X)
+    ones = B.estimated_density() * len(T) * len(X)
+    if ones <= min(_SPARSE_ONES, _SPARSE_DENSITY * len(T) * len(X)):
+        return SparseDominance(B)
+    return B
+
+
+class BitDominance:
+    """B as ranks and bit masks; multiplied block by block with BLAS."""
+
+    def __init__(self, T: Real, X: Real) -> None:
+        self._T = T
+        self.shape = (len(T), len(X))
+        self._thresholds = [np.unique(t) for t in T.T]
+        self._codes = np.empty(X.shape, np.min_scalar_type(len(T)))
+        for k, thresholds in enumerate(self._thresholds):
+            # Ties count as dominated (t >= x), hence side="left".
+            self._codes[:, k] = np.searchsorted(thresholds, X[:, k], side="left")
+        mask_bytes = T.size * min(len(T), _TARGETS) // 8
+        self._cache: dict[int, list[_Mask]] | None = {} if mask_bytes <= _CACHED_MASKS else None
+
+    def matmat(self, A: Real) -> Real:
+        """B A: (N, D) -> (M, D), float64."""
+        product = np.zeros((self.shape[0], A.shape[1]))
+        for targets, points, B in self._dense_blocks(A.dtype):
+            product[targets] += (A[points].T @ B).T  # faster than B.T @ A
+        return product
+
+    def rmatmat(self, Z: Real) -> Real:
+        """B' Z: (M, D) -> (N, D), float64."""
+        product = np.zeros((self.shape[1], Z.shape[1]))
+        for targets, points, B in self._dense_blocks(Z.dtype):
+            product[points] += B @ Z[targets]
+        return product
+
+    def gram(self, weight: Real) -> Real:
+        """B' diag(weight) B: (N, N), float64."""
+        V = np.zeros((self.shape[1], self.shape[1]))
+        for targets in blocks(self.shape[0], _TARGETS):
+            seen = [B for _, _, B in self._dense_blocks(np.float64, [targets])]
+            Bt = np.concatenate(seen) * np.sqrt(weight[targets])  # (N, targets)
+            V += Bt @ Bt.T
+        return V
+
+    def _dense_blocks(
+        self, dtype: Any, target_blocks: Iterable[slice] | None = None
+    ) -> Iterator[tuple[slice, slice, Real]]:
+        """Yield the blocks of B' as floats: target rows, training points, (points, targets)."""
+        table = _BYTE_BITS.astype(dtype)
+        for targets, points, words in self.word_blocks(target_blocks):
+            octets = words.view(np.uint8)
+            unpacked = np.empty((*octets.shape, 8), dtype)
+            np.take(table, octets, axis=0, out=unpacked, mode="clip")
+            width = targets.stop - targets.start
+            yield targets, points, unpacked.reshape(len(octets), -1)[:, :width]
+
+    def word_blocks(
+        self, target_blocks: Iterable[slice] | None = None
+    ) -> Iterator[tuple[slice, slice, Words]]:
+        """Yield the blocks of B' in bits: target rows, training points, (points, words)."""
+        for targets in target_blocks or blocks(self.shape[0], _TARGETS):
+            masks = self._masks(targets)
+            for points in blocks(self.shape[1], _POINTS):
+                yield targets, points, self._words(masks, self._codes[points])
+
+    def estimated_density(self) -> float:
+        """Share of ones in B, from at most 4096 training points and 2048 targets."""
+        codes = self._codes[:: max(1, self.shape[1] // 4096)]
+        step = max(1, self.shape[0] // _TARGETS)
+        words = self._words(self._masks(slice(0, self.shape[0], step)), codes)
+        seen = len(range(0, self.shape[0], step)) * len(codes)
+        return float(np.bitwise_count(words).sum(dtype=np.int64)) / seen
+
+    @staticmethod
+    def _words(masks: list[_Mask], codes: NDArray[np.unsignedinteger[Any]]) -> Words:
+        words = masks[0].read(codes[:, 0])
+        for k in range(1, len(masks)):
+            words &= masks[k].read(codes[:, k])
+        return words
+
+    def _masks(self, targets: slice) -> list[_Mask]:
+        """Return one mask table a coordinate for these targets, kept between products if small."""
+        if self._cache is None or targets.step is not None:
+            return self._build_masks(targets)
+        if targets.start not in self._cache:
+            self._cache[targets.start] = self._build_masks(targets)
+        return self._cache[targets.start]
+
+    def _build_masks(self, targets: slice) -> list[_Mask]:
+        pairs = zip(self._T[targets].T, self._thresholds, strict=True)
+        return [_Mask(t, thresholds) for t, thresholds in pairs]
+
+
+class _Mask:
+    """For one coordinate, by rank among all targets: which of ``t`` are at or above the rank."""
+
+    def __init__(self, t: Real, thresholds: Real) -> None:
+        here = np.unique(t)
+        octets = np.packbits(t >= here[:, None], axis=1, bitorder="little")
+        self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=np.uint64)
+        # The last row stays zero: above every target.
+        self._words.view(np.uint8)[:-1, : octets.shape[1]] = octets
+        self._rank_here = np.append(np.searchsorted(here, thresholds, side="left"), len(here))
+
+    def read(self, codes: NDArray[np.unsignedinteger[Any]]) -> Words:
+        return self._words.take(self._rank_here.take(codes), axis=0)
+
+
+class SparseDominance:
+    """B by the positions of its ones, for views in which few targets dominate a point."""
+
+    def __init__(self, B: BitDominance) -> None:
+        self.shape = B.shape
+        # For each block of targets: where every point's ones start, and their targets.
+        self._blocks: list[tuple[slice, NDArray[np.int32], NDArray[np.uint16]]] = []
+        for targets in blocks(B.shape[0], _TARGETS):
+            counts, ones = [], []
+            for _, _, words in B.word_blocks([targets]):
+                point, target = _ones(words)
+                counts.append(np.bincount(point, minlength=len(words)))
+                ones.append(target.astype(np.uint16))
+            starts = np.concatenate([[0], *counts]).cumsum().astype(np.int32)
+            self._blocks.append((targets, starts, np.concatenate(ones)))
+
+    def matmat(self, A: Real) -> Real:
+        """B A: (N, D) -> (M, D), float64."""
+        product = np.zeros((self.shape[0], A.shape[1]))
+        for targets, points, Bt in self._slabs():
+            product[targets] += Bt.T @ A[points].astype(np.float64, copy=False)
+        return product
+
+    def rmatmat(self, Z: Real) -> Real:
+        """B' Z: (M, D) -> (N, D), float64."""
+        Z = Z.astype(np.float64, copy=False)
+        product = np.zeros((self.shape[1], Z.shape[1]))
+        for targets, points, Bt in self._slabs():
+            product[points] += Bt @ Z[targets]
+        return product
+
+    def gram(self, weight: Real) -> Real:
+        """B' diag(weight) B: (N, N), float64."""
+        V = np.zeros((self.shape[1], self.shape[1]))
+        for targets, _, Bt in self._slabs(self.shape[1]):
+            V += (Bt.multiply(weight[targets]).tocsr() @ Bt.T).toarray()
+        return V
+
+    def _slabs(self, size: int = 1 << 16) -> Iterator[tuple[slice, slice, csr_array]]:
+        """Yield the blocks of B', sparse: target rows, training points, (points, targets)."""
+        for targets, starts, ones in self._blocks:
+            for points in blocks(self.shape[1], size):
+                first, last = starts[points.start], starts[points.stop]
+                parts = (
+                    np.ones(last - first),
+                    ones[first:last].astype(np.int32),
+                    starts[points.start : points.stop + 1] - first,
+                )
+                shape = (points.stop - points.start, targets.stop - targets.start)
+                yield targets, points, csr_array(parts, shape=shape)
+
+
+def _ones(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and bit position of every one in (points, words), in row order."""
+    row, word = np.nonzero(words)
+    bits = np.unpackbits(words[row, word].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    hit, bit = np.nonzero(bits)
+    return row[hit], 64 * word[hit] + bit

@@ -1,0 +1,100 @@
+"""Corrections compose: sums of operators stack their factors, row weights scale their columns.
+
+sum_k c_k V_k       has the factor that stacks sqrt(c_k) R_k   (views, symmetric, blends)
+diag(w) V diag(w)   has the factor R diag(w)                   (theory, eqs. 2.3 and 2.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._array import Array, namespace
+from .base import Factor, VOperator, columns, scale_rows
+
+
+class WeightedSum:
+    """V = sum_k c_k V_k with c_k >= 0."""
+
+    def __init__(self, terms: Sequence[tuple[float, VOperator]]) -> None:
+        self._terms = list(terms)
+        self.shape = self._terms[0][1].shape
+
+    def matmat(self, A: Array) -> Array:
+        return sum(c * V.matmat(A) for c, V in self._terms)
+
+    def diagonal(self) -> Array:
+        return sum(c * V.diagonal() for c, V in self._terms)
+
+    def dense(self) -> Array:
+        return sum(c * V.dense() for c, V in self._terms)
+
+    def factor(self) -> Factor | None:
+        factors = [(c, V.factor()) for c, V in self._terms]
+        known = [(c**0.5, R) for c, R in factors if R is not None]
+        return StackedFactor(known) if len(known) == len(factors) else None
+
+
+class StackedFactor:
+    """R with the blocks s_k R_k one above the other."""
+
+    def __init__(self, parts: Sequence[tuple[float, Factor]]) -> None:
+        self._parts = list(parts)
+        self.shape = (sum(R.shape[0] for _, R in parts), self._parts[0][1].shape[1])
+
+    def matmat(self, A: Array) -> Array:
+        return namespace(A).concat([s * R.matmat(A) for s, R in self._parts])
+
+    def rmatmat(self, Z: Array) -> Array:
+        columns(Z, self.shape[0], "R.rmatmat")
+        product, row = 0, 0
+        for s, R in self._parts:
+            product = product + s * R.rmatmat(Z[row : row + R.shape[0], :])
+            row += R.shape[0]
+        return product
+
+    def squares(self) -> Array:
+        return sum(s**2 * R.squares() for s, R in self._parts)
+
+    def gram(self) -> Array:
+        return sum(s**2 * R.gram() for s, R in self._parts)
+
+
+class RowWeighted:
+    """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
+
+    def __init__(self, V: VOperator, w: Array) -> None:
+        self._V, self._w = V, w
+        self.shape = V.shape
+
+    def matmat(self, A: Array) -> Array:
+        return scale_rows(self._w, self._V.matmat(scale_rows(self._w, A)))
+
+    def diagonal(self) -> Array:
+        return self._w**2 * self._V.diagonal()
+
+    def dense(self) -> Array:
+        return self._w[:, None] * self._V.dense() * self._w[None, :]
+
+    def factor(self) -> Factor | None:
+        R = self._V.factor()
+        return None if R is None else ColumnWeightedFactor(R, self._w)
+
+
+class ColumnWeightedFactor:
+    """R diag(w)."""
+
+    def __init__(self, R: Factor, w: Array) -> None:
+        self._R, self._w = R, w
+        self.shape = R.shape
+
+    def matmat(self, A: Array) -> Array:
+        return self._R.matmat(scale_rows(self._w, A))
+
+    def rmatmat(self, Z: Array) -> Array:
+        return scale_rows(self._w, self._R.rmatmat(Z))
+
+    def squares(self) -> Array:
+        return self._w**2 * self._R.squares()
+
+    def gram(self) -> Array:
+        return self._w[:, None] * self._R.gram() * self._w[None, :]

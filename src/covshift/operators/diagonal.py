@@ -1,0 +1,50 @@
+"""V = diag(w): the unweighted loss (w = 1) and every importance-weighted one."""
+
+from __future__ import annotations
+
+from .._array import Array, device, namespace
+from .base import columns, scale_rows
+
+
+class Diagonal:
+    """V = diag(w), w >= 0: O(N) throughout."""
+
+    def __init__(self, w: Array) -> None:
+        self._w = w
+        self.shape = (int(w.shape[0]), int(w.shape[0]))
+
+    def matmat(self, A: Array) -> Array:
+        return scale_rows(self._w, columns(A, self.shape[0], "V.matmat"))
+
+    def diagonal(self) -> Array:
+        return namespace(self._w).asarray(self._w, copy=True)
+
+    def dense(self) -> Array:
+        return _dense_diagonal(self._w)
+
+    def factor(self) -> DiagonalFactor:
+        return DiagonalFactor(namespace(self._w).sqrt(self._w))
+
+
+class DiagonalFactor:
+    """R = diag(s)."""
+
+    def __init__(self, s: Array) -> None:
+        self._s = s
+        self.shape = (int(s.shape[0]), int(s.shape[0]))
+
+    def matmat(self, A: Array) -> Array:
+        return scale_rows(self._s, columns(A, self.shape[0], "R.matmat"))
+
+    rmatmat = matmat
+
+    def squares(self) -> Array:
+        return self._s**2
+
+    def gram(self) -> Array:
+        return _dense_diagonal(self._s**2)
+
+
+def _dense_diagonal(w: Array) -> Array:
+    xp = namespace(w)
+    return xp.eye(w.shape[0], dtype=w.dtype, device=device(w)) * w[None, :]

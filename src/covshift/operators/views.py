@@ -1,0 +1,77 @@
+"""The target side of a set of views: built once from the target, it makes R for any rows.
+
+Column i of R depends on x_i and the target alone, so blocks of training rows can be factored one by
+one against the same views, and their products with R added up (theory, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from .._array import Array, namespace
+from .base import Factor
+from .compose import StackedFactor
+from .dominance import Dominance
+from .lines import Lines
+
+
+class Views(Protocol):
+    """A target, ready to look at training rows."""
+
+    def factor(self, X: Array) -> Factor:
+        """R for the training rows ``X`` of shape (N, n)."""
+        ...
+
+
+class LineViews:
+    """One-dimensional views: ``project`` yields a point set's (rows,) values in each of them."""
+
+    def __init__(
+        self,
+        project: Callable[[Array], Iterable[Array]],
+        T: Array,
+        weight: Array,
+        *,
+        symmetric: bool,
+        anderson_darling: bool,
+    ) -> None:
+        self._project = project
+        self._lines = Lines(
+            project(T), weight, symmetric=symmetric, anderson_darling=anderson_darling
+        )
+
+    def factor(self, X: Array) -> Factor:
+        return self._lines.factor(self._project(X), n_points=int(X.shape[0]))
+
+
+class BoxViews:
+    """Views of several coordinates each, given as groups of column numbers, averaged."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[int]],
+        T: Array,
+        weight: Array,
+        *,
+        symmetric: bool,
+        anderson_darling: bool,
+    ) -> None:
+        self._signs = (1, -1) if symmetric else (1,)  # mirrored, t <= x reads -t >= -x
+        self._groups = [list(group) for group in groups]
+        self._parts = [
+            Dominance(sign * _columns(T, group), weight, anderson_darling=anderson_darling)
+            for group in self._groups
+            for sign in self._signs
+        ]
+
+    def factor(self, X: Array) -> Factor:
+        scale = len(self._parts) ** -0.5
+        points = (sign * _columns(X, group) for group in self._groups for sign in self._signs)
+        return StackedFactor(
+            [(scale, part.factor(x)) for part, x in zip(self._parts, points, strict=True)]
+        )
+
+
+def _columns(X: Array, group: Sequence[int]) -> Array:
+    return namespace(X).stack([X[:, k] for k in group], axis=1)

@@ -1,0 +1,130 @@
+"""The oracle: every equation as naive, dense loops, written from the paper.
+
+Nothing here is shared with the package, and nothing is fast. Slips in the paper's listings are
+read in their evident meaning: Algorithm 2's max(x_i, x_i) as max(x_i, x_j), its 1/l as 1/n.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+from scipy import integrate
+
+
+def theta(z) -> int:
+    """1 if every coordinate is at least 0 (section 2)."""
+    return int(all(value >= 0 for value in z))
+
+
+def algorithm_1(X, T, phi=None):
+    """ComputeV: V_ij = (1/M) #{q: x_i <= t_q and x_j <= t_q}, times phi(t_q) (eq. 11)."""
+    N, M = len(X), len(T)
+    phi = np.ones(M) if phi is None else phi
+    V = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            for q in range(M):
+                if theta(T[q] - X[i]) and theta(T[q] - X[j]):
+                    V[i, j] += phi[q]
+            V[i, j] /= M
+    return V
+
+
+def algorithm_2(X, T, phi=None):
+    """ComputeVAdditive: the mean over coordinates and target points."""
+    N, M, n = len(X), len(T), X.shape[1]
+    phi = np.ones(M) if phi is None else phi
+    V = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            for q in range(M):
+                for k in range(n):
+                    if max(X[i, k], X[j, k]) <= T[q, k]:
+                        V[i, j] += phi[q] / n
+            V[i, j] /= M
+    return V
+
+
+def pairwise(X, T):
+    """Algorithm 1 averaged over all pairs of coordinates."""
+    pairs = list(combinations(range(X.shape[1]), 2))
+    return sum(algorithm_1(X[:, pair], T[:, pair]) for pair in map(list, pairs)) / len(pairs)
+
+
+def sliced(X, T, directions):
+    """Algorithm 1 averaged over projections on the given directions."""
+    V = np.zeros((len(X), len(X)))
+    for a in directions:
+        V += algorithm_1((X * a).sum(axis=1)[:, None], (T * a).sum(axis=1)[:, None])
+    return V / len(directions)
+
+
+def mirrored(algorithm, X, T, **options):
+    """The average of V and of the V in which every comparison is turned round."""
+    return (algorithm(X, T, **options) + algorithm(-X, -T, **options)) / 2
+
+
+def anderson_darling_phi(T):
+    """1 / (F (1 - F)), F counting points strictly below fully and the others up to it by half."""
+    M = len(T)
+    phi = np.empty(M)
+    for q in range(M):
+        below = sum(bool((T[p] < T[q]).all()) for p in range(M))
+        up_to = sum(bool((T[p] <= T[q]).all()) for p in range(M))
+        F = (below + up_to) / (2 * M)
+        phi[q] = 1 / (F * (1 - F))
+    return phi
+
+
+def lemma_2_1_by_integration(X, densities, upper):
+    """V_ij = prod_k of the integral of the density from max(x_i^k, x_j^k) (proof of Lemma 2.1)."""
+    N, n = X.shape
+    V = np.ones((N, N))
+    for i in range(N):
+        for j in range(N):
+            for k in range(n):
+                start = max(X[i, k], X[j, k])
+                V[i, j] *= integrate.quad(densities[k], start, upper, limit=200)[0]
+    return V
+
+
+def example_2_1(X, mean=0.0, std=1.0):
+    """Gaussian target: prod_k (1/2) [1 - erf((max - mean) / (std sqrt 2))]."""
+    N, n = X.shape
+    V = np.ones((N, N))
+    for i in range(N):
+        for j in range(N):
+            for k in range(n):
+                z = (max(X[i, k], X[j, k]) - mean) / std
+                V[i, j] *= (1 - math.erf(z / math.sqrt(2))) / 2
+    return V
+
+
+def example_2_2(X, c):
+    """Uniform target on [-c, c]: prod_k (c_k - max) / (2 c_k)."""
+    N, n = X.shape
+    V = np.ones((N, N))
+    for i in range(N):
+        for j in range(N):
+            for k in range(n):
+                V[i, j] *= (c[k] - max(X[i, k], X[j, k])) / (2 * c[k])
+    return V
+
+
+def rho_squared(residuals, V):
+    """The loss (1/N^2) sum_ij r_i r_j V_ij (eq. 7)."""
+    N = len(residuals)
+    return sum(residuals[i] * residuals[j] * V[i, j] for i in range(N) for j in range(N)) / (N * N)
+
+
+def rho_squared_by_definition(f, y, X, T):
+    """The loss as the mean over target points of (F_1 - F_2)^2 (eqs. 3 and 6)."""
+    N = len(X)
+    total = 0.0
+    for t in T:
+        F_1 = sum(f[i] * theta(t - X[i]) for i in range(N)) / N
+        F_2 = sum(y[i] * theta(t - X[i]) for i in range(N)) / N
+        total += (F_1 - F_2) ** 2
+    return total / len(T)
