@@ -1,0 +1,25 @@
+"""How V is made from (X, X_target): by name or as objects with options."""
+
+from .base import Correction, VMatrixCorrection
+from .diagonal import Importance, Unweighted
+from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
+from .known import Gaussian, Product, Uniform
+from .matrix import CORRECTIONS, as_correction, v_matrix
+
+__all__ = [
+    "CORRECTIONS",
+    "Additive",
+    "Correction",
+    "Empirical",
+    "EmpiricalCorrection",
+    "Gaussian",
+    "Importance",
+    "Pairwise",
+    "Product",
+    "Sliced",
+    "Uniform",
+    "Unweighted",
+    "VMatrixCorrection",
+    "as_correction",
+    "v_matrix",
+]

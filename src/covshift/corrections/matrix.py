@@ -1,0 +1,111 @@
+"""Corrections by name, and the dense V for those who want to see it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .._array import Array, namespace
+from ..exceptions import CoverageWarning
+from .base import Correction
+from .diagonal import Unweighted
+from .empirical import Additive, Empirical, Pairwise, Sliced
+from .known import Gaussian, Uniform
+
+CORRECTIONS: dict[str, type[Correction]] = {
+    "none": Unweighted,
+    "uniform": Uniform,
+    "gaussian": Gaussian,
+    "multiplicative": Empirical,
+    "additive": Additive,
+    "pairwise": Pairwise,
+    "sliced": Sliced,
+}
+"""The corrections that a name stands for."""
+
+_LOW_COVERAGE = 0.9
+
+
+def as_correction(correction: Any) -> Any:
+    """Return the correction that a name stands for, or the object itself."""
+    if isinstance(correction, str):
+        if correction not in CORRECTIONS:
+            raise ValueError(
+                f"correction={correction!r} is unknown. Choose one of "
+                f"{', '.join(map(repr, CORRECTIONS))}, or pass an object of covshift.corrections."
+            )
+        return CORRECTIONS[correction]()
+    if isinstance(correction, type) or not hasattr(correction, "operator"):
+        raise TypeError(
+            f"correction={correction!r} has no usable operator(X, X_target). Pass a name or an "
+            "instance such as covshift.corrections.Additive()."
+        )
+    return correction
+
+
+def v_matrix(
+    X: Any,
+    X_target: Any = None,
+    correction: Any = "additive",
+    *,
+    target_weight: Any = None,
+) -> Array:
+    """Return V as a dense (N, N) array, for any correction.
+
+    The loss of a function f with residuals r_i = f(x_i) - y_i is r'Vr / N^2 (paper, eq. 7).
+
+    Parameters
+    ----------
+    X : (N, n) array or data frame
+        Training points.
+    X_target : (M, n) array or data frame, or a one-tuple of it, optional
+        Target points. None: the target is the training sample.
+    correction : str or correction
+        "none", "uniform", "gaussian", "multiplicative" (Algorithm 1), "additive" (Algorithm 2),
+        "pairwise", "sliced", or an object of `covshift.corrections`.
+    target_weight : (M,) array, optional
+        Weights of the target points; integer weights equal repeated rows.
+
+    Returns
+    -------
+    (N, N) array
+        In the library, on the device and in the precision of X.
+
+    Warns
+    -----
+    CoverageWarning
+        When more than a tenth of the training points has a zero column: no target point sees
+        them, and they do not enter the loss.
+
+    Notes
+    -----
+    Memory O(N^2), as the result; use ``correction.operator(X, X_target)`` for products with V
+    without it.
+
+    Examples
+    --------
+    >>> import covshift
+    >>> covshift.v_matrix([[0.0], [1.0]], X_target=[[0.5], [1.0], [2.0], [3.0]])
+    array([[1.  , 0.75],
+           [0.75, 0.75]])
+    """
+    V = as_correction(correction).operator(X, X_target, target_weight=target_weight).dense()
+    xp = namespace(V)
+    warn_if_uncovered(xp.linalg.diagonal(V))
+    return V
+
+
+def warn_if_uncovered(diagonal: Array) -> float:
+    """Return the share of training points that the target sees; warn when it is low."""
+    xp = namespace(diagonal)
+    seen = int(xp.count_nonzero(diagonal > 0))
+    N = int(diagonal.shape[0])
+    if seen < _LOW_COVERAGE * N:
+        warnings.warn(
+            f"{N - seen} of {N} training points are not seen from "
+            "the target: their columns of V are zero and they do not enter the loss. Use "
+            "symmetric=True, or blend > 0; in many dimensions use 'additive' or 'sliced'.",
+            CoverageWarning,
+            stacklevel=3,
+        )
+    return seen / N

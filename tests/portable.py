@@ -1,0 +1,64 @@
+"""The same facts for every array library: NumPy's result is the reference."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from covshift.corrections import (
+    Additive,
+    Empirical,
+    Gaussian,
+    Importance,
+    Pairwise,
+    Sliced,
+    Uniform,
+    Unweighted,
+)
+
+CORRECTIONS = [
+    Unweighted(),
+    Importance(np.linspace(0, 2, 25)),
+    Uniform(),
+    Gaussian(normalize=True),
+    Empirical(),
+    Empirical(symmetric=True, phi="anderson-darling"),
+    Additive(),
+    Additive(symmetric=True, normalize=True, blend=0.5),
+    Additive(phi="anderson-darling"),
+    Additive(phi=lambda T: T[:, 0] ** 2 + 1),
+    Pairwise(),
+    Sliced(n_directions=7, random_state=0, symmetric=True),
+]
+
+
+def label(correction) -> str:
+    """Name a correction the same in every process: without the addresses of its parts."""
+    return re.sub(r" at 0x\w+", "", str(correction))
+
+
+def agrees_with_numpy(correction, convert, to_numpy, *, tied: bool, dtype: str) -> None:
+    """V made from converted arrays must be NumPy's V, in the same library and precision."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(25, 3)), rng.normal(size=(40, 3))
+    if tied:
+        X, T = np.round(X), np.round(T)
+    X, T = X.astype(dtype), T.astype(dtype)
+    A, weight = rng.normal(size=(25, 2)).astype(dtype), rng.uniform(size=40)
+    expected = correction.operator(X, T, target_weight=weight)
+    got = correction.operator(convert(X), convert(T), target_weight=convert(weight))
+    atol = 1e-10 if dtype == "float64" else 2e-5
+    for mine, theirs in (
+        (got.dense(), expected.dense()),
+        (got.diagonal(), expected.diagonal()),
+        (got.matmat(convert(A)), expected.matmat(A)),
+    ):
+        assert type(mine) is type(convert(A))
+        assert mine.dtype == convert(A).dtype
+        np.testing.assert_allclose(to_numpy(mine), theirs, atol=atol)
+    R, Q = got.factor(), expected.factor()
+    assert (R is None) == (Q is None)
+    if R is not None:
+        Z = rng.normal(size=(Q.shape[0], 2)).astype(dtype)
+        np.testing.assert_allclose(to_numpy(R.rmatmat(convert(Z))), Q.rmatmat(Z), atol=20 * atol)

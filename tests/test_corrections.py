@@ -1,0 +1,498 @@
+"""Every correction against the oracle, and the facts that connect them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from portable import label
+from scipy import stats
+from sklearn.base import BaseEstimator, clone
+
+from covshift import v_matrix
+from covshift.corrections import (
+    CORRECTIONS,
+    Additive,
+    Correction,
+    Empirical,
+    Gaussian,
+    Importance,
+    Pairwise,
+    Product,
+    Sliced,
+    Uniform,
+    Unweighted,
+    as_correction,
+)
+from covshift.exceptions import CoverageWarning
+from covshift.testing import check_correction
+
+CLOSE = {"rtol": 0, "atol": 1e-12}
+
+
+def dense(correction, X, T=None, **options):
+    return correction.operator(X, T, **options).dense()
+
+
+# Against the oracle
+
+
+def test_empirical_is_algorithm_1(sample):
+    X, T = sample
+    np.testing.assert_allclose(dense(Empirical(), X, T), reference.algorithm_1(X, T), **CLOSE)
+
+
+def test_additive_is_algorithm_2(sample):
+    X, T = sample
+    np.testing.assert_allclose(dense(Additive(), X, T), reference.algorithm_2(X, T), **CLOSE)
+
+
+def test_pairwise_averages_algorithm_1_over_pairs(sample):
+    X, T = sample
+    expected = reference.algorithm_1(X, T) if X.shape[1] == 1 else reference.pairwise(X, T)
+    np.testing.assert_allclose(dense(Pairwise(), X, T), expected, **CLOSE)
+
+
+def test_sliced_averages_algorithm_1_over_projections(sample):
+    X, T = sample
+    directions = np.random.default_rng(1).normal(size=(5, X.shape[1]))
+    got = dense(Sliced(directions=directions, standardize=False), X, T)
+    np.testing.assert_allclose(got, reference.sliced(X, T, directions), **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("correction", "oracle"),
+    [
+        (Empirical(symmetric=True), reference.algorithm_1),
+        (Additive(symmetric=True), reference.algorithm_2),
+    ],
+)
+def test_symmetric_averages_both_orientations(sample, correction, oracle):
+    X, T = sample
+    expected = reference.mirrored(oracle, X, T)
+    np.testing.assert_allclose(dense(correction, X, T), expected, **CLOSE)
+
+
+def test_phi_weighs_the_target_points_as_in_equation_11(sample):
+    X, T = sample
+
+    def phi(targets):
+        return 1 + targets[:, 0] ** 2
+
+    expected = reference.algorithm_1(X, T, phi(T))
+    np.testing.assert_allclose(dense(Empirical(phi=phi), X, T), expected, rtol=1e-12, atol=1e-12)
+    expected = reference.algorithm_2(X, T, phi(T))
+    np.testing.assert_allclose(dense(Additive(phi=phi), X, T), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_anderson_darling_phi_in_the_joint_view(sample):
+    X, T = sample
+    expected = reference.algorithm_1(X, T, reference.anderson_darling_phi(T))
+    got = dense(Empirical(phi="anderson-darling"), X, T)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_anderson_darling_phi_in_each_coordinate(sample):
+    X, T = sample
+    columns = [[k] for k in range(X.shape[1])]
+    expected = sum(
+        reference.algorithm_1(X[:, k], T[:, k], reference.anderson_darling_phi(T[:, k]))
+        for k in columns
+    ) / len(columns)
+    got = dense(Additive(phi="anderson-darling"), X, T)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_uniform_is_example_2_2():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(8, 2)) * [1, 3]
+    got = dense(Uniform(low=[-1, -3], high=[1, 3]), X)
+    np.testing.assert_allclose(got, reference.example_2_2(X, [1, 3]), **CLOSE)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_gaussian_is_example_2_1(n):
+    X = np.random.default_rng(0).normal(size=(8, n))
+    got = dense(Gaussian(mean=0.5, std=2.0), X)
+    np.testing.assert_allclose(got, reference.example_2_1(X, 0.5, 2.0), **CLOSE)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_product_is_lemma_2_1_by_numerical_integration(n):
+    X = np.random.default_rng(0).uniform(-1, 2, size=(5, n))
+    distributions = [stats.norm(0.2, 1.5), stats.gumbel_r(0, 0.7)][:n]
+    expected = reference.lemma_2_1_by_integration(X, [d.pdf for d in distributions], np.inf)
+    np.testing.assert_allclose(dense(Product(distributions), X), expected, rtol=1e-7)
+    callables = [d.cdf for d in distributions]
+    np.testing.assert_allclose(dense(Product(callables), X), expected, rtol=1e-7)
+
+
+# Left limits, boxes and moments
+
+
+def test_product_takes_left_limits_at_point_masses():
+    X = np.array([[0.0], [1.0], [1.5], [2.0]])
+    coin = stats.binom(2, 0.5)  # 0, 1, 2 with 1/4, 1/2, 1/4
+    np.testing.assert_allclose(np.diag(dense(Product(coin), X)), [1, 0.75, 0.25, 0.25])
+    np.testing.assert_allclose(np.diag(dense(Product(coin.cdf), X)), [1, 0.75, 0.25, 0.25])
+
+
+def test_uniform_box_comes_from_the_training_data():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    explicit = Uniform(low=X.min(axis=0), high=X.max(axis=0))
+    assert np.array_equal(dense(Uniform(), X, X + 5), dense(explicit, X))
+
+
+def test_uniform_outside_its_box_is_certain_or_impossible():
+    V = dense(Uniform(low=0, high=1), [[-5.0], [0.5], [7.0]])
+    np.testing.assert_allclose(np.diag(V), [1, 0.5, 0])
+
+
+def test_gaussian_moments_come_from_the_weighted_target():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(6, 2)), rng.normal(size=(20, 2))
+    weight = rng.uniform(size=20)
+    mean = np.average(T, axis=0, weights=weight)
+    std = np.sqrt(np.average((T - mean) ** 2, axis=0, weights=weight))
+    got = dense(Gaussian(), X, T, target_weight=weight)
+    np.testing.assert_allclose(got, dense(Gaussian(mean=mean, std=std), X), **CLOSE)
+
+
+# Facts that connect the corrections
+
+
+def test_additive_equals_multiplicative_and_pairwise_in_one_dimension():
+    rng = np.random.default_rng(0)
+    X, T = rng.integers(0, 6, size=(20, 1)) * 1.0, rng.integers(0, 6, size=(15, 1)) * 1.0
+    expected = dense(Additive(), X, T)
+    for other in (Empirical(), Pairwise(), Sliced(directions=[[2.0]])):
+        np.testing.assert_allclose(dense(other, X, T), expected, **CLOSE)
+
+
+def test_sliced_with_axis_directions_is_additive(sample):
+    X, T = sample
+    for standardize in (False, True):
+        axes = Sliced(directions=np.eye(X.shape[1]), standardize=standardize)
+        np.testing.assert_allclose(dense(axes, X, T), dense(Additive(), X, T), **CLOSE)
+
+
+@pytest.mark.parametrize("make", [Empirical, Additive, Pairwise, Sliced])
+def test_mirrored_data_leave_the_symmetric_v_unchanged(make, sample):
+    X, T = sample
+    options = {"random_state": 0} if make is Sliced else {}
+    symmetric = make(symmetric=True, **options)
+    np.testing.assert_allclose(dense(symmetric, -X, -T), dense(symmetric, X, T), **CLOSE)
+
+
+def test_mirrored_data_change_the_one_sided_v():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    assert np.abs(dense(Additive(), -X) - dense(Additive(), X)).max() > 0.1
+
+
+@pytest.mark.parametrize("make", [Empirical, Additive])
+def test_monotone_changes_of_a_feature_leave_v_unchanged(make):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(15, 2)), rng.normal(size=(20, 2))
+    np.testing.assert_array_equal(dense(make(), np.exp(X), np.exp(T)), dense(make(), X, T))
+
+
+def test_sliced_without_standardizing_turns_with_the_data():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(15, 2)), rng.normal(size=(20, 2))
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    directions = rng.normal(size=(7, 2))
+    turned = Sliced(directions=directions @ turn, standardize=False)
+    plain = Sliced(directions=directions, standardize=False)
+    np.testing.assert_allclose(dense(turned, X @ turn, T @ turn), dense(plain, X, T), **CLOSE)
+
+
+def test_sliced_standardized_does_not_depend_on_units():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(15, 2)), rng.normal(size=(20, 2))
+    units = np.array([1.0, 1024.0])
+    sliced = Sliced(random_state=0)
+    np.testing.assert_allclose(dense(sliced, X * units, T * units), dense(sliced, X, T), **CLOSE)
+
+
+def test_many_uniform_targets_approach_vapniks_v():
+    rng = np.random.default_rng(0)
+    X, T = rng.uniform(-1, 1, size=(30, 2)), rng.uniform(-1, 1, size=(40_000, 2))
+    gap = np.abs(dense(Empirical(), X, T) - dense(Uniform(low=-1, high=1), X)).max()
+    assert gap < 0.02  # five standard errors of a share of 40,000
+
+
+def test_empirical_v_is_unbiased_for_the_true_v():
+    """Lemma 3.1, by simulation: the mean of many small-sample V is the true V."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5, 2))
+    draws = np.stack([dense(Empirical(), X, rng.uniform(size=(4, 2))) for _ in range(4000)])
+    truth = dense(Uniform(low=0, high=1), X)
+    standard_error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - truth) <= 4.5 * standard_error + 1e-12).all()
+    assert (np.abs(draws[0] - truth) > 1e-3).any()  # a single one is not the truth
+
+
+def test_loss_is_the_squared_distance_between_distribution_functions():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(7, 2)), rng.normal(size=(6, 2))
+    f, y = rng.uniform(size=7), rng.integers(0, 2, size=7)
+    loss = reference.rho_squared(f - y, dense(Empirical(), X, T))
+    assert loss == pytest.approx(reference.rho_squared_by_definition(f, y, X, T), abs=1e-14)
+
+
+# Options
+
+
+def test_normalize_gives_unit_mean_diagonal(sample):
+    X, T = sample
+    for correction in (Additive(), Empirical(symmetric=True), Uniform(), Gaussian()):
+        V = dense(correction, X, T)
+        if V.max() == 0:
+            continue
+        scaled = dense(clone(correction).set_params(normalize=True), X, T)
+        assert np.diag(scaled).mean() == pytest.approx(1)
+        np.testing.assert_allclose(scaled, V / np.diag(V).mean(), rtol=1e-12)
+
+
+def test_normalizing_a_zero_v_warns_and_leaves_it():
+    X = np.zeros((4, 2))
+    with pytest.warns(CoverageWarning, match="cannot be normalised"):
+        assert not dense(Additive(normalize=True), X, X - 1).any()
+
+
+def test_blend_mixes_with_the_identity(sample):
+    X, T = sample
+    V = dense(Additive(), X, T)
+    for blend in (0.25, 1.0):
+        expected = (1 - blend) * V + blend * np.eye(len(X))
+        np.testing.assert_allclose(dense(Additive(blend=blend), X, T), expected, **CLOSE)
+
+
+def test_normalize_comes_before_blend():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    V = dense(Additive(normalize=True, blend=0.3), X)
+    expected = 0.7 * dense(Additive(normalize=True), X) + 0.3 * np.eye(9)
+    np.testing.assert_allclose(V, expected, **CLOSE)
+
+
+def test_an_array_phi_is_relative_target_weights():
+    rng = np.random.default_rng(0)
+    X, T, weight = rng.normal(size=(8, 2)), rng.normal(size=(6, 2)), rng.uniform(size=6)
+    expected = dense(Additive(), X, T, target_weight=weight)
+    np.testing.assert_allclose(dense(Additive(phi=10 * weight), X, T), expected, **CLOSE)
+
+
+def test_a_target_row_of_weight_zero_is_not_there():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(8, 2)), rng.normal(size=(6, 2))
+    weight = np.array([1, 0, 1, 1, 0, 1])
+    for correction in (Empirical(phi="anderson-darling"), Additive(), Gaussian()):
+        got = dense(correction, X, T, target_weight=weight)
+        np.testing.assert_allclose(got, dense(correction, X, T[weight > 0]), **CLOSE)
+
+
+def test_sliced_is_reproducible_by_its_seed():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    seeded = Sliced(n_directions=7, random_state=3)
+    assert np.array_equal(dense(seeded, X), dense(seeded, X))
+    assert not np.array_equal(dense(seeded, X), dense(Sliced(7, random_state=4), X))
+
+
+# Weights
+
+
+def test_importance_takes_an_array_as_it_is():
+    X = np.zeros((3, 1))
+    np.testing.assert_array_equal(dense(Importance([1, 0, 3]), X), np.diag([1.0, 0.0, 3.0]))
+
+
+class CountingWeighter(BaseEstimator):
+    """A weighter in the shape that `Importance` expects."""
+
+    def fit(self, X, y=None, *, X_target, target_weight=None):
+        self.weights_ = np.full(len(X), float(len(X_target)))
+        return self
+
+
+def test_importance_fits_a_clone_of_a_weighter():
+    weighter = CountingWeighter()
+    V = dense(Importance(weighter), np.zeros((2, 1)), np.zeros((5, 1)))
+    np.testing.assert_array_equal(V, 5 * np.eye(2))
+    assert not hasattr(weighter, "weights_")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], "has shape \\(2,\\), but X has 3 rows"),
+        ([1.0, np.nan, 1.0], "NaN or inf"),
+        ([1.0, -1.0, 1.0], "negative"),
+        ([0.0, 0.0, 0.0], "zero for every row"),
+    ],
+)
+def test_bad_importance_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        Importance(weights).operator(np.zeros((3, 1)))
+
+
+# Names, dense V and warnings
+
+
+def test_every_name_makes_its_correction():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    expected = {
+        "none": Unweighted,
+        "uniform": Uniform,
+        "gaussian": Gaussian,
+        "multiplicative": Empirical,
+        "additive": Additive,
+        "pairwise": Pairwise,
+        "sliced": Sliced,
+    }
+    assert expected == CORRECTIONS
+    for name, kind in expected.items():
+        assert isinstance(as_correction(name), kind)
+        assert v_matrix(X, X + 3, name).shape == (40, 40)
+
+
+def test_v_matrix_defaults_to_additive_and_to_the_training_sample():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    np.testing.assert_allclose(v_matrix(X), reference.algorithm_2(X, X), **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ("addditive", ValueError, "unknown. Choose one of 'none'"),
+        (Additive, TypeError, "instance such as"),
+        (3, TypeError, "no usable operator"),
+    ],
+)
+def test_an_unknown_correction_is_refused(wrong, error, message):
+    with pytest.raises(error, match=message):
+        v_matrix([[0.0]], correction=wrong)
+
+
+def test_v_matrix_warns_when_the_target_sees_too_little():
+    X = np.arange(10.0)[:, None]
+    with pytest.warns(CoverageWarning, match="5 of 10 training points are not seen"):
+        v_matrix(X, X[:5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        v_matrix(X, X[:9])
+
+
+@pytest.mark.parametrize(
+    ("correction", "message"),
+    [
+        (Additive(blend=1.5), "not between 0"),
+        (Additive(phi="cramer"), "anderson-darling"),
+        (Additive(phi=[1.0, 2.0]), "phi has shape"),
+        (Additive(phi=lambda T: -T[:, 0]), "negative"),
+        (Sliced(n_directions=0), "at least one"),
+        (Sliced(directions=[[1.0]]), "expected \\(G, 2\\)"),
+        (Uniform(low=[0, 0, 0]), "low has shape"),
+        (Uniform(low=1, high=0), "low exceeds high"),
+        (Gaussian(std=-1), "negative in feature 0"),
+        (Gaussian(mean=np.nan), "NaN or inf"),
+        (Product([stats.norm()]), "1 distributions, but X has 2 features"),
+        (Product(lambda x: 2 + 0 * x), "outside \\[0, 1\\]"),
+    ],
+)
+def test_bad_options_are_refused(correction, message):
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    with pytest.raises(ValueError, match=message):
+        correction.operator(X)
+
+
+def test_product_refuses_what_is_not_a_distribution():
+    with pytest.raises(TypeError, match="neither a distribution"):
+        Product([3]).operator([[0.0]])
+
+
+# Contracts
+
+CONTRACT = [
+    Unweighted(),
+    Uniform(),
+    Uniform(low=-1, high=2, normalize=True),
+    Gaussian(),
+    Gaussian(mean=0, std=1, blend=0.1),
+    Product(stats.norm()),
+    Empirical(),
+    Empirical(symmetric=True, phi="anderson-darling"),
+    Additive(),
+    Additive(symmetric=True, normalize=True, blend=0.5),
+    Additive(phi="anderson-darling"),
+    Pairwise(),
+    Pairwise(symmetric=True),
+    Sliced(random_state=0),
+    Sliced(n_directions=10, random_state=0, symmetric=True, standardize=False),
+]
+
+
+@pytest.mark.parametrize("correction", CONTRACT, ids=label)
+def test_correction_keeps_the_contract(correction):
+    check_correction(correction)
+
+
+def test_importance_keeps_the_contract_for_its_own_rows():
+    check_correction(Importance(np.linspace(0, 2, 17)), row_bound=True)
+
+
+class Asymmetric(Correction):
+    def _build(self, X, T, share):
+        V = Unweighted().operator(X)
+        V.dense = lambda: np.triu(np.ones((len(X), len(X))))
+        return V
+
+
+class OrderDependent(Correction):
+    def _build(self, X, T, share):
+        return Importance(np.full(len(X), 1 + abs(T[0, 0]))).operator(X)
+
+
+@pytest.mark.parametrize(
+    ("correction", "fact"), [(Asymmetric(), "symmetric"), (OrderDependent(), "order of the target")]
+)
+def test_the_contract_catches_a_broken_correction(correction, fact):
+    with pytest.raises(AssertionError, match=fact):
+        check_correction(correction)
+
+
+# Properties
+
+finite = st.floats(-1e3, 1e3, allow_nan=False, width=32)
+tied = st.integers(-2, 2).map(float)
+
+
+@st.composite
+def two_samples(draw):
+    n = draw(st.integers(1, 3))
+    values = draw(st.sampled_from([finite, tied]))
+    X = draw(arrays(np.float64, (draw(st.integers(1, 6)), n), elements=values))
+    T = draw(arrays(np.float64, (draw(st.integers(1, 6)), n), elements=values))
+    return X, T
+
+
+@settings(max_examples=150, deadline=None)
+@given(two_samples(), st.booleans())
+def test_the_family_equals_its_oracle_on_any_sample(samples, symmetric):
+    X, T = samples
+    for make, oracle in ((Empirical, reference.algorithm_1), (Additive, reference.algorithm_2)):
+        expected = reference.mirrored(oracle, X, T) if symmetric else oracle(X, T)
+        np.testing.assert_allclose(dense(make(symmetric=symmetric), X, T), expected, **CLOSE)
+
+
+@settings(max_examples=50, deadline=None)
+@given(two_samples())
+def test_the_empirical_v_lies_between_zero_and_one(samples):
+    X, T = samples
+    for make in (Empirical, Additive, Pairwise):
+        V = dense(make(), X, T)
+        assert V.min() >= 0
+        assert V.max() <= 1 + 1e-12

@@ -1,0 +1,194 @@
+"""Products, factors and their memory: what V does without ever being dense."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import reference
+
+from covshift.corrections import Additive, Empirical, Gaussian, Pairwise, Sliced
+from covshift.operators import Diagonal, Dominance, RowWeighted, bits
+from covshift.testing import check_operator
+
+FAMILY = [
+    Empirical(),
+    Empirical(symmetric=True),
+    Additive(),
+    Additive(symmetric=True),
+    Pairwise(),
+    Sliced(n_directions=5, random_state=0),
+    Additive(normalize=True, blend=0.3),
+    Gaussian(),
+]
+
+
+@pytest.mark.filterwarnings("ignore:V is zero")
+@pytest.mark.parametrize("correction", FAMILY, ids=str)
+def test_products_agree_with_the_dense_v(correction, sample):
+    X, T = sample
+    check_operator(correction.operator(X, T))
+
+
+@pytest.mark.parametrize("correction", FAMILY, ids=str)
+def test_a_product_of_the_wrong_shape_is_refused(correction):
+    V = correction.operator(np.zeros((3, 2)))
+    for wrong in (np.zeros((4, 1)), np.zeros(3)):
+        with pytest.raises(ValueError, match="expects an array of shape"):
+            V.matmat(wrong)
+
+
+@pytest.mark.parametrize("correction", FAMILY, ids=str)
+def test_float32_stays_float32_and_near_float64(correction):
+    rng = np.random.default_rng(0)
+    X, T = (rng.normal(size=(size, 3)).astype(np.float32) for size in (300, 200))
+    A = rng.normal(size=(300, 4)).astype(np.float32)
+    narrow = correction.operator(X, T)
+    wide = correction.operator(X.astype(np.float64), T.astype(np.float64))
+    assert narrow.dense().dtype == narrow.diagonal().dtype == narrow.matmat(A).dtype == np.float32
+    np.testing.assert_allclose(narrow.dense(), wide.dense(), atol=2e-6)
+    np.testing.assert_allclose(narrow.matmat(A), wide.matmat(A.astype(np.float64)), atol=2e-3)
+
+
+def test_float32_sums_over_many_rows_do_not_lose_the_result():
+    """2,000,000 times 0.1 drifts by 2 % when summed one by one in float32.
+
+    Single precision within a block of 1024 rows, double between blocks and in one dimension.
+    """
+    N = 2_000_000
+    A = np.full((N, 1), 0.1, dtype=np.float32)
+    for n, relative in ((1, 1e-7), (2, 3e-5)):
+        X, T = np.zeros((N, n), dtype=np.float32), np.ones((1, n), dtype=np.float32)
+        product = Empirical().operator(X, T).factor().matmat(A)
+        assert product.dtype == np.float32
+        assert product[0, 0] == pytest.approx(float(A[0, 0]) * N, rel=relative)
+
+
+def test_integer_columns_are_multiplied_as_floats():
+    X = np.arange(4.0)[:, None]
+    V = Additive().operator(X)
+    np.testing.assert_allclose(V.matmat(np.ones((4, 1), dtype=int)), V.matmat(np.ones((4, 1))))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05])
+def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
+    """Blocks of every kind: several of targets, several of points, cached masks or not."""
+    monkeypatch.setattr(bits, "_TARGETS", 70)
+    monkeypatch.setattr(bits, "_POINTS", 33)
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(100, 3)) * scale, np.round(rng.normal(size=(150, 3)), 1)
+    B = (T[:, None, :] >= X[None, :, :]).all(axis=2).astype(float)
+    A, Z, weight = rng.normal(size=(100, 2)), rng.normal(size=(150, 2)), rng.uniform(size=150)
+    packed = bits.BitDominance(T, X)
+    forms = [packed, bits.SparseDominance(packed)]
+    monkeypatch.setattr(bits, "_CACHED_MASKS", 0)
+    forms.append(bits.BitDominance(T, X))
+    for form in forms:
+        np.testing.assert_allclose(form.matmat(A), B @ A, atol=1e-12)
+        np.testing.assert_allclose(form.rmatmat(Z), B.T @ Z, atol=1e-12)
+        np.testing.assert_allclose(form.gram(weight), (B.T * weight) @ B, atol=1e-12)
+    assert packed.estimated_density() == pytest.approx(B[::2].mean(), abs=0.02)
+
+
+def test_a_sparse_view_is_stored_by_its_ones():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(500, 12)), rng.normal(size=(300, 12))
+    assert isinstance(bits.bit_dominance(T, X), bits.SparseDominance)
+    assert isinstance(bits.bit_dominance(T, X - 2), bits.BitDominance)
+    B = (T[:, None, :] >= X[None, :, :]).all(axis=2)
+    assert 0 < B.sum()
+    A = rng.normal(size=(500, 2))
+    got = Empirical().operator(X, T).factor().matmat(A)
+    np.testing.assert_allclose(got, B @ A / np.sqrt(300), atol=1e-12)
+
+
+def test_equal_target_values_share_a_row_of_the_factor():
+    X, T = np.arange(5.0)[:, None], np.array([[1.0], [1.0], [3.0]])
+    assert Additive().operator(X, T).factor().shape == (2, 5)
+
+
+def test_row_weights_are_repeated_rows():
+    """Composition (theory, eq. 2.5): r'V_w r with integer w is the loss of repeated rows."""
+    rng = np.random.default_rng(0)
+    X, T, r = rng.normal(size=(6, 2)), rng.normal(size=(8, 2)), rng.normal(size=6)
+    w = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 1.0])
+    V = RowWeighted(Additive().operator(X, T), w)
+    check_operator(V)
+    repeated = np.repeat(np.arange(6), w.astype(int))
+    expected = r[repeated] @ reference.algorithm_2(X[repeated], T) @ r[repeated]
+    assert r @ V.dense() @ r == pytest.approx(expected)
+
+
+def test_row_weights_on_an_analytic_v_have_no_factor():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    V = RowWeighted(Gaussian(mean=0, std=1).operator(X), np.arange(5.0))
+    assert V.factor() is None
+    check_operator(V)
+
+
+def test_one_dimensional_analytic_v_has_a_factor():
+    X = np.random.default_rng(0).normal(size=(30, 1))
+    V = Gaussian(mean=0, std=1).operator(X)
+    assert V.factor().shape == (30, 30)
+    np.testing.assert_allclose(V.dense(), reference.example_2_1(X), atol=1e-12)
+
+
+def test_diagonal_operator_keeps_the_contract():
+    check_operator(Diagonal(np.array([0.0, 1.0, 2.5])))
+
+
+def test_a_target_seen_by_nobody_gives_a_zero_operator():
+    for n in (1, 2):
+        V = Empirical().operator(np.ones((3, n)), np.zeros((2, n)))
+        assert not V.matmat(np.ones((3, 2))).any()
+        assert not V.diagonal().any()
+
+
+def test_rows_come_from_the_target_alone_so_blocks_of_points_add_up():
+    """The whole out-of-core algorithm: sums over blocks of rows combine by addition."""
+    rng = np.random.default_rng(0)
+    X, T, A = rng.normal(size=(50, 3)), rng.normal(size=(20, 3)), rng.normal(size=(50, 2))
+    share = np.full(20, 1 / 20)
+    for correction in (Additive(symmetric=True), Empirical(), Sliced(8, random_state=0)):
+        views = correction.views(T, share)
+        whole = views.factor(X).matmat(A)
+        blocks = [slice(0, 13), slice(13, 40), slice(40, 50)]
+        parts = sum(views.factor(X[rows]).matmat(A[rows]) for rows in blocks)
+        np.testing.assert_allclose(parts, whole, atol=1e-12)
+
+
+def _peak_above_result(make_product) -> float:
+    """Peak megabytes allocated while a product runs, beyond what it returns."""
+    tracemalloc.start()
+    try:
+        result = make_product()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return (peak - result.nbytes) / 2**20
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [Additive(symmetric=True), Empirical()],
+    ids=str,
+)
+@pytest.mark.parametrize(("N", "M", "n"), [(200_000, 2_000, 10), (100_000, 100_000, 10)])
+def test_memory_of_building_and_of_a_product_stays_under_300_mb(correction, N, M, n):
+    rng = np.random.default_rng(0)
+    X, T, A = rng.normal(size=(N, n)), rng.normal(size=(M, n)), rng.normal(size=(N, 4))
+    assert _peak_above_result(lambda: correction.operator(X, T).matmat(A)) < 300
+
+
+def test_memory_stays_bounded_when_most_targets_dominate():
+    rng = np.random.default_rng(0)
+    X, T, A = rng.normal(size=(20_000, 3)) - 2, rng.normal(size=(20_000, 3)), np.ones((20_000, 1))
+    operator = Empirical().operator(X, T)
+    assert _peak_above_result(lambda: operator.matmat(A)) < 300
+
+
+def test_dominance_keeps_only_targets_of_positive_weight():
+    T = np.array([[1.0, 1.0], [2.0, 2.0]])
+    R = Dominance(T, np.array([0.0, 1.0])).factor(np.zeros((3, 2)))
+    assert R.shape == (1, 3)
