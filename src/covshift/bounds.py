@@ -1,0 +1,254 @@
+"""How far the empirical V-matrix can lie from the true one: Theorems 3.2 and 3.3.
+
+Both theorems say that, M being the number of target rows,
+
+    Pr( |V_true - V_hat| > h somewhere ) <= C exp(-2 M h^2),
+
+with C = 2 for one feature (Theorem 3.2: Massart's inequality) and C = N (N + 1) for any number
+of features (Theorem 3.3: Hoeffding's inequality for each of the N (N + 1) / 2 pairs of training
+rows). Each is offered in three directions: the half width h at a confidence, the confidence of a
+half width, and the target size that a half width needs. ``loss_gap_1d`` and ``loss_gap`` turn h
+into a bound on the loss rho^2(V) = l' V l / N^2 with residuals l_i = f(x_i) - y_i.
+
+The bounds ask that the target rows are independent draws and that phi = 1. They are bounds on V
+itself, so the residuals may come from a model that was fitted with the same target rows. A half
+width of 1 or more is true but says nothing: V lies in [0, 1].
+
+Source: Mazaheri, Jain and Bruck (2020), section 3. Cost: O(1), or O(N) given residuals.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "confidence",
+    "confidence_1d",
+    "half_width",
+    "half_width_1d",
+    "loss_gap",
+    "loss_gap_1d",
+    "target_size",
+    "target_size_1d",
+]
+
+
+def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: int = 1) -> float:
+    """Bound max |V_true - V_hat| for one feature, or for an average of one-dimensional views.
+
+    Theorem 3.2: h = sqrt(log(2 / (1 - confidence)) / (2 M)). It holds at all thresholds at once,
+    so it depends neither on the number nor on the position of the training rows.
+
+    Parameters
+    ----------
+    n_target : int
+        Number of target rows, M.
+    confidence : float, optional
+        Probability that the bound holds. By default the paper's choice h = sqrt(log M / M),
+        whose confidence is 1 - 2 / M^2 (1 - 2 n_views / M^2 for several views).
+    n_views : int, default=1
+        Number of one-dimensional views that V averages (ours): n for the additive V of n
+        features, the number of directions for the sliced V. By the union bound, 2 becomes
+        2 n_views. A symmetric V needs no more: a view and its mirror image share one
+        distribution function.
+
+    Examples
+    --------
+    >>> from covshift.bounds import half_width_1d
+    >>> round(half_width_1d(1000), 3)
+    0.083
+    >>> round(half_width_1d(1000, 0.95), 3)
+    0.043
+    >>> round(half_width_1d(1000, 0.95, n_views=20), 3)
+    0.058
+    """
+    M, C = _count("n_target", n_target), _constant_1d(n_views)
+    if confidence is not None:
+        return _width(C, M, confidence)
+    if C >= M**2:
+        raise ValueError(
+            f"The paper's half width promises nothing for n_target={M} and n_views={n_views}: "
+            "1 - 2 n_views / M^2 is not positive. Pass a confidence, for example 0.95."
+        )
+    return math.sqrt(math.log(M) / M)
+
+
+def confidence_1d(n_target: int, half_width: float, *, n_views: int = 1) -> float:
+    """Probability that the bound of ``half_width_1d`` holds: 1 - 2 n_views exp(-2 M h^2).
+
+    It is a lower bound, and 0 where the theorem promises nothing. Parameters as in
+    ``half_width_1d``; ``half_width`` is h.
+
+    Examples
+    --------
+    >>> from covshift.bounds import confidence_1d
+    >>> round(confidence_1d(1000, 0.05), 3)
+    0.987
+    """
+    return _confidence(_constant_1d(n_views), _count("n_target", n_target), half_width)
+
+
+def target_size_1d(half_width: float, confidence: float = 0.95, *, n_views: int = 1) -> int:
+    """Smallest number of target rows whose ``half_width_1d`` is at most the given one.
+
+    M = log(2 n_views / (1 - confidence)) / (2 h^2), rounded up. Parameters as in
+    ``half_width_1d``; ``half_width`` is the h that is wanted.
+
+    Examples
+    --------
+    >>> from covshift.bounds import target_size_1d
+    >>> target_size_1d(0.05)
+    738
+    """
+    return _size(_constant_1d(n_views), half_width, confidence)
+
+
+def half_width(n_target: int, n_train: int, confidence: float = 0.95) -> float:
+    """Bound max |V_true - V_hat| over all pairs of training rows, for any number of features.
+
+    Theorem 3.3: h = sqrt(log(N (N + 1) / (1 - confidence)) / (2 M)). The target need not have
+    independent features, and the training rows must not be chosen by looking at the target.
+
+    Parameters
+    ----------
+    n_target, n_train : int
+        Numbers of target rows, M, and of training rows, N.
+    confidence : float, default=0.95
+        Probability that the bound holds.
+
+    Examples
+    --------
+    >>> from covshift.bounds import half_width
+    >>> round(half_width(1000, 200), 3)
+    0.082
+    """
+    return _width(_constant(n_train), _count("n_target", n_target), confidence)
+
+
+def confidence(n_target: int, n_train: int, half_width: float) -> float:
+    """Probability that the bound of ``half_width`` holds: 1 - N (N + 1) exp(-2 M h^2).
+
+    It is a lower bound, and 0 where the theorem promises nothing. Parameters as in
+    ``half_width``; ``half_width`` is h, the paper's delta.
+
+    Examples
+    --------
+    >>> from covshift.bounds import confidence
+    >>> round(confidence(1000, 200, 0.1), 4)
+    0.9999
+    """
+    return _confidence(_constant(n_train), _count("n_target", n_target), half_width)
+
+
+def target_size(half_width: float, n_train: int, confidence: float = 0.95) -> int:
+    """Smallest number of target rows whose ``half_width`` is at most the given one.
+
+    M = log(N (N + 1) / (1 - confidence)) / (2 h^2), rounded up. Parameters as in
+    ``half_width``; ``half_width`` is the h that is wanted.
+
+    Examples
+    --------
+    >>> from covshift.bounds import target_size
+    >>> target_size(0.1, n_train=200)
+    680
+    """
+    return _size(_constant(n_train), half_width, confidence)
+
+
+def loss_gap_1d(
+    residuals: ArrayLike, n_target: int, confidence: float | None = None, *, n_views: int = 1
+) -> float:
+    """Bound |rho^2(V_true) - rho^2(V_hat)| for one feature or one-dimensional views.
+
+    Theorem 3.2: the half width times sum_ij |l_i l_j| / N^2, which is (mean |l|)^2.
+    ``residuals`` holds one l_i per training row; the rest is as in ``half_width_1d``.
+
+    Examples
+    --------
+    >>> from covshift.bounds import loss_gap_1d
+    >>> round(loss_gap_1d([0.2, -0.5, 0.3, -0.2], n_target=1000, confidence=0.95), 4)
+    0.0039
+    """
+    mean = float(_absolute(residuals).mean())
+    return half_width_1d(n_target, confidence, n_views=n_views) * mean * mean
+
+
+def loss_gap(residuals: ArrayLike, n_target: int, confidence: float = 0.95) -> float:
+    """Bound |rho^2(V_true) - rho^2(V_hat)| for any number of features.
+
+    Theorem 3.3: the half width times max_ij |l_i l_j|, which is (max |l|)^2. ``residuals`` holds
+    one l_i per training row; the rest is as in ``half_width``. The paper's proof bounds every
+    entry of V at once, so (mean |l|)^2 would do as well, at the same confidence; this is the
+    theorem as stated.
+
+    Examples
+    --------
+    >>> from covshift.bounds import loss_gap
+    >>> round(loss_gap([0.2, -0.5, 0.3, -0.2], n_target=1000), 4)
+    0.0137
+    """
+    absolute = _absolute(residuals)
+    largest = float(absolute.max())
+    return half_width(n_target, len(absolute), confidence) * largest * largest
+
+
+def _constant_1d(n_views: int) -> int:
+    return 2 * _count("n_views", n_views)
+
+
+def _constant(n_train: int) -> int:
+    N = _count("n_train", n_train)
+    return N * (N + 1)
+
+
+def _width(C: int, M: int, confidence: float) -> float:
+    return math.sqrt(_exponent(C, confidence) / (2 * M))
+
+
+def _confidence(C: int, M: int, half_width: float) -> float:
+    h = _positive("half_width", half_width)
+    return max(0.0, 1.0 - C * math.exp(-2 * M * h * h))
+
+
+def _size(C: int, half_width: float, confidence: float) -> int:
+    h = _positive("half_width", half_width)
+    M = max(1, math.floor(_exponent(C, confidence) / 2 / h / h))
+    # Rounding up through the width itself makes the two directions agree to the last digit.
+    return M if _width(C, M, confidence) <= h else M + 1
+
+
+def _exponent(C: int, confidence: float) -> float:
+    """2 M h^2 such that C exp(-2 M h^2) = 1 - confidence."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+    return math.log(C / (1 - confidence))
+
+
+def _count(name: str, value: object) -> int:
+    if not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name}={value!r} must be an integer of at least 1.")
+    return int(value)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name}={value!r} must be positive and finite.")
+    return float(value)
+
+
+def _absolute(residuals: ArrayLike) -> NDArray[np.float64]:
+    absolute = np.abs(np.asarray(residuals, dtype=np.float64))
+    if absolute.ndim != 1 or absolute.size == 0:
+        raise ValueError(
+            f"residuals has shape {absolute.shape}; pass one f(x_i) - y_i per training row."
+        )
+    unusable = np.count_nonzero(~np.isfinite(absolute))
+    if unusable:
+        raise ValueError(
+            f"residuals holds {unusable} missing or infinite values of {absolute.size}."
+        )
+    return absolute
