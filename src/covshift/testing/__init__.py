@@ -1,0 +1,6 @@
+"""Contract checks, shipped so that third parties can run them on their own classes."""
+
+from .corrections import check_correction
+from .operators import check_operator
+
+__all__ = ["check_correction", "check_operator"]

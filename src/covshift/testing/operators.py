@@ -1,0 +1,77 @@
+"""What every V and every factor must satisfy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, like, to_numpy
+from ..operators import Factor, VOperator
+
+
+def check_operator(V: VOperator, *, tolerance: float = 1e-10, random_state: int = 0) -> None:
+    """Check that ``V`` is a consistent, symmetric, positive semidefinite operator.
+
+    The dense form, the products, the diagonal and the factor must tell the same V, to
+    ``tolerance`` times its largest entry. Meant for small N: V is made dense.
+
+    Raises
+    ------
+    AssertionError
+        Naming the property that fails.
+
+    Examples
+    --------
+    >>> from covshift.corrections import Additive
+    >>> from covshift.testing import check_operator
+    >>> check_operator(Additive().operator([[0.0], [1.0], [2.0]]))
+    """
+    _holds(isinstance(V, VOperator), "V has shape, matmat, diagonal, dense and factor")
+    dense_in_place = V.dense()
+    dense = to_numpy(dense_in_place).astype(np.float64)
+    N = V.shape[0]
+    _holds(V.shape == (N, N) and dense.shape == (N, N), "V is square and shape tells its size")
+    _holds(bool(np.isfinite(dense).all()), "V is finite")
+    scale = tolerance * max(1.0, float(np.abs(dense).max()))
+    _close(dense, dense.T, scale, "V is symmetric")
+    smallest = float(np.linalg.eigvalsh(dense).min())
+    _holds(smallest >= -N * scale, f"V is positive semidefinite (smallest eigenvalue {smallest})")
+    _close(to_numpy(V.diagonal()), np.diag(dense), scale, "diagonal() is the diagonal of dense()")
+    A = _matrix(N, dense_in_place, random_state)
+    product = dense @ to_numpy(A).astype(np.float64)
+    _close(to_numpy(V.matmat(A)), product, N * scale, "matmat(A) is dense() @ A")
+    R = V.factor()
+    if R is not None:
+        _check_factor(R, dense, dense_in_place, N * scale, random_state)
+
+
+def _check_factor(
+    R: Factor, dense: NDArray[np.float64], reference: Array, scale: float, seed: int
+) -> None:
+    _holds(isinstance(R, Factor), "the factor has shape, matmat, rmatmat, squares and gram")
+    m, N = R.shape
+    _holds(N == len(dense), "the factor has a column for every training point")
+    A, Z = _matrix(N, reference, seed), _matrix(m, reference, seed + 1)
+    RA, RtZ = to_numpy(R.matmat(A)), to_numpy(R.rmatmat(Z))
+    _holds(RA.shape == (m, A.shape[1]) and RtZ.shape == (N, Z.shape[1]), "shapes of products fit")
+    inner = to_numpy(Z).astype(np.float64).T @ RA
+    adjoint = RtZ.T @ to_numpy(A).astype(np.float64)
+    _close(inner, adjoint, max(m, 1) * scale, "rmatmat is the adjoint of matmat")
+    _close(to_numpy(R.gram()), dense, scale, "gram() is V")
+    _close(to_numpy(R.squares()), np.diag(dense), scale, "squares() is the diagonal of V")
+    VA = to_numpy(R.rmatmat(R.matmat(A)))
+    _close(VA, dense @ to_numpy(A).astype(np.float64), scale, "R'R A is V A")
+
+
+def _matrix(rows: int, reference: Array, seed: int) -> Array:
+    return like(np.random.default_rng(seed).normal(size=(rows, 3)), reference)
+
+
+def _close(got: Array, expected: Array, scale: float, fact: str) -> None:
+    worst = float(np.abs(got - expected).max()) if np.size(expected) else 0.0
+    _holds(worst <= scale, f"{fact} (off by {worst:.3g}, allowed {scale:.3g})")
+
+
+def _holds(condition: bool, fact: str) -> None:
+    if not condition:
+        raise AssertionError(f"Not so: {fact}.")
