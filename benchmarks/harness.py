@@ -1,0 +1,65 @@
+"""Shared by the benchmarks: timing, the machine's description, tables of results."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def best_time(work: Callable[[], Any], repeats: int = 3) -> float:
+    """Return the shortest of ``repeats`` wall-clock times in seconds: the least disturbed one."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def machine(packages: Sequence[str] = ("numpy", "scipy", "scikit-learn", "covshift")) -> str:
+    """Describe processor, cores and versions in one line."""
+    parts = [f"{_processor()}, {os.cpu_count()} cores", f"Python {platform.python_version()}"]
+    for package in packages:
+        try:
+            parts.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            parts.append(f"{package} absent")
+    return ", ".join(parts)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Lay out a Markdown table."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def publish(name: str, title: str, *sections: str, write: bool) -> None:
+    """Print a report, and with ``write`` keep it in results/."""
+    text = "\n\n".join([f"# {title}", *sections]) + "\n"
+    sys.stdout.write(text)
+    if write:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _processor() -> str:
+    for line in _lines("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return f"{platform.processor() or platform.machine()} ({platform.system()})"
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,45 @@
+"""Sphinx configuration. Building and reading the pages needs no network."""
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "covshift"
+author = "The covshift developers"
+copyright = "2026, the covshift developers"
+version = release = installed("covshift")
+
+extensions = [
+    "docstrings",
+    "equations",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {
+    # Written by scikit-learn, with links into its own documentation.
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request",
+}
+napoleon_google_docstring = False
+napoleon_use_param = False  # types are words, not links
+napoleon_use_rtype = False
+add_module_names = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "covshift"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["equations.css"]
+html_sidebars = {"**": []}
+html_show_sourcelink = False
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
