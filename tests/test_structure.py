@@ -14,10 +14,13 @@ import covshift
 PACKAGE = Path(covshift.__file__).parent
 
 LAYERS = [
-    ["_optional", "_array", "exceptions", "_validation"],
-    ["operators", "datasets"],
+    ["_optional", "_parallel", "_array", "exceptions", "_validation", "_moments"],
+    ["operators", "kernels", "datasets"],
+    ["solvers"],
+    ["weights"],
     ["corrections"],
-    ["bounds"],
+    ["machine", "robust", "reweighted"],
+    ["bounds", "estimates", "selection"],
     ["testing"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""

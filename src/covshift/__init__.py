@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import bounds, corrections, datasets, exceptions, operators, testing
     from .corrections import v_matrix
+    from .machine import VSVC, VSVR
 
 __version__ = "0.1.0"
 
 _MODULES = ("bounds", "corrections", "datasets", "exceptions", "operators", "testing")
-_HOME = {"v_matrix": "corrections"}
+_HOME = {"VSVC": "machine", "VSVR": "machine", "v_matrix": "corrections"}
 
 __all__ = [
+    "VSVC",
+    "VSVR",
     "__version__",
     "bounds",
     "corrections",

@@ -68,6 +68,12 @@ def searchsorted(thresholds: Array, x: Array, side: str = "left") -> Array:
     return namespace(x).searchsorted(thresholds, x, side=side)
 
 
+def take_rows(array: Array, rows: np.ndarray[Any, Any]) -> Array:
+    """Return the given rows, numbered by a NumPy integer array."""
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(rows, device=device(array)), axis=0)
+
+
 def real_dtype(array: Array, default: Any) -> Any:
     """Return the dtype of ``array`` when it is real floating, otherwise ``default``."""
     xp = namespace(array)

@@ -7,3 +7,15 @@ class CoverageWarning(UserWarning):
     A training point that no target point dominates has a zero column in V: it does not enter the
     loss (theory, section 2).
     """
+
+
+class WeightWarning(UserWarning):
+    """Weights rest on a few rows, or move the sample away from the target."""
+
+
+class ConstantColumnWarning(UserWarning):
+    """A column does not vary over training and target rows, and is left out."""
+
+
+class ConditionWarning(UserWarning):
+    """A system is so ill conditioned that rounding may dominate its coefficients."""

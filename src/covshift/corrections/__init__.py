@@ -1,8 +1,8 @@
 """How V is made from (X, X_target): by name or as objects with options."""
 
 from .base import Correction, VMatrixCorrection
-from .diagonal import Importance, Unweighted
 from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
+from .given import Importance, Precomputed, Unweighted
 from .known import Gaussian, Product, Uniform
 from .matrix import CORRECTIONS, as_correction, v_matrix
 
@@ -15,6 +15,7 @@ __all__ = [
     "Gaussian",
     "Importance",
     "Pairwise",
+    "Precomputed",
     "Product",
     "Sliced",
     "Uniform",

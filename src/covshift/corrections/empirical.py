@@ -8,6 +8,8 @@ The members of the family differ in their views g (theory, section 2.2).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -16,10 +18,19 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .._array import Array, like, namespace, to_numpy
+from .._moments import moments
 from .._validation import check_weight
-from ..operators import BoxViews, FactorOperator, LineViews, Views, VOperator
+from ..operators import (
+    BoxViews,
+    Coordinates,
+    FactorOperator,
+    Lens,
+    LineViews,
+    Views,
+    ViewsLens,
+    VOperator,
+)
 from .base import VMatrixCorrection
-from .moments import moments
 
 
 class EmpiricalCorrection(VMatrixCorrection):
@@ -61,7 +72,10 @@ class EmpiricalCorrection(VMatrixCorrection):
         weight, anderson_darling = self._weight(T, share)
         return make(T, weight, symmetric=self.symmetric, anderson_darling=anderson_darling)
 
-    def _v(self, X: Array, T: Array, share: Array) -> VOperator:
+    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
+        return ViewsLens(self.views(T, share), normalize=self.normalize, blend=self.blend)
+
+    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return FactorOperator(self.views(T, share).factor(X))
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
@@ -219,11 +233,7 @@ class Sliced(EmpiricalCorrection):
         if self.standardize:
             _, std = moments(to_numpy(T), to_numpy(share))
             directions = directions / np.where(std > 0, std, 1.0)
-
-        def project(points: Array) -> Iterator[Array]:
-            return (_projected(points, direction) for direction in directions)
-
-        return lambda T, weight, **options: LineViews(project, T, weight, **options)
+        return partial(LineViews, _Projections(directions))
 
     def _directions(self, n_features: int) -> NDArray[np.float64]:
         if self.directions is not None:
@@ -239,13 +249,21 @@ class Sliced(EmpiricalCorrection):
         return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
 
 
-def _coordinates(T: Array, weight: Array, **options: bool) -> Views:
-    return LineViews(lambda X: (X[:, k] for k in range(X.shape[1])), T, weight, **options)
+_coordinates = partial(LineViews, Coordinates())
 
 
 def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., Views]:
-    listed = [list(group) for group in groups]
-    return lambda T, weight, **options: BoxViews(listed, T, weight, **options)
+    return partial(BoxViews, [list(group) for group in groups])
+
+
+@dataclass(frozen=True)
+class _Projections:
+    """The views of `Sliced`: made one at a time."""
+
+    directions: NDArray[np.float64]  # (G, n)
+
+    def __call__(self, points: Array) -> Iterator[Array]:
+        return (_projected(points, direction) for direction in self.directions)
 
 
 def _projected(points: Array, direction: NDArray[np.float64]) -> Array:

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from .._array import Array, like, to_numpy
+from .._moments import moments
 from ..operators import VOperator, min_product
 from .base import VMatrixCorrection
-from .moments import moments
 
 Real = NDArray[np.float64]
 
 
 class _KnownTarget(VMatrixCorrection):
-    def _v(self, X: Array, T: Array, share: Array) -> VOperator:
+    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         x, t = to_numpy(X).astype(np.float64), to_numpy(T).astype(np.float64)
         return min_product(like(self._survival(x, t, to_numpy(share)), X))
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .._array import Array, namespace
 from ..exceptions import CoverageWarning
 from .base import Correction
-from .diagonal import Unweighted
 from .empirical import Additive, Empirical, Pairwise, Sliced
+from .given import Unweighted
 from .known import Gaussian, Uniform
 
-CORRECTIONS: dict[str, type[Correction]] = {
+CORRECTIONS: dict[str, Callable[[], Correction]] = {
     "none": Unweighted,
     "uniform": Uniform,
     "gaussian": Gaussian,
@@ -20,10 +22,12 @@ CORRECTIONS: dict[str, type[Correction]] = {
     "additive": Additive,
     "pairwise": Pairwise,
     "sliced": Sliced,
+    "blended": partial(Additive, symmetric=True, normalize=True, blend=0.5),
 }
 """The corrections that a name stands for."""
 
 _LOW_COVERAGE = 0.9
+_FAINT = 0.01
 
 
 def as_correction(correction: Any) -> Any:
@@ -62,7 +66,8 @@ def v_matrix(
         Target points. None: the target is the training sample.
     correction : str or correction
         "none", "uniform", "gaussian", "multiplicative" (Algorithm 1), "additive" (Algorithm 2),
-        "pairwise", "sliced", or an object of `covshift.corrections`.
+        "pairwise", "sliced", "blended" (additive, symmetric, normalised and mixed half and half
+        with the identity), or an object of `covshift.corrections`.
     target_weight : (M,) array, optional
         Weights of the target points; integer weights equal repeated rows.
 
@@ -91,21 +96,30 @@ def v_matrix(
     """
     V = as_correction(correction).operator(X, X_target, target_weight=target_weight).dense()
     xp = namespace(V)
-    warn_if_uncovered(xp.linalg.diagonal(V))
+    warn_if_unseen(xp.linalg.diagonal(V))
     return V
 
 
-def warn_if_uncovered(diagonal: Array) -> float:
-    """Return the share of training points that the target sees; warn when it is low."""
+def warn_if_unseen(diagonal: Array, w: Array | None = None) -> float:
+    """Return the share of training points that the target sees; warn when it, or V, is low."""
     xp = namespace(diagonal)
-    seen = int(xp.count_nonzero(diagonal > 0))
-    N = int(diagonal.shape[0])
-    if seen < _LOW_COVERAGE * N:
+    w = xp.ones_like(diagonal) if w is None else w
+    weight = float(xp.sum(w))
+    coverage = float(xp.sum(xp.where(diagonal > 0, w, xp.zeros_like(w)))) / weight
+    unseen = int(xp.count_nonzero(diagonal <= 0))
+    advice = "Use symmetric=True, or blend > 0; in many dimensions use 'additive' or 'sliced'."
+    if coverage < _LOW_COVERAGE:
         warnings.warn(
-            f"{N - seen} of {N} training points are not seen from "
-            "the target: their columns of V are zero and they do not enter the loss. Use "
-            "symmetric=True, or blend > 0; in many dimensions use 'additive' or 'sliced'.",
+            f"{unseen} of {diagonal.shape[0]} training points are not seen from the target: their "
+            f"columns of V are zero and they do not enter the loss. {advice}",
             CoverageWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return seen / N
+    elif float(xp.sum(w * diagonal)) < _FAINT * weight:
+        warnings.warn(
+            "V is nearly zero: hardly any target point dominates a training point (mean diagonal "
+            f"{float(xp.sum(w * diagonal)) / weight:.2g}). {advice}",
+            CoverageWarning,
+            stacklevel=4,
+        )
+    return coverage

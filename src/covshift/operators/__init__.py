@@ -1,30 +1,38 @@
 """V as algebra: operators and factors that know no estimator."""
 
 from .analytic import MinProduct, min_product
-from .base import Factor, FactorOperator, VOperator
-from .compose import ColumnWeightedFactor, RowWeighted, StackedFactor, WeightedSum
+from .base import Factor, VOperator
+from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedFactor, WeightedSum
+from .dense import Dense
 from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
+from .lens import DiagonalLens, Lens, Sums, ViewsLens
 from .lines import LineFactor, Lines
-from .views import BoxViews, LineViews, Views
+from .views import BoxViews, Coordinates, LineViews, Views
 
 __all__ = [
     "BoxViews",
     "ColumnWeightedFactor",
+    "Coordinates",
+    "Dense",
     "Diagonal",
     "DiagonalFactor",
+    "DiagonalLens",
     "Dominance",
     "DominanceFactor",
     "Factor",
     "FactorOperator",
+    "Lens",
     "LineFactor",
     "LineViews",
     "Lines",
     "MinProduct",
     "RowWeighted",
     "StackedFactor",
+    "Sums",
     "VOperator",
     "Views",
+    "ViewsLens",
     "WeightedSum",
     "min_product",
 ]

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .._array import Array, namespace, real_dtype
-from .base import FactorOperator, VOperator, blocks, columns
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, namespace, real_dtype, take_rows
+from .base import VOperator, blocks, columns
+from .compose import FactorOperator, RowWeighted
 from .lines import LineFactor, Lines
 
 _ENTRIES = 1 << 21  # entries of V held at a time
@@ -43,6 +47,12 @@ class MinProduct:
 
     def factor(self) -> None:
         return None
+
+    def subset(self, rows: NDArray[np.intp]) -> MinProduct:
+        return MinProduct(take_rows(self._u, rows))
+
+    def weighted(self, w: Array) -> RowWeighted:
+        return RowWeighted(self, w)
 
     def _row_blocks(self) -> Iterator[tuple[slice, Array]]:
         xp, u = namespace(self._u), self._u

@@ -1,9 +1,12 @@
-"""V as algebra: what a factor and an operator must be able to do, and the plain V = R'R."""
+"""V as algebra: what a factor and an operator must be able to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._array import Array, namespace, real_dtype
 
@@ -36,6 +39,10 @@ class Factor(Protocol):
         """R'R as a dense (N, N) array."""
         ...
 
+    def subset(self, rows: NDArray[np.intp]) -> Factor:
+        """R for some of the training rows; rows of R that become zero may go."""
+        ...
+
 
 @runtime_checkable
 class VOperator(Protocol):
@@ -62,28 +69,13 @@ class VOperator(Protocol):
         """R with V = R'R, or None where only products with V are known."""
         ...
 
+    def subset(self, rows: NDArray[np.intp]) -> VOperator:
+        """V of some of the training rows, as V[rows][:, rows]."""
+        ...
 
-class FactorOperator:
-    """V = R'R, by the products with its factor (theory, eq. 2.1)."""
-
-    def __init__(self, R: Factor) -> None:
-        self.R = R
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.R.shape[1], self.R.shape[1]
-
-    def matmat(self, A: Array) -> Array:
-        return self.R.rmatmat(self.R.matmat(A))
-
-    def diagonal(self) -> Array:
-        return self.R.squares()
-
-    def dense(self) -> Array:
-        return self.R.gram()
-
-    def factor(self) -> Factor:
-        return self.R
+    def weighted(self, w: Array) -> VOperator:
+        """Give training row i the weight w_i (N,); an integer weight equals repeated rows."""
+        ...
 
 
 def columns(A: Array, rows: int, what: str) -> Array:

@@ -8,13 +8,16 @@ one sparse 0/1 matrix of G ones a row, O(N G D), never held as floats for all ro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from .._array import Array, device, is_numpy, namespace
+from .._array import Array, device, is_numpy, namespace, take_rows
+from .._parallel import over_rows
 from .base import blocks
 
 _ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
@@ -33,6 +36,10 @@ class BinSums(Protocol):
 
     def pick(self, view: int, table: Array) -> Array:
         """Read one view's ``table`` (its bins,) at each row's code: (N,)."""
+        ...
+
+    def subset(self, rows: NDArray[np.intp]) -> BinSums:
+        """Keep some of the rows."""
         ...
 
 
@@ -61,28 +68,44 @@ class _SparseBins:
         self._offsets, self._total = np.array(offsets[:-1], dtype=np.int32), offsets[-1]
 
     def sums(self, A: Array) -> Array:
-        total = np.zeros((self._total, A.shape[1]))
-        for rows, indices, ones, starts in self._blocks():
-            shape = (self._total, rows.stop - rows.start)
-            membership = csc_array((ones, indices, starts), shape=shape)
-            total += membership @ A[rows].astype(np.float64, copy=False)
-        return total
+        parts: dict[int, Array] = {}  # by first row: the order of the sum is that of the rows
+
+        def add(chunk: slice) -> None:
+            total = np.zeros((self._total, A.shape[1]))
+            for rows, indices, ones, starts in self._blocks(chunk):
+                shape = (self._total, rows.stop - rows.start)
+                membership = csc_array((ones, indices, starts), shape=shape)
+                total += membership @ A[rows].astype(np.float64, copy=False)
+            parts[chunk.start] = total
+
+        over_rows(add, len(self._codes), at_least=_ENTRIES // self._codes.shape[1])
+        return sum(parts[start] for start in sorted(parts))
 
     def gather(self, table: Array, dtype: Any) -> Array:
-        read = np.empty((self._codes.shape[0], table.shape[1]), dtype=dtype)
-        for rows, indices, ones, starts in self._blocks():
-            shape = (rows.stop - rows.start, self._total)
-            read[rows] = csr_array((ones, indices, starts), shape=shape) @ table
+        read = np.empty((len(self._codes), table.shape[1]), dtype=dtype)
+
+        def fill(chunk: slice) -> None:
+            for rows, indices, ones, starts in self._blocks(chunk):
+                shape = (rows.stop - rows.start, self._total)
+                read[rows] = csr_array((ones, indices, starts), shape=shape) @ table
+
+        over_rows(fill, len(self._codes), at_least=_ENTRIES // self._codes.shape[1])
         return read
 
     def pick(self, view: int, table: Array) -> Array:
         return table[self._codes[:, view]]
 
-    def _blocks(self) -> Iterator[tuple[slice, Array, Array, Array]]:
-        N, G = self._codes.shape
-        size = min(N, max(1, _ENTRIES // G))
+    def subset(self, rows: NDArray[np.intp]) -> _SparseBins:
+        part = copy(self)
+        part._codes = self._codes[rows]
+        return part
+
+    def _blocks(self, chunk: slice) -> Iterator[tuple[slice, Array, Array, Array]]:
+        G = self._codes.shape[1]
+        size = min(chunk.stop - chunk.start, max(1, _ENTRIES // G))
         ones, starts = np.ones(size * G), np.arange(0, (size + 1) * G, G, dtype=np.int32)
-        for rows in blocks(N, size):
+        for part in blocks(chunk.stop - chunk.start, size):
+            rows = slice(chunk.start + part.start, chunk.start + part.stop)
             count = rows.stop - rows.start
             indices = (self._codes[rows] + self._offsets).ravel()
             yield rows, indices, ones[: count * G], starts[: count + 1]
@@ -92,7 +115,7 @@ class _SortedBins:
     """Array API: rows sorted by code once, then prefix sums read at the ends of the bins."""
 
     def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
-        self._codes = list(codes)
+        self._codes, self._sizes = list(codes), sizes
         xp = namespace(self._codes[0])
         self._orders = [xp.argsort(code) for code in self._codes]
         self._ends = [
@@ -127,3 +150,6 @@ class _SortedBins:
 
     def pick(self, view: int, table: Array) -> Array:
         return namespace(table).take(table, self._codes[view])
+
+    def subset(self, rows: NDArray[np.intp]) -> _SortedBins:
+        return _SortedBins([take_rows(code, rows) for code in self._codes], self._sizes)

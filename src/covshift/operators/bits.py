@@ -9,6 +9,7 @@ just before they meet a dense matrix, so the memory of a product is bounded what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -25,31 +26,69 @@ _SPARSE_ONES = 16 << 20  # ones kept at most: 32 MB of indices
 
 Real = NDArray[np.floating[Any]]
 Words = NDArray[np.uint64]
+Codes = NDArray[np.unsignedinteger[Any]]
 _BYTE_BITS = (np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8)) & 1
 
 
-def bit_dominance(T: Real, X: Real) -> BitDominance | SparseDominance:
-    """Build B for these targets (M, p) and training points (N, p), stored as its density asks."""
-    B = BitDominance(T, X)
-    ones = B.estimated_density() * len(T) * len(X)
-    if ones <= min(_SPARSE_ONES, _SPARSE_DENSITY * len(T) * len(X)):
-        return SparseDominance(B)
-    return B
+class BitTargets:
+    """The target side of B: thresholds and bit masks, for any training points."""
+
+    def __init__(self, T: Real) -> None:
+        self._T = T
+        self.count = len(T)
+        self._thresholds = [np.unique(t) for t in T.T]
+        mask_bytes = T.size * min(len(T), _TARGETS) // 8
+        self._cache: dict[int, list[_Mask]] | None = {} if mask_bytes <= _CACHED_MASKS else None
+
+    def dominance(self, X: Real) -> BitDominance | SparseDominance:
+        """B for training points (N, p), stored as its density asks."""
+        B = BitDominance(self, self._codes(X))
+        ones = B.estimated_density() * B.shape[0] * B.shape[1]
+        if ones <= min(_SPARSE_ONES, _SPARSE_DENSITY * B.shape[0] * B.shape[1]):
+            return SparseDominance(B)
+        return B
+
+    def masks(self, targets: slice) -> list[_Mask]:
+        """Return one mask table a coordinate for these targets, kept between products if small."""
+        if self._cache is None or targets.step is not None:
+            return self._build_masks(targets)
+        if targets.start not in self._cache:
+            self._cache[targets.start] = self._build_masks(targets)
+        return self._cache[targets.start]
+
+    def _codes(self, X: Real) -> Codes:
+        codes = np.empty(X.shape, np.min_scalar_type(self.count))
+        for k, thresholds in enumerate(self._thresholds):
+            # Ties count as dominated (t >= x), hence side="left".
+            codes[:, k] = np.searchsorted(thresholds, X[:, k], side="left")
+        return codes
+
+    def _build_masks(self, targets: slice) -> list[_Mask]:
+        pairs = zip(self._T[targets].T, self._thresholds, strict=True)
+        return [_Mask(t, thresholds) for t, thresholds in pairs]
+
+
+class _Mask:
+    """For one coordinate, by rank among all targets: which of ``t`` are at or above the rank."""
+
+    def __init__(self, t: Real, thresholds: Real) -> None:
+        here = np.unique(t)
+        octets = np.packbits(t >= here[:, None], axis=1, bitorder="little")
+        self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=np.uint64)
+        # The last row stays zero: above every target.
+        self._words.view(np.uint8)[:-1, : octets.shape[1]] = octets
+        self._rank_here = np.append(np.searchsorted(here, thresholds, side="left"), len(here))
+
+    def read(self, codes: Codes) -> Words:
+        return self._words.take(self._rank_here.take(codes), axis=0)
 
 
 class BitDominance:
     """B as ranks and bit masks; multiplied block by block with BLAS."""
 
-    def __init__(self, T: Real, X: Real) -> None:
-        self._T = T
-        self.shape = (len(T), len(X))
-        self._thresholds = [np.unique(t) for t in T.T]
-        self._codes = np.empty(X.shape, np.min_scalar_type(len(T)))
-        for k, thresholds in enumerate(self._thresholds):
-            # Ties count as dominated (t >= x), hence side="left".
-            self._codes[:, k] = np.searchsorted(thresholds, X[:, k], side="left")
-        mask_bytes = T.size * min(len(T), _TARGETS) // 8
-        self._cache: dict[int, list[_Mask]] | None = {} if mask_bytes <= _CACHED_MASKS else None
+    def __init__(self, targets: BitTargets, codes: Codes) -> None:
+        self._targets, self._codes = targets, codes
+        self.shape = (targets.count, len(codes))
 
     def matmat(self, A: Real) -> Real:
         """B A: (N, D) -> (M, D), float64."""
@@ -74,6 +113,10 @@ class BitDominance:
             V += Bt @ Bt.T
         return V
 
+    def subset(self, rows: NDArray[np.intp]) -> BitDominance:
+        """B for some of the training points; the masks are shared."""
+        return BitDominance(self._targets, self._codes[rows])
+
     def _dense_blocks(
         self, dtype: Any, target_blocks: Iterable[slice] | None = None
     ) -> Iterator[tuple[slice, slice, Real]]:
@@ -91,7 +134,7 @@ class BitDominance:
     ) -> Iterator[tuple[slice, slice, Words]]:
         """Yield the blocks of B' in bits: target rows, training points, (points, words)."""
         for targets in target_blocks or blocks(self.shape[0], _TARGETS):
-            masks = self._masks(targets)
+            masks = self._targets.masks(targets)
             for points in blocks(self.shape[1], _POINTS):
                 yield targets, points, self._words(masks, self._codes[points])
 
@@ -99,43 +142,16 @@ class BitDominance:
         """Share of ones in B, from at most 4096 training points and 2048 targets."""
         codes = self._codes[:: max(1, self.shape[1] // 4096)]
         step = max(1, self.shape[0] // _TARGETS)
-        words = self._words(self._masks(slice(0, self.shape[0], step)), codes)
+        words = self._words(self._targets.masks(slice(0, self.shape[0], step)), codes)
         seen = len(range(0, self.shape[0], step)) * len(codes)
         return float(np.bitwise_count(words).sum(dtype=np.int64)) / seen
 
     @staticmethod
-    def _words(masks: list[_Mask], codes: NDArray[np.unsignedinteger[Any]]) -> Words:
+    def _words(masks: list[_Mask], codes: Codes) -> Words:
         words = masks[0].read(codes[:, 0])
         for k in range(1, len(masks)):
             words &= masks[k].read(codes[:, k])
         return words
-
-    def _masks(self, targets: slice) -> list[_Mask]:
-        """Return one mask table a coordinate for these targets, kept between products if small."""
-        if self._cache is None or targets.step is not None:
-            return self._build_masks(targets)
-        if targets.start not in self._cache:
-            self._cache[targets.start] = self._build_masks(targets)
-        return self._cache[targets.start]
-
-    def _build_masks(self, targets: slice) -> list[_Mask]:
-        pairs = zip(self._T[targets].T, self._thresholds, strict=True)
-        return [_Mask(t, thresholds) for t, thresholds in pairs]
-
-
-class _Mask:
-    """For one coordinate, by rank among all targets: which of ``t`` are at or above the rank."""
-
-    def __init__(self, t: Real, thresholds: Real) -> None:
-        here = np.unique(t)
-        octets = np.packbits(t >= here[:, None], axis=1, bitorder="little")
-        self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=np.uint64)
-        # The last row stays zero: above every target.
-        self._words.view(np.uint8)[:-1, : octets.shape[1]] = octets
-        self._rank_here = np.append(np.searchsorted(here, thresholds, side="left"), len(here))
-
-    def read(self, codes: NDArray[np.unsignedinteger[Any]]) -> Words:
-        return self._words.take(self._rank_here.take(codes), axis=0)
 
 
 class SparseDominance:
@@ -175,6 +191,16 @@ class SparseDominance:
         for targets, _, Bt in self._slabs(self.shape[1]):
             V += (Bt.multiply(weight[targets]).tocsr() @ Bt.T).toarray()
         return V
+
+    def subset(self, rows: NDArray[np.intp]) -> SparseDominance:
+        """B for some of the training points."""
+        part = copy(self)
+        part.shape = (self.shape[0], len(rows))
+        part._blocks = []
+        for targets, _, Bt in self._slabs(self.shape[1]):
+            kept = Bt[rows]
+            part._blocks.append((targets, kept.indptr, kept.indices.astype(np.uint16)))
+        return part
 
     def _slabs(self, size: int = 1 << 16) -> Iterator[tuple[slice, slice, csr_array]]:
         """Yield the blocks of B', sparse: target rows, training points, (points, targets)."""

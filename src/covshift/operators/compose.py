@@ -8,8 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._array import Array, namespace
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, namespace, take_rows
 from .base import Factor, VOperator, columns, scale_rows
+
+
+class FactorOperator:
+    """V = R'R, by the products with its factor."""
+
+    def __init__(self, R: Factor) -> None:
+        self.R = R
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.R.shape[1], self.R.shape[1]
+
+    def matmat(self, A: Array) -> Array:
+        return self.R.rmatmat(self.R.matmat(A))
+
+    def diagonal(self) -> Array:
+        return self.R.squares()
+
+    def dense(self) -> Array:
+        return self.R.gram()
+
+    def factor(self) -> Factor:
+        return self.R
+
+    def subset(self, rows: NDArray[np.intp]) -> FactorOperator:
+        return FactorOperator(self.R.subset(rows))
+
+    def weighted(self, w: Array) -> FactorOperator:
+        return FactorOperator(ColumnWeightedFactor(self.R, w))
 
 
 class WeightedSum:
@@ -32,6 +64,12 @@ class WeightedSum:
         factors = [(c, V.factor()) for c, V in self._terms]
         known = [(c**0.5, R) for c, R in factors if R is not None]
         return StackedFactor(known) if len(known) == len(factors) else None
+
+    def subset(self, rows: NDArray[np.intp]) -> WeightedSum:
+        return WeightedSum([(c, V.subset(rows)) for c, V in self._terms])
+
+    def weighted(self, w: Array) -> WeightedSum:
+        return WeightedSum([(c, V.weighted(w)) for c, V in self._terms])
 
 
 class StackedFactor:
@@ -58,6 +96,9 @@ class StackedFactor:
     def gram(self) -> Array:
         return sum(s**2 * R.gram() for s, R in self._parts)
 
+    def subset(self, rows: NDArray[np.intp]) -> StackedFactor:
+        return StackedFactor([(s, R.subset(rows)) for s, R in self._parts])
+
 
 class RowWeighted:
     """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
@@ -79,6 +120,12 @@ class RowWeighted:
         R = self._V.factor()
         return None if R is None else ColumnWeightedFactor(R, self._w)
 
+    def subset(self, rows: NDArray[np.intp]) -> RowWeighted:
+        return RowWeighted(self._V.subset(rows), take_rows(self._w, rows))
+
+    def weighted(self, w: Array) -> RowWeighted:
+        return RowWeighted(self._V, self._w * w)
+
 
 class ColumnWeightedFactor:
     """R diag(w)."""
@@ -98,3 +145,6 @@ class ColumnWeightedFactor:
 
     def gram(self) -> Array:
         return self._w[:, None] * self._R.gram() * self._w[None, :]
+
+    def subset(self, rows: NDArray[np.intp]) -> ColumnWeightedFactor:
+        return ColumnWeightedFactor(self._R.subset(rows), take_rows(self._w, rows))

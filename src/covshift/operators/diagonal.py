@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .._array import Array, device, namespace
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, device, namespace, take_rows
 from .base import columns, scale_rows
 
 
@@ -25,6 +28,13 @@ class Diagonal:
     def factor(self) -> DiagonalFactor:
         return DiagonalFactor(namespace(self._w).sqrt(self._w))
 
+    def subset(self, rows: NDArray[np.intp]) -> Diagonal:
+        return Diagonal(take_rows(self._w, rows))
+
+    def weighted(self, w: Array) -> Diagonal:
+        """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
+        return Diagonal(self._w * w)
+
 
 class DiagonalFactor:
     """R = diag(s)."""
@@ -43,6 +53,9 @@ class DiagonalFactor:
 
     def gram(self) -> Array:
         return _dense_diagonal(self._s**2)
+
+    def subset(self, rows: NDArray[np.intp]) -> DiagonalFactor:
+        return DiagonalFactor(take_rows(self._s, rows))
 
 
 def _dense_diagonal(w: Array) -> Array:

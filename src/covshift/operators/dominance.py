@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from .._array import Array, device, is_numpy, namespace, real_dtype, searchsorted
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, device, is_numpy, namespace, real_dtype, searchsorted, take_rows
 from .base import blocks, columns
-from .bits import bit_dominance
+from .bits import BitTargets
 
 _ENTRIES = 1 << 22  # comparisons held at a time by the portable form
 
@@ -36,18 +39,18 @@ class Dominance:
         if anderson_darling:
             F = _mid_distribution(self._T, self._weight)
             self._weight = self._weight / (F * (1 - F))
+        self._targets = _targets(self._T)
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""
-        return DominanceFactor(_dominance(self._T, X), self._weight, like=X)
+        return DominanceFactor(self._targets.dominance(X), self._weight, X.dtype)
 
 
 class DominanceFactor:
     """R, its rows in the order of the target points of positive weight."""
 
-    def __init__(self, B: DominanceMatrix, weight: Array, *, like: Array) -> None:
-        self._B, self._weight = B, weight
-        self._dtype = like.dtype
+    def __init__(self, B: DominanceMatrix, weight: Array, dtype: Any) -> None:
+        self._B, self._weight, self._dtype = B, weight, dtype
         self.shape = B.shape
 
     def matmat(self, A: Array) -> Array:
@@ -71,6 +74,9 @@ class DominanceFactor:
     def gram(self) -> Array:
         return namespace(self._weight).astype(self._B.gram(self._weight), self._dtype)
 
+    def subset(self, rows: NDArray[np.intp]) -> DominanceFactor:
+        return DominanceFactor(self._B.subset(rows), self._weight, self._dtype)
+
 
 class DominanceMatrix(Protocol):
     """B of shape (M, N), by its products; sums accumulate in float64."""
@@ -80,10 +86,25 @@ class DominanceMatrix(Protocol):
     def matmat(self, A: Array) -> Array: ...
     def rmatmat(self, Z: Array) -> Array: ...
     def gram(self, weight: Array) -> Array: ...
+    def subset(self, rows: NDArray[np.intp]) -> DominanceMatrix: ...
 
 
-def _dominance(T: Array, X: Array) -> DominanceMatrix:
-    return bit_dominance(T, X) if is_numpy(X) else _ComparedDominance(T, X)
+class _Targets(Protocol):
+    def dominance(self, X: Array) -> DominanceMatrix: ...
+
+
+def _targets(T: Array) -> _Targets:
+    return BitTargets(T) if is_numpy(T) else _ComparedTargets(T)
+
+
+class _ComparedTargets:
+    """Array API: the target points as they are."""
+
+    def __init__(self, T: Array) -> None:
+        self._T = T
+
+    def dominance(self, X: Array) -> _ComparedDominance:
+        return _ComparedDominance(self._T, X)
 
 
 class _ComparedDominance:
@@ -113,6 +134,9 @@ class _ComparedDominance:
             )
         return V
 
+    def subset(self, rows: NDArray[np.intp]) -> _ComparedDominance:
+        return _ComparedDominance(self._T, take_rows(self._X, rows))
+
     def _zeros(self, rows: int, width: int) -> Array:
         xp = namespace(self._X)
         return xp.zeros((rows, width), dtype=xp.float64, device=device(self._X))
@@ -136,6 +160,7 @@ def _mid_distribution(T: Array, weight: Array) -> Array:
         ranks.append(xp.astype(place, xp.float64))
     rank = xp.stack(ranks, axis=1)
     share = (weight / xp.sum(weight))[:, None]
-    at_or_below = _dominance(rank, rank).matmat(share)
-    below = _dominance(rank, rank + 1).matmat(share)
+    targets = _targets(rank)
+    at_or_below = targets.dominance(rank).matmat(share)
+    below = targets.dominance(rank + 1).matmat(share)
     return (at_or_below + below)[:, 0] / 2

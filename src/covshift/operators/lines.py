@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._array import Array, device, namespace, real_dtype, searchsorted
+from .._parallel import over_rows
 from .base import blocks, columns
 from .bins import BinSums, bin_offsets, bin_sums
 
@@ -63,6 +67,20 @@ class Lines:
         """R for ``n_points`` training points, given by their (N,) values in each view."""
         return LineFactor(self, bin_sums(self._codes(values), self.sizes), n_points)
 
+    def rows_of(self, totals: Array) -> Array:
+        """R A from the totals of all training rows: prefix sums over the bins of each view."""
+        xp = namespace(totals)
+        rows = []
+        for line, start, size in zip(self.lines, bin_offsets(self.sizes), self.sizes, strict=False):
+            scale = xp.sqrt(line.weights)[:, None]
+            prefix = xp.cumulative_sum(totals[start : start + size, :], axis=0)
+            if self.symmetric:
+                rows.append(scale * prefix[1::2, :])
+                rows.append(scale * (prefix[-1:, :] - prefix[:-1:2, :]))
+            else:
+                rows.append(scale * prefix[:-1, :])
+        return xp.concat(rows)
+
     def _codes(self, values: Iterable[Array]) -> Iterator[Array]:
         for line, x in zip(self.lines, values, strict=True):
             xp = namespace(x)
@@ -84,25 +102,19 @@ class LineFactor:
 
     def matmat(self, A: Array) -> Array:
         columns(A, self.shape[1], "R.matmat")
-        xp = namespace(A)
-        totals = self._bins.sums(A)
-        rows = []
-        for line, start, size in self._views():
-            scale = xp.sqrt(line.weights)[:, None]
-            prefix = xp.cumulative_sum(totals[start : start + size, :], axis=0)
-            if self._lines.symmetric:
-                rows.append(scale * prefix[1::2, :])
-                rows.append(scale * (prefix[-1:, :] - prefix[:-1:2, :]))
-            else:
-                rows.append(scale * prefix[:-1, :])
-        return xp.astype(xp.concat(rows), real_dtype(A, self._like.dtype))
+        product = self._lines.rows_of(self.totals(A))
+        return namespace(A).astype(product, real_dtype(A, self._like.dtype))
+
+    def totals(self, A: Array) -> Array:
+        """Add the rows of ``A`` into the bins of every view; totals over blocks of rows add up."""
+        return self._bins.sums(A)
 
     def rmatmat(self, Z: Array) -> Array:
         columns(Z, self.shape[0], "R.rmatmat")
         xp = namespace(Z)
         Z64 = xp.astype(Z, xp.float64)
         tables, row = [], 0
-        for line, _, _ in self._views():
+        for line in self._lines.lines:
             sides = []
             for _ in range(self._lines.stride):
                 scale = xp.sqrt(line.weights)[:, None]
@@ -121,10 +133,19 @@ class LineFactor:
         xp = namespace(self._like)
         N = self.shape[1]
         V = xp.zeros((N, N), dtype=xp.float64, device=device(self._like))
-        for seen in self._seen():
-            for rows in blocks(N, max(1, (1 << 20) // N)):
-                V[rows, :] += xp.minimum(seen[rows, None], seen[None, :])
+        every_side = list(self._seen())
+
+        def fill(chunk: slice) -> None:
+            for part in blocks(chunk.stop - chunk.start, max(1, (1 << 18) // N)):
+                rows = slice(chunk.start + part.start, chunk.start + part.stop)
+                for seen in every_side:
+                    V[rows, :] += xp.minimum(seen[rows, None], seen[None, :])
+
+        over_rows(fill, N, at_least=max(1, (1 << 18) // N))
         return xp.astype(V, self._like.dtype)
+
+    def subset(self, rows: NDArray[np.intp]) -> LineFactor:
+        return LineFactor(self._lines, self._bins.subset(rows), len(rows))
 
     def _seen(self) -> Iterator[Array]:
         """Yield the target weight that sees each training point, one view and side at a time."""
@@ -149,10 +170,6 @@ class LineFactor:
         prefix = xp.cumulative_sum(lower, axis=0, include_initial=True)
         bins = xp.arange(2 * upper.shape[0] + 1, device=device(upper))
         return xp.take(suffix, bins // 2, axis=0) + xp.take(prefix, (bins + 1) // 2, axis=0)
-
-    def _views(self) -> Iterator[tuple[_Line, int, int]]:
-        offsets = bin_offsets(self._lines.sizes)
-        return zip(self._lines.lines, offsets, self._lines.sizes, strict=False)
 
 
 def _line(t: Array, weight: Array, *, anderson_darling: bool) -> _Line:

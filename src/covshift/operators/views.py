@@ -6,14 +6,14 @@ one against the same views, and their products with R added up (theory, section 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from .._array import Array, namespace
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
-from .lines import Lines
+from .lines import LineFactor, Lines
 
 
 class Views(Protocol):
@@ -22,6 +22,21 @@ class Views(Protocol):
     def factor(self, X: Array) -> Factor:
         """R for the training rows ``X`` of shape (N, n)."""
         ...
+
+    def totals(self, R: Any, A: Array) -> Array:
+        """Sum ``A`` (N, q) over the rows of a factor made here; blocks of rows add up."""
+        ...
+
+    def rows_of(self, totals: Array) -> Array:
+        """R A (m, q) from the totals over all training rows."""
+        ...
+
+
+class Coordinates:
+    """The views of each coordinate by itself."""
+
+    def __call__(self, points: Array) -> Iterator[Array]:
+        return (points[:, k] for k in range(points.shape[1]))
 
 
 class LineViews:
@@ -41,8 +56,14 @@ class LineViews:
             project(T), weight, symmetric=symmetric, anderson_darling=anderson_darling
         )
 
-    def factor(self, X: Array) -> Factor:
+    def factor(self, X: Array) -> LineFactor:
         return self._lines.factor(self._project(X), n_points=int(X.shape[0]))
+
+    def totals(self, R: LineFactor, A: Array) -> Array:
+        return R.totals(A)
+
+    def rows_of(self, totals: Array) -> Array:
+        return self._lines.rows_of(totals)
 
 
 class BoxViews:
@@ -71,6 +92,12 @@ class BoxViews:
         return StackedFactor(
             [(scale, part.factor(x)) for part, x in zip(self._parts, points, strict=True)]
         )
+
+    def totals(self, R: Factor, A: Array) -> Array:
+        return R.matmat(A)
+
+    def rows_of(self, totals: Array) -> Array:
+        return totals
 
 
 def _columns(X: Array, group: Sequence[int]) -> Array:

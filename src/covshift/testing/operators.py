@@ -40,9 +40,27 @@ def check_operator(V: VOperator, *, tolerance: float = 1e-10, random_state: int 
     A = _matrix(N, dense_in_place, random_state)
     product = dense @ to_numpy(A).astype(np.float64)
     _close(to_numpy(V.matmat(A)), product, N * scale, "matmat(A) is dense() @ A")
+    rows = np.arange(N)[::-2].copy()
+    part = to_numpy(V.subset(rows).dense())
+    _close(part, dense[np.ix_(rows, rows)], scale, "subset(rows) is V of those rows")
+    w = np.random.default_rng(random_state).integers(0, 3, size=N).astype(np.float64)
+    heavy = to_numpy(V.weighted(like(w, dense_in_place[:, 0])).dense())
+    _check_weighted(heavy, dense, w, N * scale)
     R = V.factor()
     if R is not None:
         _check_factor(R, dense, dense_in_place, N * scale, random_state)
+
+
+def _check_weighted(
+    heavy: NDArray[np.float64], dense: NDArray[np.float64], w: NDArray[np.float64], scale: float
+) -> None:
+    """Weighted V: w_i w_j V(i, j) off the diagonal; on it between w_i V(i, i) and its w_i-fold."""
+    off = ~np.eye(len(w), dtype=bool)
+    _close(heavy[off], (np.outer(w, w) * dense)[off], 9 * scale, "weighted(w) is V of repeats")
+    least, most = np.sort([w * np.diag(dense), w**2 * np.diag(dense)], axis=0)
+    diagonal = np.diag(heavy)
+    inside = (diagonal >= least - 9 * scale) & (diagonal <= most + 9 * scale)
+    _holds(bool(inside.all()), "the diagonal of weighted(w) is that of repeated rows")
 
 
 def _check_factor(

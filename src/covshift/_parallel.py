@@ -1,0 +1,51 @@
+"""Threads over rows, for NumPy code that leaves the interpreter free while it computes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+_inside = threading.local()
+
+
+def thread_count() -> int:
+    """Cores that this process may use; OMP_NUM_THREADS sets a limit, as it does for BLAS."""
+    available = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(available, int(limit))) if limit.isdigit() else available
+
+
+def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) -> None:
+    """Call ``work`` on consecutive ranges of rows, one a thread, each of ``at_least`` rows.
+
+    The ranges depend on the number of threads alone. Called from inside such work, it runs in the
+    calling thread.
+    """
+    n_parts = 1 if getattr(_inside, "busy", False) else thread_count()
+    n_parts = max(1, min(n_parts, n_rows // max(1, at_least)))
+    edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    ranges = [slice(*pair) for pair in zip(edges, edges[1:], strict=False)]
+    if n_parts == 1:
+        work(ranges[0])
+        return
+    with ThreadPoolExecutor(n_parts) as pool:
+        list(pool.map(lambda rows: _alone(work, rows), ranges))
+
+
+def _alone(work: Callable[[slice], None], rows: slice) -> None:
+    with _busy():
+        work(rows)
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    _inside.busy = True
+    try:
+        yield
+    finally:
+        _inside.busy = False

@@ -1,0 +1,113 @@
+"""Corrections given row by row: V = I, V = diag(w), and a V made elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from .._array import Array, device, like, namespace
+from .._validation import check_points, check_weight
+from ..operators import Dense, Diagonal, DiagonalLens, Lens, VOperator
+from ..weights import as_weighter
+from .base import Correction
+
+
+class _EveryPoint(Correction):
+    """Base of the corrections under which no training point can go unseen."""
+
+    def raw_diagonal(self, X: Array, T: Array, share: Array) -> Array:
+        xp = namespace(X)
+        return xp.ones((X.shape[0],), dtype=X.dtype, device=device(X))
+
+
+class Unweighted(_EveryPoint):
+    """No correction: V = I, the ordinary squared loss.
+
+    Examples
+    --------
+    >>> from covshift.corrections import Unweighted
+    >>> Unweighted().operator([[0.0], [1.0]]).dense()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    needs_points = False
+
+    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
+        xp = namespace(X)
+        return Diagonal(xp.ones((X.shape[0],), dtype=X.dtype, device=device(X)))
+
+    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
+        return DiagonalLens()
+
+
+class Importance(_EveryPoint):
+    """Importance weighting: V = diag(w), w an estimate of the density ratio q(x) / p(x).
+
+    Parameters
+    ----------
+    weights : (N,) array, weighter or name
+        The weights, taken as they are; or an object with ``fit(X, X_target=...)`` and the fitted
+        attribute ``weights_``, which is cloned and fitted for every operator; or the name of one,
+        such as "kliep" (`covshift.weights.WEIGHTERS`).
+
+    Notes
+    -----
+    Shimodaira's, Sugiyama's, Huang's and the other weighted losses are all of this form; they
+    differ in how w is estimated. O(N) time and memory beyond the weights.
+
+    Examples
+    --------
+    >>> from covshift.corrections import Importance
+    >>> Importance([0.5, 1.5]).operator([[0.0], [1.0]]).diagonal()
+    array([0.5, 1.5])
+    """
+
+    def __init__(self, weights: Any) -> None:
+        self.weights = weights
+
+    @property
+    def needs_points(self) -> bool:  # type: ignore[override]
+        return hasattr(self.weights, "fit") or isinstance(self.weights, str)
+
+    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
+        weights = as_weighter(self.weights) if isinstance(self.weights, str) else self.weights
+        if hasattr(weights, "fit"):
+            weights = clone(weights).fit(X, X_target=T, target_weight=share).weights_
+        w = check_weight(weights, int(X.shape[0]), "The importance weights", of="X")
+        return Diagonal(like(w, X[:, 0]))
+
+    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
+        if X is None:
+            raise ValueError("Importance weights need the whole training sample, not blocks of it.")
+        return DiagonalLens(self._build(X, T, share).diagonal())
+
+
+class Precomputed(Correction):
+    """A V made elsewhere: any symmetric positive semidefinite matrix, a row a training point.
+
+    Parameters
+    ----------
+    V : (N, N) array
+        Used as it is. With it, a kernel machine may take a precomputed kernel too.
+
+    Examples
+    --------
+    >>> from covshift import v_matrix
+    >>> from covshift.corrections import Precomputed
+    >>> X, X_target = [[0.0], [1.0]], [[0.5], [2.0]]
+    >>> Precomputed(v_matrix(X, X_target)).operator(X).diagonal()
+    array([1. , 0.5])
+    """
+
+    needs_points = False
+
+    def __init__(self, V: Any) -> None:
+        self.V = V
+
+    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
+        V = check_points(self.V, "V")
+        if tuple(V.shape) != (X.shape[0], X.shape[0]):
+            raise ValueError(f"V has shape {tuple(V.shape)}, but X has {X.shape[0]} rows.")
+        return Dense(V)

@@ -1,0 +1,6 @@
+"""Kernel machines on the V-loss."""
+
+from .classifier import VSVC
+from .regressor import VSVR
+
+__all__ = ["VSVC", "VSVR"]

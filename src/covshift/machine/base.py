@@ -1,0 +1,222 @@
+"""What VSVC and VSVR share: checks, the choice of solver and penalty, and the fitted function."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import to_numpy
+from .._validation import check_points, unwrap_target
+from ..corrections import as_correction
+from ..corrections.matrix import warn_if_unseen
+from ..exceptions import ConditionWarning
+from ..kernels import Kernel, check_kernel, has_width, landmarks, width
+from ..solvers.dual import Dual, small_factor
+from ..solvers.expansion import Expansion
+from ..solvers.folds import ranked_folds
+from ..solvers.primal import Primal
+from ..solvers.tuning import Tuning, kernel_scale, tune_dual
+from .problem import Problem, check_problem
+
+Real = NDArray[np.float64]
+
+_DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
+_WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "auto" compares
+_WIDTH_ROWS = 1000  # rows that choose a width for the primal solver
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """Minimise r'Vr + reg ||f||^2 over kernel expansions with a free intercept.
+
+    A subclass turns labels into the columns of Y and f into predictions.
+    """
+
+    __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
+
+    def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
+        self._check_parameters()
+        given = self.kernel == "precomputed"
+        problem = check_problem(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
+        self.correction_ = as_correction(self.correction)
+        if given and self.correction_.needs_points:
+            raise ValueError(
+                f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
+                "needs. Make it beforehand: correction=Precomputed(v_matrix(X, X_target))."
+            )
+        self._columns = problem.columns
+        self._stream: Primal | None = None
+        if self._solver(problem.N) == "dual":
+            self._fit_dual(problem)
+        else:
+            self._start_primal(problem, problem.X)
+            self._add_and_solve(problem)
+            self._stream = None  # its sums would serve further blocks only
+        return self
+
+    # The exact machine
+
+    def _fit_dual(self, problem: Problem) -> None:
+        V = self.correction_.operator(
+            problem.X,
+            (problem.T,),
+            target_weight=problem.share,
+            sample_weight=problem.w if problem.weighted else None,
+        )
+        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
+        self.target_coverage_ = warn_if_unseen(diagonal, problem.w)
+        given = problem.X if self.kernel == "precomputed" else None
+        tuning = self._tune_dual(V, problem, given)
+        self.gamma_, self.reg_ = tuning.gamma, tuning.reg
+        kernel = self._kernel(self.gamma_)
+        K = kernel(problem.X, problem.X) if given is None else given
+        dual = Dual(small_factor(V), K)
+        solution = dual.solve(problem.Y, self.reg_)
+        self._warn_if_ill_conditioned(solution.ill_conditioned)
+        self.rank_ = solution.rank
+        self.dual_coef_, self.intercept_ = solution.A, solution.c
+        points = None if given is not None else kernel
+        self._f = Expansion(points, problem.X, solution.A, solution.c)
+        self._after_dual(problem, dual, K)
+
+    def _after_dual(self, problem: Problem, dual: Dual, K: Real) -> None:
+        """Let a subclass change the exact solution."""
+
+    def _tune_dual(self, V: Any, problem: Problem, given: Real | None) -> Tuning:
+        gammas = self._gammas(problem)
+        regs = None if self.reg == "auto" else np.array([float(self.reg)])
+        kernels = [self._kernel(gamma) for gamma in gammas]
+        n_folds = min(int(self.n_folds), problem.N)
+        folds = ranked_folds(problem.X, problem.Y, n_folds)
+        if (regs is not None and len(gammas) == 1) or len(np.unique(folds)) < 2:
+            if regs is None:
+                K = given if given is not None else kernels[0](problem.X, problem.X)
+                regs = np.array([kernel_scale(K, problem.w)])
+            return Tuning((gammas[0],), regs, np.zeros((1, 1)))
+        tuning = tune_dual(V, problem.X, problem.Y, problem.w, kernels, folds, given, regs)
+        self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
+        return tuning
+
+    # The machine on landmarks, in one pass
+
+    def _start_primal(self, problem: Problem, whole: Real | None) -> None:
+        random_state = check_random_state(self.random_state)
+        Z = landmarks(problem.X, int(self.n_components), random_state)
+        self.gamma_ = self._primal_gamma(problem, random_state)
+        lens = self.correction_.lens(problem.T, problem.share, whole)
+        n_folds = max(2, int(self.n_folds)) if self.reg == "auto" else 1
+        self._stream = Primal(self._kernel(self.gamma_), Z, lens, n_folds=n_folds)
+
+    def _add_and_solve(self, problem: Problem) -> None:
+        stream = self._stream
+        if stream is None:
+            raise RuntimeError("There is no stream to add to.")
+        stream.add(problem.X, problem.Y, problem.w)
+        total = stream.total()
+        self.target_coverage_ = total.covered / total.weight
+        if self.reg == "auto" and len(stream.folds) > 1:
+            tuning = stream.tune()
+            self.reg_ = tuning.reg
+            self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
+        else:
+            self.reg_ = 1.0 if self.reg == "auto" else float(self.reg)
+        self.coef_, self.intercept_ = stream.fit(self.reg_)
+        self.landmarks_ = stream.Z
+        self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
+
+    def _partial_fit(
+        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
+    ) -> Self:
+        first = getattr(self, "_stream", None) is None
+        if first:
+            self._check_parameters()
+            if self.kernel == "precomputed":
+                raise ValueError("partial_fit needs points, not a precomputed kernel.")
+            problem = check_problem(X, Y, X_target, sample_weight, target_weight, streamed=True)
+            self.correction_ = as_correction(self.correction)
+            self._columns = problem.columns
+            self._start_primal(problem, None)
+        else:
+            if unwrap_target(X_target) is not None:
+                raise ValueError("X_target belongs to the first call of partial_fit only.")
+            problem = check_problem(X, Y, None, sample_weight, None, streamed=True)
+        if problem.N:
+            self._add_and_solve(problem)
+        return self
+
+    def _primal_gamma(self, problem: Problem, random_state: Any) -> float | None:
+        gammas = self._gammas(problem)
+        if len(gammas) == 1:
+            return gammas[0]
+        some = np.arange(problem.N)
+        if problem.N > _WIDTH_ROWS:
+            some = np.sort(random_state.choice(problem.N, _WIDTH_ROWS, replace=False))
+        X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
+        V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
+        folds = ranked_folds(X, Y, max(2, int(self.n_folds)))
+        kernels = [self._kernel(gamma) for gamma in gammas]
+        return tune_dual(V.subset(some), X, Y, w, kernels, folds).gamma
+
+    # Parameters
+
+    def _check_parameters(self) -> None:
+        check_kernel(self.kernel)
+        if self.solver not in ("auto", "dual", "primal"):
+            raise ValueError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
+        if self.reg != "auto" and not (isinstance(self.reg, (int, float)) and self.reg > 0):
+            raise ValueError(f"reg={self.reg!r} must be a positive number or 'auto'.")
+        if int(self.n_components) < 1:
+            raise ValueError(f"n_components={self.n_components!r} must be at least one.")
+        if int(self.n_folds) < 2:
+            raise ValueError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
+        if self.kernel == "precomputed" and self.solver == "primal":
+            raise ValueError("solver='primal' needs points, not a precomputed kernel.")
+
+    def _solver(self, N: int) -> str:
+        if self.solver != "auto":
+            return str(self.solver)
+        return "dual" if N <= _DUAL_ROWS or self.kernel == "precomputed" else "primal"
+
+    def _kernel(self, gamma: float | None) -> Kernel:
+        name = "linear" if self.kernel == "precomputed" else self.kernel
+        return Kernel(name, gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
+
+    def _gammas(self, problem: Problem) -> list[float | None]:
+        gamma = width(self.gamma, self.kernel, problem.X, problem.w)
+        if self.gamma != "auto" or not has_width(self.kernel) or gamma is None:
+            return [gamma]
+        return [gamma * multiple for multiple in _WIDTHS]
+
+    # The fitted function
+
+    def _values(self, X: Any) -> Real:
+        """Return f at new rows: (rows, k)."""
+        check_is_fitted(self, "_f")
+        points = self._check_rows(X, reset=False)
+        return self._f(points[:, self._columns])
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Real:
+        """Check rows by themselves, then against the columns of the fit."""
+        points = to_numpy(check_points(X, "X")).astype(np.float64)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return points
+
+    def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
+        if ill_conditioned:
+            warnings.warn(
+                f"reg={self.reg_:.3g} is so small that the system is ill conditioned; the "
+                "predictions are still sound, the coefficients may not be. Use a larger reg.",
+                ConditionWarning,
+                stacklevel=4,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,82 @@
+"""A checked problem: rows, outcomes, weights and target in the form the solvers take."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import to_numpy
+from .._validation import check_samples, check_weight, unwrap_target
+from ..exceptions import ConstantColumnWarning
+
+Real = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training rows X (N, n) with outcomes Y (N, k) and weights w; target T with shares."""
+
+    X: Real
+    Y: Real
+    w: Real
+    T: Real
+    share: Real
+    columns: NDArray[np.intp]  # of the columns given, those that vary
+    weighted: bool  # whether weights were given
+
+    @property
+    def N(self) -> int:
+        return len(self.X)
+
+
+def check_problem(
+    X: Any,
+    Y: Real,
+    X_target: Any,
+    sample_weight: Any,
+    target_weight: Any,
+    *,
+    kernel_given: bool = False,
+    streamed: bool = False,
+) -> Problem:
+    """Check the samples, leave out rows of weight zero and columns that never vary.
+
+    A column that is constant over training and target rows says nothing; rows of weight zero are
+    not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
+    where only a block of the rows is known.
+    """
+    if unwrap_target(X_target) is None and target_weight is None:
+        target_weight = sample_weight
+    samples = check_samples(X, X_target, target_weight)
+    X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+    w = np.ones(len(X))
+    if sample_weight is not None:
+        w = check_weight(sample_weight, len(X), "sample_weight", of="X")
+    every = kernel_given or streamed
+    columns = np.arange(X.shape[1]) if every else _varying_columns(X, T)
+    kept = np.flatnonzero(w > 0)
+    if kernel_given:
+        X = X[np.ix_(kept, kept)]
+        T, share = X, w[kept] / w[kept].sum()
+    else:
+        X, T, share = X[np.ix_(kept, columns)], T[:, columns], to_numpy(samples.share)
+    return Problem(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
+
+
+def _varying_columns(X: Real, T: Real) -> NDArray[np.intp]:
+    low, high = np.minimum(X.min(axis=0), T.min(axis=0)), np.maximum(X.max(axis=0), T.max(axis=0))
+    varying = np.flatnonzero(low < high)
+    if len(varying) == 0:
+        return np.arange(X.shape[1])
+    if len(varying) < X.shape[1]:
+        constant = np.flatnonzero(low == high)
+        warnings.warn(
+            f"Columns {constant.tolist()} are constant in X and X_target; they are left out.",
+            ConstantColumnWarning,
+            stacklevel=5,
+        )
+    return varying

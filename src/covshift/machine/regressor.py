@@ -1,0 +1,113 @@
+"""VSVR: the same machine for numbers, one or several at a time."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from .base import KernelMachine
+
+Real = NDArray[np.float64]
+
+
+class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """Kernel regressor that repairs covariate shift through the V-matrix.
+
+    Minimises r'Vr + reg ||f||^2 over f(x) = sum_i A_i K(x_i, x) + c with a free intercept, where
+    r_i = f(x_i) - y_i and V comes from the target sample: the regression version of the paper's
+    Fredholm equation (theory, section 3). Several outputs share one decomposition.
+
+    Parameters and attributes are those of `VSVC`, without classes and probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift import VSVR
+    >>> rng = np.random.default_rng(0)
+    >>> X, X_target = rng.normal(size=(200, 1)), rng.normal(1, 1, size=(300, 1))
+    >>> model = VSVR().fit(X, np.sin(X[:, 0]), X_target=X_target)
+    >>> model.predict([[0.5], [1.5]]).round(1)
+    array([0.5, 1. ])
+    """
+
+    def __init__(
+        self,
+        correction: Any = "blended",
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        reg: Any = "auto",
+        solver: str = "auto",
+        n_components: int = 300,
+        n_folds: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.correction = correction
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.reg = reg
+        self.solver = solver
+        self.n_components = n_components
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> Self:
+        """Fit on rows with known outcomes, corrected for the target.
+
+        Parameters
+        ----------
+        X : (N, n) array or data frame
+            Training rows.
+        y : (N,) or (N, k) array
+            Their outcomes.
+        X_target : (M, n) array or data frame, or a one-tuple of it, optional
+            Rows of the target, without outcomes. None: the target is the training sample.
+        sample_weight, target_weight : (N,) and (M,) arrays, optional
+            Weights of the rows; integer weights equal repeated rows.
+        """
+        self._check_rows(X, reset=True)
+        return self._fit(X, self._outcomes(X, y), X_target, sample_weight, target_weight)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> Self:
+        """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
+        first = getattr(self, "_stream", None) is None
+        self._check_rows(X, reset=first)
+        return self._partial_fit(X, self._outcomes(X, y), X_target, sample_weight, target_weight)
+
+    def predict(self, X: Any) -> Real:
+        """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
+        f = self._values(X)
+        return f[:, 0] if self._single else f
+
+    def _outcomes(self, X: Any, y: Any) -> Real:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, Y)
+        self._single = Y.ndim == 1
+        return np.asarray(Y.reshape(len(Y), -1))

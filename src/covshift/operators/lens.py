@@ -1,0 +1,90 @@
+"""The target side of V, for sums over blocks of training rows: no row meets another (theory, 4.1).
+
+All that a linear fit needs from the data is A'VA, with A its columns [Psi, 1, Y]. With V = R'R and
+rows of R that come from the target alone, R A is a sum over training rows; a diagonal part of V
+adds A' diag(w) A. Both are plain sums: blocks, files, workers and devices combine by addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .._array import Array, namespace
+from .views import Views
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What some training rows add to A'VA, for q columns A."""
+
+    totals: Array | None  # what the views make R A of
+    own: Array | None  # (q, q): A' diag(w) A
+    trace: float  # sum_i w_i V(i, i), before normalising
+    weight: float  # sum_i w_i
+    covered: float  # sum of w_i over the rows that the target sees
+
+    def combine(self, other: Sums) -> Sums:
+        """Add the sums over other rows."""
+        return Sums(
+            None if self.totals is None else self.totals + other.totals,
+            None if self.own is None else self.own + other.own,
+            self.trace + other.trace,
+            self.weight + other.weight,
+            self.covered + other.covered,
+        )
+
+
+class Lens(Protocol):
+    """A target, ready to sum over blocks of training rows."""
+
+    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+        """Sum over the rows ``X`` (b, n) with columns ``A`` (b, q) and row weights ``w`` (b,).
+
+        ``rows`` numbers the block's rows in the training sample.
+        """
+        ...
+
+    def gram(self, sums: Sums) -> Array:
+        """A'VA (q, q) from the sums over all rows."""
+        ...
+
+
+class ViewsLens:
+    """V from views of the target, normalised and blended with the identity when asked."""
+
+    def __init__(self, views: Views, *, normalize: bool, blend: float) -> None:
+        self._views, self._normalize, self._blend = views, normalize, blend
+
+    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+        xp = namespace(A)
+        R = self._views.factor(X)
+        weighted, squares = w[:, None] * A, R.squares()
+        return Sums(
+            totals=self._views.totals(R, weighted),
+            own=weighted.T @ A if self._blend else None,
+            trace=float(xp.sum(w * squares)),
+            weight=float(xp.sum(w)),
+            covered=float(xp.sum(xp.where(squares > 0, w, xp.zeros_like(w)))),
+        )
+
+    def gram(self, sums: Sums) -> Array:
+        scale = sums.weight / sums.trace if self._normalize and sums.trace > 0 else 1.0
+        RA = self._views.rows_of(sums.totals)
+        seen = scale * (RA.T @ RA)
+        return seen if sums.own is None else (1 - self._blend) * seen + self._blend * sums.own
+
+
+class DiagonalLens:
+    """V = diag(v); without ``v`` the identity."""
+
+    def __init__(self, v: Array | None = None) -> None:
+        self._v = v
+
+    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+        v = w if self._v is None else w * self._v[rows]
+        weight = float(namespace(w).sum(w))
+        return Sums(None, (v[:, None] * A).T @ A, float(namespace(w).sum(v)), weight, weight)
+
+    def gram(self, sums: Sums) -> Array:
+        return sums.own

@@ -1,0 +1,123 @@
+"""The kernel machine at scale: explicit features, one pass over the rows (theory, section 4).
+
+With landmarks Z and features K(x, Z), all that is needed from the data is A'VA for the columns
+A = [K(X, Z), 1, Y]: sums over rows, in blocks, in memory that does not depend on N. Sums kept by
+fold give cross-validation for nothing. Then a ridge problem of the landmarks' size:
+
+    minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 ,   Psi = K(X, Z) W ,   W'K(Z, Z)W = I .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from .._parallel import over_rows, thread_count
+from ..kernels import Kernel, whitening
+from ..operators import Lens, Sums
+from ..operators.base import blocks
+from .folds import hashed_folds
+from .tuning import Tuning, penalties
+
+Real = NDArray[np.float64]
+
+_BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """What rows add to A'VA, and to the plain A'A that scores them when they are held out."""
+
+    V: Sums
+    plain: Real | None  # (q, q): A' diag(w) A, where penalties are to be compared
+
+    def combine(self, other: FoldSums) -> FoldSums:
+        """Add the sums over other rows."""
+        plain = None if self.plain is None or other.plain is None else self.plain + other.plain
+        return FoldSums(self.V.combine(other.V), plain)
+
+
+class Primal:
+    """Sums over blocks of rows, and the fits that follow from them."""
+
+    def __init__(self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int) -> None:
+        self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
+        self.lens = lens
+        self.folds: dict[int, FoldSums] = {}
+        K = kernel(Z, Z)
+        self._W = whitening(K)
+        self._regs = penalties(K, np.ones(len(K)))
+
+    def add(self, X: Real, Y: Real, w: Real) -> None:
+        """Add training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
+        numbers = hashed_folds(X, self.n_folds) if self.n_folds > 1 else np.zeros(len(X), np.intp)
+        for fold in np.unique(numbers):
+            sums = self._sums(X, Y, w, np.flatnonzero(numbers == fold))
+            self.folds[fold] = self.folds[fold].combine(sums) if fold in self.folds else sums
+
+    def fit(self, reg: float) -> tuple[Real, Real]:
+        """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
+        return self._path(self.folds.values(), [reg])[0]
+
+    def tune(self) -> Tuning:
+        """Compare the grid of penalties by the squared error of held-out folds."""
+        errors = np.zeros(len(self._regs))
+        for fold, held_out in self.folds.items():
+            if held_out.plain is None:
+                raise ValueError("Penalties can be compared only where n_folds > 1.")
+            others = [sums for number, sums in self.folds.items() if number != fold]
+            for j, (coef, c) in enumerate(self._path(others, self._regs)):
+                direction = np.vstack([coef, c, -np.eye(len(c))])  # A @ direction: residuals
+                errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
+        weight = sum(sums.V.weight for sums in self.folds.values())
+        return Tuning((self.kernel.gamma,), self._regs, errors[None, :] / weight)
+
+    def total(self) -> Sums:
+        """Sums over all rows so far."""
+        return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
+
+    def _sums(self, X: Real, Y: Real, w: Real, inside: NDArray[np.intp]) -> FoldSums:
+        """Sum over some rows, in blocks, one thread for every consecutive part of them."""
+        size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
+        found: dict[int, FoldSums] = {}
+
+        def work(chunk: slice) -> None:
+            for part in blocks(chunk.stop - chunk.start, size):
+                rows = inside[chunk.start + part.start : chunk.start + part.stop]
+                sums = self._block(X[rows], Y[rows], w[rows], rows)
+                found[chunk.start] = (
+                    found[chunk.start].combine(sums) if chunk.start in found else sums
+                )
+
+        threaded = thread_count() > 1 and len(inside) >= 2 * size
+        with threadpool_limits(1 if threaded else None):  # our threads, or those of BLAS
+            over_rows(work, len(inside), at_least=size)
+        return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
+
+    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
+        A = np.concatenate([self.kernel(X, self.Z), np.ones((len(X), 1)), Y], axis=1)
+        plain = (w[:, None] * A).T @ A if self.n_folds > 1 else None
+        return FoldSums(self.lens.sums(X, A, w, rows), plain)
+
+    def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
+        """Solve the ridge problem for every penalty, from one decomposition."""
+        sums = reduce(FoldSums.combine, parts)
+        G = np.asarray(self.lens.gram(sums.V))
+        D = len(self.Z)
+        H, h = self._W.T @ G[:D, :D] @ self._W, self._W.T @ G[:D, D]  # Psi'V Psi, Psi'V1
+        B, b, one = self._W.T @ G[:D, D + 1 :], G[D, D + 1 :], G[D, D]  # Psi'VY, 1'VY, 1'V1
+        if one > 0:  # the intercept is free: take it out
+            H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
+        values, Q = np.linalg.eigh((H + H.T) / 2)
+        values, QB = np.maximum(values, 0), Q.T @ B
+        found = []
+        for reg in regs:
+            v = Q @ (QB / (values + reg)[:, None])
+            c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
+            found.append((self._W @ v, c))
+        return found
