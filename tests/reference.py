@@ -128,3 +128,35 @@ def rho_squared_by_definition(f, y, X, T):
         F_2 = sum(y[i] * theta(t - X[i]) for i in range(N)) / N
         total += (F_1 - F_2) ** 2
     return total / len(T)
+
+
+def closed_form(V, K, Y, gamma):
+    """The paper's V-SVM (section 2.4): A = A_b - c A_c, c = 1'V(K A_b - Y) / 1'V(K A_c - 1)."""
+    N = len(V)
+    one = np.ones(N)
+    system = V @ K + gamma * np.eye(N)
+    A_b = np.linalg.solve(system, V @ Y)
+    A_c = np.linalg.solve(system, V @ one)
+    c = (one @ V @ (K @ A_b - Y)) / (one @ V @ (K @ A_c - one))
+    return A_b - c * A_c, c
+
+
+def penalised_loss(f, A, K, V, Y, gamma):
+    """(f - Y)'V(f - Y) + gamma A'KA, which the closed form minimises."""
+    r = f - Y
+    return r @ V @ r + gamma * A @ K @ A
+
+
+def exact_fit(V, K, Y, gamma, digits=60):
+    """Fit K A + c at the training points, from the closed form in many digits."""
+    import mpmath
+
+    with mpmath.workdps(digits):
+        V, K, Y = mpmath.matrix(V.tolist()), mpmath.matrix(K.tolist()), mpmath.matrix(Y.tolist())
+        N = V.rows
+        one = mpmath.matrix([1] * N)
+        system = V * K + mpmath.mpf(float(gamma)) * mpmath.eye(N)
+        A_b, A_c = mpmath.lu_solve(system, V * Y), mpmath.lu_solve(system, V * one)
+        c = (one.T * V * (K * A_b - Y))[0] / (one.T * V * (K * A_c - one))[0]
+        f = K * (A_b - c * A_c)
+        return np.array([float(f[i] + c) for i in range(N)])

@@ -1,0 +1,591 @@
+"""The kernel machines against the paper's closed form, scikit-learn and brute force."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from covshift import VSVC, VSVR, v_matrix
+from covshift.corrections import (
+    Additive,
+    Empirical,
+    Gaussian,
+    Importance,
+    Precomputed,
+    Sliced,
+    Uniform,
+    Unweighted,
+)
+from covshift.datasets import make_sigmoid_shift
+from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
+from covshift.solvers.bounded import tilt_into_box
+from covshift.solvers.dual import Dual, small_factor, solve_dual
+from covshift.solvers.folds import hashed_folds, ranked_folds
+
+rng = np.random.default_rng(0)
+X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))
+y = (X[:, 0] + 0.5 * rng.normal(size=50) > 0).astype(int)
+outcome = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=50)
+K = pairwise_kernels(X, metric="rbf", gamma=0.3)
+
+CORRECTIONS = [
+    Unweighted(),
+    Importance(np.linspace(0.1, 2, 50)),
+    Uniform(),
+    Gaussian(),
+    Empirical(symmetric=True),
+    Additive(),
+    Additive(symmetric=True, normalize=True, blend=0.5),
+    Sliced(20, random_state=0),
+]
+quiet = pytest.mark.filterwarnings("ignore::covshift.exceptions.CoverageWarning")
+
+
+# Against the paper's closed form
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=str)
+@pytest.mark.parametrize("reg", [0.01, 1.0, 100.0])
+def test_dual_is_the_papers_closed_form(correction, reg):
+    V = correction.operator(X, T)
+    A, c = reference.closed_form(V.dense(), K, outcome, reg)
+    solution = solve_dual(V, K, outcome[:, None], reg=reg)
+    np.testing.assert_allclose(solution.A[:, 0], A, rtol=1e-8, atol=1e-8)
+    assert solution.c[0] == pytest.approx(c, abs=1e-8)
+
+
+@quiet
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=str)
+def test_the_estimators_solve_that_system(correction):
+    model = VSVR(correction, gamma=0.3, reg=0.5).fit(X, outcome, X_target=T)
+    A, c = reference.closed_form(correction.operator(X, T).dense(), K, outcome, 0.5)
+    np.testing.assert_allclose(model.dual_coef_[:, 0], A, rtol=1e-8, atol=1e-8)
+    new = rng.normal(size=(7, 3))
+    expected = pairwise_kernels(new, X, metric="rbf", gamma=0.3) @ A + c
+    np.testing.assert_allclose(model.predict(new), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("points", "correction", "reg"),
+    [
+        (np.repeat(X[:6], 4, axis=0), Additive(), 1e-10),  # equal rows: K and V are singular
+        (np.repeat(X[:6], 4, axis=0), Uniform(low=-3, high=3), 1e-3),
+        (X[:20], Empirical(), 1e-10),  # rows that no target point dominates
+        (X[:20], Additive(symmetric=True), 1e-10),
+        (X[:20], Unweighted(), 1e-10),
+    ],
+)
+def test_dual_stays_accurate_where_the_closed_form_is_ill_conditioned(points, correction, reg):
+    Y = np.sin(np.arange(len(points)))
+    kernel = pairwise_kernels(points, metric="rbf", gamma=0.05)
+    V = correction.operator(points, T)
+    exact = reference.exact_fit(V.dense(), kernel, Y, reg)
+    solution = solve_dual(V, kernel, Y[:, None], reg=reg)
+    fitted = kernel @ solution.A[:, 0] + solution.c[0]
+    r, r_exact = fitted - Y, exact - Y
+    loss, least = r @ V.dense() @ r, r_exact @ V.dense() @ r_exact
+    assert loss == pytest.approx(least, rel=1e-3, abs=1e-7)
+    seen = V.diagonal() > 1e-12
+    np.testing.assert_allclose(fitted[seen], exact[seen], atol=2e-3)
+
+
+def test_no_neighbouring_function_has_a_smaller_loss():
+    V = v_matrix(X, T)
+    model = VSVR("additive", gamma=0.3, reg=0.2).fit(X, outcome, X_target=T)
+    A, c = model.dual_coef_[:, 0], model.intercept_[0]
+    least = reference.penalised_loss(K @ A + c, A, K, V, outcome, 0.2)
+    for seed in range(20):
+        step = 1e-3 * np.random.default_rng(seed).normal(size=51)
+        B, d = A + step[:50], c + step[50]
+        assert reference.penalised_loss(K @ B + d, B, K, V, outcome, 0.2) >= least
+
+
+def test_both_sides_of_the_factor_give_the_same_solution():
+    wide = Empirical().operator(X, np.repeat(T, 3, axis=0))  # 90 rows, more than 50 points
+    thin = Empirical().operator(X, T)  # the same V from 30 rows
+    a, b = (solve_dual(V, K, outcome[:, None], reg=0.1) for V in (wide, thin))
+    np.testing.assert_allclose(a.A, b.A, atol=1e-9)
+    assert b.rank == 30
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=str)
+def test_the_path_equals_single_solutions(correction):
+    dual = Dual(small_factor(correction.operator(X, T)), K)
+    Y = np.column_stack([outcome, y])
+    regs = [1e-3, 0.1, 10.0]
+    for reg, (A, c) in zip(regs, dual.path(Y, regs), strict=True):
+        single = dual.solve(Y, reg)
+        np.testing.assert_allclose(A, single.A, atol=1e-8)
+        np.testing.assert_allclose(c, single.c, atol=1e-9)
+
+
+# Against scikit-learn
+
+
+def test_without_correction_it_is_kernel_ridge_with_a_free_intercept():
+    """KernelRidge on centred labels and kernel has the same solution as a free intercept."""
+    model = VSVR("none", gamma=0.3, reg=0.7).fit(X, outcome)
+    center = np.eye(50) - 1 / 50
+    ridge = KernelRidge(alpha=0.7, kernel="precomputed").fit(
+        center @ K @ center, outcome - outcome.mean()
+    )
+    expected = center @ K @ center @ ridge.dual_coef_ + outcome.mean()
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-9)
+
+
+def test_importance_weights_with_a_linear_kernel_are_weighted_ridge():
+    w = np.linspace(0.1, 3, 50)
+    model = VSVR(Importance(w), kernel="linear", reg=2.0).fit(X, outcome)
+    ridge = Ridge(alpha=2.0).fit(X, outcome, sample_weight=w)
+    np.testing.assert_allclose(model.predict(T), ridge.predict(T), atol=1e-9)
+
+
+# Landmarks
+
+
+@quiet
+@pytest.mark.parametrize(
+    "correction",
+    [
+        Unweighted(),
+        Additive(),
+        Empirical(symmetric=True),
+        Sliced(9, random_state=0),
+        Additive(symmetric=True, normalize=True, blend=0.5),
+        Importance(np.linspace(0.1, 2, 50)),
+    ],
+    ids=str,
+)
+def test_primal_with_all_rows_as_landmarks_is_the_dual(correction):
+    for reg in (0.1, "auto"):
+        options = {"correction": correction, "gamma": 0.3, "reg": reg}
+        dual = VSVR(**options, solver="dual").fit(X, outcome, X_target=T)
+        options["reg"] = dual.reg_
+        primal = VSVR(**options, solver="primal", n_components=50).fit(X, outcome, X_target=T)
+        # The primal works with squares, A'VA: half the digits where the penalty is smallest.
+        np.testing.assert_allclose(primal.predict(T), dual.predict(T), atol=2e-6)
+
+
+@pytest.mark.parametrize("correction", ["blended", "none", "multiplicative"])
+@pytest.mark.parametrize("reg", [0.3, "auto"])
+def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
+    options = {"correction": correction, "reg": reg, "gamma": 0.3, "n_components": 20}
+    whole = VSVC(**options, solver="primal", random_state=0).fit(X[:, :2], y, X_target=T[:, :2])
+    parts = VSVC(**options, random_state=0)
+    for rows in (slice(0, 50),):
+        parts.partial_fit(X[rows, :2], y[rows], X_target=T[:, :2], classes=[0, 1])
+    np.testing.assert_allclose(parts.decision_function(T[:, :2]), whole.decision_function(T[:, :2]))
+    blocks = VSVC(**options, random_state=0)
+    blocks.partial_fit(X[:20, :2], y[:20], X_target=T[:, :2], classes=[0, 1])
+    for rows in (slice(20, 21), slice(21, 50)):
+        blocks.partial_fit(X[rows, :2], y[rows])
+    again = VSVC(**options, random_state=0)
+    again.partial_fit(X[:20, :2], y[:20], X_target=T[:, :2], classes=[0, 1])
+    again.partial_fit(X[20:, :2], y[20:])
+    assert blocks.reg_ == again.reg_
+    np.testing.assert_allclose(
+        blocks.decision_function(T[:, :2]), again.decision_function(T[:, :2]), atol=1e-9
+    )
+
+
+def test_primal_tuning_is_brute_force_over_its_folds():
+    model = VSVR("additive", gamma=0.3, solver="primal", n_components=50)
+    model.fit(X, outcome, X_target=T)
+    folds = hashed_folds(X, 5)
+    errors = np.zeros(len(model.reg_path_["reg"]))
+    for fold in np.unique(folds):
+        train, test = folds != fold, folds == fold
+        for j, reg in enumerate(model.reg_path_["reg"]):
+            part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
+            errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
+    np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-5)
+
+
+def test_an_analytic_v_says_that_it_needs_the_exact_solver():
+    with pytest.raises(ValueError, match="solver='dual'"):
+        VSVR("gaussian", solver="primal").fit(X, outcome, X_target=T)
+
+
+# Tuning
+
+
+def test_fold_errors_are_those_of_brute_force_refits():
+    model = VSVR("additive", gamma=0.3).fit(X, outcome, X_target=T)
+    folds = ranked_folds(X, outcome[:, None], 5)
+    errors = np.zeros(len(model.reg_path_["reg"]))
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        for j, reg in enumerate(model.reg_path_["reg"]):
+            part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
+            errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
+    np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-7)
+    assert model.reg_ == model.reg_path_["reg"][np.argmin(errors)]
+
+
+def test_gamma_auto_chooses_the_width_with_the_least_error():
+    model = VSVR("blended", gamma="auto").fit(X, outcome, X_target=T)
+    path = model.reg_path_
+    width, reg = np.unravel_index(np.argmin(path["error"]), path["error"].shape)
+    assert (model.gamma_, model.reg_) == (path["gamma"][width], path["reg"][reg])
+    assert len(path["gamma"]) == 5
+
+
+def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():
+    model = VSVR("blended", gamma="auto", reg=1.0).fit(X, outcome, X_target=T)
+    assert model.reg_path_["error"].shape == (5, 1)
+    assert model.reg_ == 1.0
+
+
+def test_folds_follow_the_content_of_the_rows():
+    order = rng.permutation(50)
+    folds = ranked_folds(X, y[:, None], 5)
+    np.testing.assert_array_equal(ranked_folds(X[order], y[order, None], 5), folds[order])
+    twice = np.repeat(np.arange(50), 2)
+    np.testing.assert_array_equal(ranked_folds(X[twice], y[twice, None], 5), folds[twice])
+    np.testing.assert_array_equal(hashed_folds(X[order], 5), hashed_folds(X, 5)[order])
+    assert sorted(np.bincount(folds)) == [10] * 5
+    assert np.bincount(hashed_folds(rng.normal(size=(5000, 2)), 5)).min() > 900
+
+
+def test_minus_zero_is_in_the_fold_of_zero():
+    zeros = np.zeros((3, 2))
+    np.testing.assert_array_equal(hashed_folds(-zeros, 5), hashed_folds(zeros, 5))
+
+
+# Invariances
+
+
+@quiet
+@pytest.mark.parametrize("correction", CORRECTIONS[:1] + CORRECTIONS[2:], ids=str)
+@pytest.mark.parametrize("reg", [0.3, "auto"])
+def test_integer_weights_equal_repeated_rows(correction, reg):
+    w = rng.integers(0, 4, size=50)
+    rows = np.repeat(np.arange(50), w)
+    weighted = VSVC(correction, reg=reg).fit(X, y, X_target=T, sample_weight=w)
+    repeated = VSVC(correction, reg=reg).fit(X[rows], y[rows], X_target=T)
+    if isinstance(correction, Uniform):
+        return  # its box is that of all rows given
+    assert weighted.reg_ == pytest.approx(repeated.reg_)
+    np.testing.assert_allclose(
+        weighted.decision_function(T), repeated.decision_function(T), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("estimator", [VSVC(), VSVC("additive", kernel="laplacian")], ids=str)
+def test_the_order_of_the_rows_does_not_matter(estimator):
+    order = rng.permutation(50)
+    expected = estimator.fit(X, y, X_target=T).decision_function(T)
+    got = estimator.fit(X[order], y[order], X_target=T[::-1]).decision_function(T)
+    np.testing.assert_allclose(got, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("probability", ["clip", "qp", None])
+def test_swapped_labels_give_one_minus_p(probability):
+    model = VSVC("additive", reg=0.1, probability=probability)
+    p = model.fit(X, y, X_target=T).predict_proba(T)
+    q = model.fit(X, 1 - y, X_target=T).predict_proba(T)
+    np.testing.assert_allclose(q, p[:, ::-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian"])
+def test_a_constant_column_is_left_out_with_a_warning(kernel):
+    def with_constant(points):
+        return np.column_stack([points, np.full(len(points), 7.0)])
+
+    expected = VSVC(kernel=kernel).fit(X, y, X_target=T).decision_function(T)
+    with pytest.warns(ConstantColumnWarning, match=r"\[3\] are constant"):
+        model = VSVC(kernel=kernel).fit(with_constant(X), y, X_target=with_constant(T))
+    np.testing.assert_array_equal(model.decision_function(with_constant(T)), expected)
+    assert model.n_features_in_ == 4
+
+
+def test_adding_a_constant_to_the_outcome_moves_the_intercept_only():
+    a = VSVR("additive", reg=0.1).fit(X, outcome, X_target=T)
+    b = VSVR("additive", reg=0.1).fit(X, outcome + 100, X_target=T)
+    np.testing.assert_allclose(b.dual_coef_, a.dual_coef_, atol=1e-8)
+    np.testing.assert_allclose(b.intercept_, a.intercept_ + 100, atol=1e-8)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([1e-4, 0.1, 10.0]), st.booleans())
+def test_dual_equals_the_closed_form_on_any_sample(seed, reg, tied):
+    generator = np.random.default_rng(seed)
+    points, target = generator.normal(size=(12, 2)), generator.normal(size=(7, 2))
+    if tied:
+        points, target = np.round(points), np.round(target)
+    Y = generator.normal(size=12)
+    kernel = pairwise_kernels(points, metric="laplacian", gamma=0.5)
+    V = Additive(symmetric=True).operator(points, target)
+    A, c = reference.closed_form(V.dense(), kernel, Y, reg)
+    solution = solve_dual(V, kernel, Y[:, None], reg=reg)
+    np.testing.assert_allclose(kernel @ solution.A[:, 0] + solution.c, kernel @ A + c, atol=1e-6)
+
+
+# Classes, outputs, probabilities
+
+
+def test_many_classes_share_one_solution_and_their_f_sum_to_one():
+    labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = VSVC("additive", gamma=0.3, reg=0.2).fit(X, labels, X_target=T)
+    f = model.decision_function(T)
+    np.testing.assert_allclose(f.sum(axis=1), 1, atol=1e-9)
+    for k, name in enumerate("abc"):
+        alone = VSVR("additive", gamma=0.3, reg=0.2).fit(X, labels == name, X_target=T)
+        np.testing.assert_allclose(f[:, k], alone.predict(T), atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(T).sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(T), model.classes_[f.argmax(axis=1)])
+
+
+def test_several_outputs_are_separate_problems():
+    Y = np.column_stack([outcome, -3 * outcome, y])
+    model = VSVR("additive", reg=0.2).fit(X, Y, X_target=T)
+    for k in range(3):
+        alone = VSVR("additive", reg=0.2).fit(X, Y[:, k], X_target=T)
+        np.testing.assert_allclose(model.predict(T)[:, k], alone.predict(T), atol=1e-9)
+
+
+def test_the_second_class_is_predicted_where_f_reaches_one_half():
+    model = VSVC().fit(X, np.where(y == 1, "yes", "no"), X_target=T)
+    expected = np.where(model.decision_function(T) >= 0, "yes", "no")
+    np.testing.assert_array_equal(model.predict(T), expected)
+
+
+def test_clipping_changes_no_class_and_stays_inside():
+    raw = VSVC("additive", reg=1e-3, probability=None).fit(X, y, X_target=T)
+    cut = VSVC("additive", reg=1e-3).fit(X, y, X_target=T)
+    f = raw.predict_proba(T)[:, 1]
+    assert f.min() < 0 or f.max() > 1
+    np.testing.assert_array_equal(cut.predict_proba(T)[:, 1], np.clip(f, 0, 1))
+    np.testing.assert_array_equal(cut.predict(T), raw.predict(T))
+
+
+@pytest.mark.parametrize("correction", [Additive(), Unweighted(), Gaussian()], ids=str)
+def test_qp_is_the_constrained_minimum_of_an_independent_solver(correction):
+    """SLSQP over (A, c) with centres at training and target points, from the definition."""
+    points, labels, target = X[:12], y[:12], T[:6]
+    model = VSVC(correction, gamma=0.3, reg=0.01, probability="qp", solver="dual")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        model.fit(points, labels, X_target=target)
+    f = model.decision_function(np.vstack([points, target])) + 0.5
+    assert f.min() >= -1e-6
+    assert f.max() <= 1 + 1e-6
+
+    Z = np.vstack([points, target])
+    K_ZZ = pairwise_kernels(Z, metric="rbf", gamma=0.3)
+    V = correction.operator(points, target).dense()
+    root = np.linalg.cholesky(K_ZZ + 1e-10 * np.eye(18))
+
+    def loss(theta):
+        r = (root @ theta[:-1] + theta[-1])[:12] - labels
+        return r @ V @ r + 0.01 * theta[:-1] @ theta[:-1]
+
+    def gradient(theta):
+        r = (root @ theta[:-1] + theta[-1])[:12] - labels
+        pull = np.concatenate([2 * V @ r, np.zeros(6)])
+        return np.append(root.T @ pull + 0.02 * theta[:-1], pull.sum())
+
+    bounds = [
+        {"type": "ineq", "fun": lambda t: root @ t[:-1] + t[-1]},
+        {"type": "ineq", "fun": lambda t: 1 - root @ t[:-1] - t[-1]},
+    ]
+    start = np.append(np.zeros(18), 0.5)
+    best = minimize(
+        loss,
+        start,
+        jac=gradient,
+        constraints=bounds,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 2000},
+    )
+    np.testing.assert_allclose(f, root @ best.x[:-1] + best.x[-1], atol=2e-4)
+    free = VSVC(correction, gamma=0.3, reg=0.01, probability=None, solver="dual")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        g = free.fit(points, labels, X_target=target).decision_function(Z) + 0.5
+    assert g.min() < -1e-3 or g.max() > 1 + 1e-3  # the bounds do something here
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.booleans())
+def test_the_tilt_satisfies_the_optimality_conditions(seed, p, singular):
+    generator = np.random.default_rng(seed)
+    root = generator.normal(size=(p, max(1, p // 2) if singular else p))
+    G = root @ root.T + (1e-3 if singular else 0.0) * np.eye(p)
+    f0 = generator.normal(0.5, 1, size=p)
+    mu = tilt_into_box(f0, G)
+    f = f0 - G @ mu
+    assert f.min() >= -1e-6
+    assert f.max() <= 1 + 1e-6
+    assert np.abs(f[mu > 1e-9] - 1).max(initial=0) < 1e-6
+    assert np.abs(f[mu < -1e-9]).max(initial=0) < 1e-6
+
+
+def test_qp_works_for_many_classes_and_many_smooth_constraints():
+    data = make_sigmoid_shift(80, 300, random_state=0)
+    labels = np.digitize(data.X[:, 0], [-0.3, 0.3])
+    model = VSVC("additive", reg=1e-3, probability="qp").fit(data.X, labels, X_target=data.X_target)
+    f = model.decision_function(np.vstack([data.X, data.X_target]))
+    assert f.min() >= -1e-6
+    assert f.max() <= 1 + 1e-6
+
+
+# Kernels
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine"])
+def test_every_kernel_is_scikit_learns(kernel):
+    model = VSVR("additive", kernel=kernel, gamma=0.2, degree=2, coef0=0.5, reg=1.0)
+    model.fit(X, outcome, X_target=T)
+    values = pairwise_kernels(X, metric=kernel, filter_params=True, gamma=0.2, degree=2, coef0=0.5)
+    A, c = reference.closed_form(v_matrix(X, T), values, outcome, 1.0)
+    np.testing.assert_allclose(model.predict(X), values @ A + c, atol=1e-6)
+
+
+def test_a_callable_kernel_is_called():
+    def kernel(a, b, power=1):
+        return (a @ b) ** power
+
+    squared = VSVR("additive", kernel=kernel, kernel_params={"power": 2}, reg=1.0)
+    poly = VSVR("additive", kernel="poly", gamma=1, coef0=0, degree=2, reg=1.0)
+    expected = poly.fit(X, outcome, X_target=T).predict(T)
+    np.testing.assert_allclose(squared.fit(X, outcome, X_target=T).predict(T), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("reg", [0.3, "auto"])
+def test_a_precomputed_kernel_takes_a_precomputed_v(reg):
+    V = v_matrix(X, T, "additive")
+    given_kernel = VSVC(Precomputed(V), kernel="precomputed", reg=reg)
+    f = given_kernel.fit(K, y).decision_function(pairwise_kernels(T, X, metric="rbf", gamma=0.3))
+    points = VSVC(Precomputed(V), gamma=0.3, reg=given_kernel.reg_).fit(X, y, X_target=T)
+    np.testing.assert_allclose(f, points.decision_function(T), atol=1e-9)
+
+
+def test_a_precomputed_kernel_refuses_a_correction_that_needs_points():
+    with pytest.raises(ValueError, match=r"Precomputed\(v_matrix"):
+        VSVC("additive", kernel="precomputed").fit(K, y)
+
+
+def test_the_scale_width_is_that_of_svc_and_follows_units():
+    assert VSVC().fit(X, y).gamma_ == pytest.approx(1 / (3 * X.var()))
+    a = VSVC().fit(X, y, X_target=T).decision_function(T)
+    b = VSVC().fit(1024 * X, y, X_target=1024 * T).decision_function(1024 * T)
+    np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_the_median_width_is_one_over_the_median_square():
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)[np.triu_indices(50, 1)]
+    assert VSVC(gamma="median").fit(X, y).gamma_ == pytest.approx(1 / np.median(squares))
+
+
+# What the fit tells
+
+
+def test_coverage_counts_the_rows_that_the_target_sees():
+    half = np.quantile(X[:, 0], 0.5)
+    with pytest.warns(CoverageWarning, match="25 of 50 training points are not seen"):
+        model = VSVC("multiplicative").fit(X[:, :1], y, X_target=[[half]])
+    assert model.target_coverage_ == 0.5
+    assert model.rank_ == 1
+    assert VSVC().fit(X, y, X_target=T).target_coverage_ == 1.0
+
+
+def test_a_faint_v_suggests_other_views():
+    points = np.random.default_rng(0).normal(size=(200, 12))
+    with pytest.warns(CoverageWarning, match=r"nearly zero.*'additive' or 'sliced'"):
+        VSVC("multiplicative").fit(points, points[:, 0] > 0, X_target=points + 0.01)
+
+
+def test_a_tiny_penalty_is_reported():
+    with pytest.warns(ConditionWarning, match="ill conditioned"):
+        VSVR("additive", reg=1e-14).fit(X, outcome, X_target=T)
+
+
+def test_a_target_apart_from_the_sample_gives_a_constant_and_a_warning():
+    with pytest.warns(CoverageWarning, match="50 of 50"):
+        model = VSVR("additive", reg=1.0).fit(X, outcome, X_target=T - 100)
+    np.testing.assert_allclose(model.predict(T), outcome.mean())
+
+
+def test_the_correction_uses_the_target_where_the_model_is_too_simple():
+    """A straight line through a curve: which part it fits is the correction's choice."""
+    generator = np.random.default_rng(0)
+    points = generator.uniform(-1, 1, size=(300, 1))
+    target = generator.uniform(0.5, 1, size=(300, 1))
+    slopes = {}
+    for name in ("none", "additive"):
+        model = VSVR(name, kernel="linear", reg=1e-3).fit(
+            points, points[:, 0] ** 2, X_target=target
+        )
+        slopes[name] = float(np.diff(model.predict([[0.6], [0.9]]))[0] / 0.3)
+    assert abs(slopes["none"]) < 0.2
+    assert slopes["additive"] > 0.2
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "rbff"}, "kernel='rbff' is unknown"),
+        ({"solver": "newton"}, "solver='newton' is unknown"),
+        ({"reg": 0}, "reg=0 must be a positive number"),
+        ({"reg": "cv"}, "reg='cv' must be a positive number"),
+        ({"gamma": -1.0}, "gamma=-1.0 must be positive"),
+        ({"gamma": "wide"}, "gamma='wide' is unknown"),
+        ({"n_components": 0}, "at least one"),
+        ({"n_folds": 1}, "at least two folds"),
+        ({"probability": "platt"}, "probability='platt' is unknown"),
+        ({"probability": "qp", "solver": "primal"}, "needs the exact solver"),
+        ({"kernel": "precomputed", "solver": "primal"}, "needs points"),
+        ({"correction": "addditive"}, "correction='addditive' is unknown"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        VSVC(**options).fit(X, y, X_target=T)
+
+
+def test_bad_samples_are_refused_by_name():
+    with pytest.raises(ValueError, match="only one class"):
+        VSVC().fit(X, np.zeros(50), X_target=T)
+    with pytest.raises(ValueError, match="X_target has 2 features"):
+        VSVC().fit(X, y, X_target=T[:, :2])
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        VSVC().fit(X, y, X_target=T, sample_weight=np.zeros(50))
+    with pytest.raises(ValueError, match="y to be passed"):
+        VSVR().fit(X, None)
+
+
+def test_partial_fit_refuses_what_does_not_fit_together():
+    with pytest.raises(ValueError, match="needs classes"):
+        VSVC().partial_fit(X, y, X_target=T)
+    model = VSVC().partial_fit(X, y, X_target=T, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"\[2\], which are not among the classes"):
+        model.partial_fit(X, y + 1)
+    with pytest.raises(ValueError, match="belongs to the first call"):
+        model.partial_fit(X, y, X_target=T)
+    with pytest.raises(ValueError, match="whole training sample"):
+        VSVC(Importance(np.ones(50))).partial_fit(X, y, X_target=T, classes=[0, 1])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_tiny_samples_give_finite_predictions(n_rows):
+    model = VSVR().fit(X[:n_rows], outcome[:n_rows], X_target=T[:1])
+    assert np.isfinite(model.predict(T)).all()
+
+
+def test_huge_features_give_finite_predictions_or_an_error():
+    for kernel in ("rbf", "laplacian"):
+        model = VSVC(kernel=kernel).fit(1e150 * X, y, X_target=1e150 * T)
+        assert np.isfinite(model.decision_function(1e150 * T)).all()
