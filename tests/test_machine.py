@@ -573,7 +573,7 @@ def test_partial_fit_refuses_what_does_not_fit_together():
     model = VSVC().partial_fit(X, y, X_target=T, classes=[0, 1])
     with pytest.raises(ValueError, match=r"\[2\], which are not among the classes"):
         model.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match="belongs to the first call"):
+    with pytest.raises(ValueError, match="belong to the first call"):
         model.partial_fit(X, y, X_target=T)
     with pytest.raises(ValueError, match="whole training sample"):
         VSVC(Importance(np.ones(50))).partial_fit(X, y, X_target=T, classes=[0, 1])
@@ -589,3 +589,39 @@ def test_huge_features_give_finite_predictions_or_an_error():
     for kernel in ("rbf", "laplacian"):
         model = VSVC(kernel=kernel).fit(1e150 * X, y, X_target=1e150 * T)
         assert np.isfinite(model.decision_function(1e150 * T)).all()
+
+
+def test_a_new_fit_forgets_the_old_route():
+    model = VSVR().fit(X, outcome, X_target=T)
+    assert hasattr(model, "reg_path_")
+    model.set_params(reg=1.0, solver="primal").fit(X, outcome, X_target=T)
+    assert not hasattr(model, "reg_path_")
+    assert not hasattr(model, "dual_coef_")
+    assert hasattr(model.set_params(solver="dual").fit(X, outcome, X_target=T), "dual_coef_")
+    assert not hasattr(model, "landmarks_")
+
+
+def test_the_fitted_correction_is_a_copy():
+    model = VSVR(Additive()).fit(X, outcome, X_target=T)
+    model.set_params(correction__blend=0.9)
+    assert model.correction_.blend == 0.0
+
+
+def test_numpy_numbers_are_penalties_too():
+    assert VSVR(reg=np.int64(2)).fit(X, outcome, X_target=T).reg_ == 2.0
+
+
+def test_target_weights_pass_a_search_as_a_one_tuple():
+    w = np.linspace(1, 2, 30)
+    a = VSVR("additive", reg=1.0).fit(X, outcome, X_target=T, target_weight=w)
+    b = VSVR("additive", reg=1.0).fit(X, outcome, X_target=(T,), target_weight=(w,))
+    np.testing.assert_array_equal(a.predict(T), b.predict(T))
+
+
+def test_later_blocks_must_have_as_many_outputs():
+    model = VSVR().partial_fit(X, outcome, X_target=T)
+    with pytest.raises(ValueError, match="y has 2 outputs"):
+        model.partial_fit(X, np.column_stack([outcome, outcome]))
+    assert model.partial_fit(X, outcome[:, None]).predict(T).shape == (30,)
+    with pytest.raises(ValueError, match="these differ"):
+        VSVC().partial_fit(X, y, X_target=T, classes=[0, 1]).partial_fit(X, y, classes=[0, 1, 2])

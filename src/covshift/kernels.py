@@ -105,7 +105,7 @@ def _median_width(X: Real) -> float:
 def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:
     """Choose ``count`` distinct training rows at random, or all of them where there are fewer."""
     if count >= len(X):
-        return X.copy()
+        return np.unique(X, axis=0)
     return X[np.sort(random_state.choice(len(X), size=count, replace=False))]
 
 

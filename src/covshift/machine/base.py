@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -42,9 +43,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
         self._check_parameters()
+        self._forget()
         given = self.kernel == "precomputed"
         problem = check_problem(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
-        self.correction_ = as_correction(self.correction)
+        self.correction_ = clone(as_correction(self.correction), safe=False)
         if given and self.correction_.needs_points:
             raise ValueError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
@@ -133,22 +135,27 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _partial_fit(
         self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
     ) -> Self:
-        first = getattr(self, "_stream", None) is None
-        if first:
+        if self._is_first_block():
             self._check_parameters()
+            self._forget()
             if self.kernel == "precomputed":
                 raise ValueError("partial_fit needs points, not a precomputed kernel.")
             problem = check_problem(X, Y, X_target, sample_weight, target_weight, streamed=True)
-            self.correction_ = as_correction(self.correction)
+            self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
             self._start_primal(problem, None)
         else:
-            if unwrap_target(X_target) is not None:
-                raise ValueError("X_target belongs to the first call of partial_fit only.")
+            if unwrap_target(X_target) is not None or target_weight is not None:
+                raise ValueError(
+                    "X_target and target_weight belong to the first call of partial_fit only."
+                )
             problem = check_problem(X, Y, None, sample_weight, None, streamed=True)
         if problem.N:
             self._add_and_solve(problem)
         return self
+
+    def _is_first_block(self) -> bool:
+        return getattr(self, "_stream", None) is None
 
     def _primal_gamma(self, problem: Problem, random_state: Any) -> float | None:
         gammas = self._gammas(problem)
@@ -169,7 +176,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         check_kernel(self.kernel)
         if self.solver not in ("auto", "dual", "primal"):
             raise ValueError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
-        if self.reg != "auto" and not (isinstance(self.reg, (int, float)) and self.reg > 0):
+        if self.reg != "auto" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
             raise ValueError(f"reg={self.reg!r} must be a positive number or 'auto'.")
         if int(self.n_components) < 1:
             raise ValueError(f"n_components={self.n_components!r} must be at least one.")
@@ -177,6 +184,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
         if self.kernel == "precomputed" and self.solver == "primal":
             raise ValueError("solver='primal' needs points, not a precomputed kernel.")
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit by another route left behind."""
+        for name in ("dual_coef_", "rank_", "coef_", "landmarks_", "reg_path_", "_stream"):
+            self.__dict__.pop(name, None)
 
     def _solver(self, N: int) -> str:
         if self.solver != "auto":

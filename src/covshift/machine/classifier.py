@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -177,11 +178,14 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         its rows give the landmarks, so let them be a fair sample. Later calls take X and y, and
         their weights. `fit` starts afresh.
         """
-        first = getattr(self, "_stream", None) is None
+        first = self._is_first_block()
         self._check_rows(X, reset=first)
         labels = self._check_labels(X, y)
-        if first and classes is not None:
-            self.classes_ = np.unique(classes)
+        if classes is not None:
+            given = np.unique(classes)
+            if not first and not np.array_equal(given, self.classes_):
+                raise ValueError("classes belong to the first call of partial_fit; these differ.")
+            self.classes_ = given
         if not hasattr(self, "classes_"):
             raise ValueError("The first call of partial_fit needs classes, all of them.")
         unknown = np.setdiff1d(labels, self.classes_)
@@ -237,6 +241,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         check_consistent_length(X, labels)
         return np.asarray(labels)

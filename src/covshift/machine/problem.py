@@ -49,6 +49,7 @@ def check_problem(
     not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
     where only a block of the rows is known.
     """
+    target_weight = unwrap_target(target_weight)
     if unwrap_target(X_target) is None and target_weight is None:
         target_weight = sample_weight
     samples = check_samples(X, X_target, target_weight)

@@ -82,7 +82,9 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             Weights of the rows; integer weights equal repeated rows.
         """
         self._check_rows(X, reset=True)
-        return self._fit(X, self._outcomes(X, y), X_target, sample_weight, target_weight)
+        Y = self._outcomes(X, y)
+        self._single = np.ndim(y) == 1
+        return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def partial_fit(
         self,
@@ -93,9 +95,17 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         target_weight: Any = None,
     ) -> Self:
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
-        first = getattr(self, "_stream", None) is None
+        first = self._is_first_block()
         self._check_rows(X, reset=first)
-        return self._partial_fit(X, self._outcomes(X, y), X_target, sample_weight, target_weight)
+        Y = self._outcomes(X, y)
+        if first:
+            self._single = np.ndim(y) == 1
+        elif Y.shape[1] != len(self.intercept_):
+            raise ValueError(
+                f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
+                f"{len(self.intercept_)}."
+            )
+        return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
     def predict(self, X: Any) -> Real:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
@@ -109,5 +119,4 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             )
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, Y)
-        self._single = Y.ndim == 1
         return np.asarray(Y.reshape(len(Y), -1))
