@@ -82,8 +82,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             Weights of the rows; integer weights equal repeated rows.
         """
         self._check_rows(X, reset=True)
-        Y = self._outcomes(X, y)
-        self._single = np.ndim(y) == 1
+        Y, self._single = self._outcomes(X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def partial_fit(
@@ -97,9 +96,9 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
         self._check_rows(X, reset=first)
-        Y = self._outcomes(X, y)
+        Y, single = self._outcomes(X, y)
         if first:
-            self._single = np.ndim(y) == 1
+            self._single = single
         elif Y.shape[1] != len(self.intercept_):
             raise ValueError(
                 f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
@@ -112,11 +111,12 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         f = self._values(X)
         return f[:, 0] if self._single else f
 
-    def _outcomes(self, X: Any, y: Any) -> Real:
+    def _outcomes(self, X: Any, y: Any) -> tuple[Real, bool]:
+        """Return the outcomes as columns (N, k), and whether they came as one plain array."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, Y)
-        return np.asarray(Y.reshape(len(Y), -1))
+        return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
