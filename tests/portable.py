@@ -49,16 +49,34 @@ def agrees_with_numpy(correction, convert, to_numpy, *, tied: bool, dtype: str) 
     expected = correction.operator(X, T, target_weight=weight)
     got = correction.operator(convert(X), convert(T), target_weight=convert(weight))
     atol = 1e-10 if dtype == "float64" else 2e-5
+    some = np.arange(25)[::-2].copy()
     for mine, theirs in (
         (got.dense(), expected.dense()),
+        (got.subset(some).dense(), expected.subset(some).dense()),
         (got.diagonal(), expected.diagonal()),
         (got.matmat(convert(A)), expected.matmat(A)),
     ):
         assert type(mine) is type(convert(A))
         assert mine.dtype == convert(A).dtype
         np.testing.assert_allclose(to_numpy(mine), theirs, atol=atol)
+    whole = got.matmat(convert(np.ones((25, 1), dtype=np.int64)))
+    assert whole.dtype == convert(A).dtype
+    np.testing.assert_allclose(to_numpy(whole)[:, 0], expected.dense().sum(axis=1), atol=20 * atol)
     R, Q = got.factor(), expected.factor()
     assert (R is None) == (Q is None)
     if R is not None:
         Z = rng.normal(size=(Q.shape[0], 2)).astype(dtype)
         np.testing.assert_allclose(to_numpy(R.rmatmat(convert(Z))), Q.rmatmat(Z), atol=20 * atol)
+
+
+def sums_in_float32_lose_nothing(correction, n, convert, to_numpy) -> None:
+    """After 2^35 a float32 sum stands still: 4096 is the next step, and no block adds as much."""
+    big, N, M = 2.0**35, 1 << 18, 1 << 16
+    X, T = np.zeros((N, n), dtype=np.float32), np.ones((1, n), dtype=np.float32)
+    A, Z = np.ones((N, 1), dtype=np.float32), np.ones((M, 1), dtype=np.float32)
+    A[0] = A[-1] = Z[0] = Z[-1] = big  # at both ends: prefix sums and suffix sums
+    forward = correction.operator(convert(X), convert(T)).factor().matmat(convert(A))
+    assert abs(float(to_numpy(forward)[0, 0]) - (2 * big + N)) <= 8192
+    T = np.tile(np.arange(1, M + 1, dtype=np.float32)[:, None], n)
+    backward = correction.operator(convert(X[:1]), convert(T)).factor().rmatmat(convert(Z))
+    assert abs(float(to_numpy(backward)[0, 0]) * M**0.5 - (2 * big + M)) <= 16384

@@ -19,7 +19,7 @@ def theta(z) -> int:
 
 
 def algorithm_1(X, T, phi=None):
-    """ComputeV: V_ij = (1/M) #{q: x_i <= t_q and x_j <= t_q}, times phi(t_q) (eq. 11)."""
+    """ComputeV: V_ij = (1/M) #{q: x_i <= t_q and x_j <= t_q}, times phi(t_q) (eqs. 10 and 11)."""
     N, M = len(X), len(T)
     phi = np.ones(M) if phi is None else phi
     V = np.zeros((N, N))
@@ -87,6 +87,17 @@ def lemma_2_1_by_integration(X, densities, upper):
             for k in range(n):
                 start = max(X[i, k], X[j, k])
                 V[i, j] *= integrate.quad(densities[k], start, upper, limit=200)[0]
+    return V
+
+
+def lemma_2_1(X, at_or_above):
+    """V_ij = prod_k of the target's probability of a value at or above max(x_i^k, x_j^k)."""
+    N, n = X.shape
+    V = np.ones((N, N))
+    for i in range(N):
+        for j in range(N):
+            for k in range(n):
+                V[i, j] *= at_or_above(max(X[i, k], X[j, k]), k)
     return V
 
 
@@ -160,3 +171,52 @@ def exact_fit(V, K, Y, gamma, digits=60):
         c = (one.T * V * (K * A_b - Y))[0] / (one.T * V * (K * A_c - one))[0]
         f = K * (A_b - c * A_c)
         return np.array([float(f[i] + c) for i in range(N)])
+
+
+def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False):
+    """R and F of the CDF weights: one row for every view (a group of columns) and target row.
+
+    R(q, i) = sqrt(share_q phi_q / G) if t_q dominates x_i in the view; F is the same for the
+    target. phi is one, or a sixth of Anderson and Darling's.
+    """
+    share = np.full(len(T), 1 / len(T)) if weight is None else weight / weight.sum()
+    signs = (1, -1) if mirrored else (1,)
+    rows, seen = [], []
+    for group in map(list, groups):
+        for sign in signs:
+            phi = anderson_darling_phi(sign * T[:, group]) / 6 if tails else np.ones(len(T))
+            for q in range(len(T)):
+                scale = math.sqrt(share[q] * phi[q] / (len(groups) * len(signs)))
+                t = sign * T[q, group]
+                rows.append([scale * theta(t - sign * x) for x in X[:, group]])
+                below = (share[p] * theta(t - sign * T[p, group]) for p in range(len(T)))
+                seen.append(scale * sum(below))
+    return np.array(rows), np.array(seen)
+
+
+def quadratic_on_simplex(H, b, total):
+    """Minimise w'Hw / 2 - b'w over w >= 0 with the given sum: every support is tried."""
+    N = len(b)
+    best, minimum = None, math.inf
+    for size in range(1, N + 1):
+        for support in map(list, combinations(range(N), size)):
+            system = np.ones((size + 1, size + 1))
+            system[:size, :size] = H[np.ix_(support, support)]
+            system[size, size] = 0
+            x = np.linalg.lstsq(system, np.append(b[support], total), rcond=None)[0][:size]
+            if (x < -1e-12).any() or abs(x.sum() - total) > 1e-9 * abs(total):
+                continue
+            w = np.zeros(N)
+            w[support] = x
+            value = w @ H @ w / 2 - b @ w
+            if value < minimum - 1e-14:
+                best, minimum = w, value
+    return best
+
+
+def cdf_weights(X, T, groups, reg, **options):
+    """Minimise |R w / N - F|^2 + (reg / N^2) |w|^2 over w >= 0 with mean one, by brute force."""
+    N = len(X)
+    R, F = cdf_problem(X, T, groups, **options)
+    H = 2 * (R.T @ R + reg * np.eye(N)) / N**2
+    return quadratic_on_simplex(H, 2 * R.T @ F / N, N)

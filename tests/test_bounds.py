@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covshift import bounds
+from covshift.corrections import Sliced
 
 deterministic = settings(derandomize=True, deadline=None)
 
@@ -166,6 +167,27 @@ def test_target_size_is_the_smallest_that_suffices(width, confidence, n_train):
     assert size == 1 or bounds.half_width_1d(size - 1, confidence) > width
 
 
+def test_the_largest_counts_are_taken():
+    most = 2**62
+    assert bounds.half_width_1d(most) > 0
+    assert bounds.half_width(most, most) > 0
+    assert bounds.confidence(most, most, 1.0) == 1.0
+    assert bounds.target_size(2e-9, 10) < most
+
+
+def test_the_union_over_fixed_directions_covers_a_sliced_v():
+    rng = np.random.default_rng(6)
+    directions = rng.normal(size=(4, 2))
+    fixed = Sliced(directions=directions, standardize=False)
+    truth = rng.normal(size=(100_000, 2))
+    V = fixed.operator([[0.3, 0.0], [-0.2, 1.0]], truth).dense()
+    worst = [
+        np.abs(fixed.operator([[0.3, 0.0], [-0.2, 1.0]], rng.normal(size=(M, 2))).dense() - V).max()
+        for _ in range(300)
+    ]
+    assert (np.array(worst) <= bounds.half_width_1d(M, 0.9, n_views=4)).mean() >= 0.9
+
+
 def test_widths_shrink_with_the_target_and_grow_with_everything_asked():
     assert bounds.half_width_1d(400, 0.9) == pytest.approx(bounds.half_width_1d(100, 0.9) / 2)
     assert bounds.half_width_1d(100, 0.9) < bounds.half_width_1d(100, 0.99)
@@ -207,6 +229,12 @@ def test_numpy_integers_are_accepted():
         (lambda: bounds.loss_gap_1d([], 10, 0.9), r"residuals has shape \(0,\)"),
         (lambda: bounds.loss_gap([[1.0]], 10), r"residuals has shape \(1, 1\)"),
         (lambda: bounds.loss_gap([1.0, math.nan], 10), "1 missing or infinite values of 2"),
+        (lambda: bounds.loss_gap([1e200, 1.0], 10), "residuals are so large that the bound overf"),
+        (lambda: bounds.loss_gap_1d([1e308, 1e308], 10, 0.9), "residuals are so large"),
+        (lambda: bounds.half_width_1d(10**400, 0.9), "must be an integer of at least 1, and at m"),
+        (lambda: bounds.half_width(10, 10**200), "n_train=1000.* at most 2"),
+        (lambda: bounds.target_size_1d(1e-200), "half_width=1e-200 needs inf target rows"),
+        (lambda: bounds.target_size(1e-12, 10), r"half_width=1e-12 needs .*e\+24 target rows"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from covshift.corrections import (
     Gaussian,
     Importance,
     Pairwise,
+    Precomputed,
     Product,
     Sliced,
     Uniform,
@@ -30,7 +32,9 @@ from covshift.corrections import (
     as_correction,
 )
 from covshift.exceptions import CoverageWarning
+from covshift.operators import Dense, Diagonal
 from covshift.testing import check_correction
+from covshift.weights import GaussianRatio
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 
@@ -70,15 +74,34 @@ def test_sliced_averages_algorithm_1_over_projections(sample):
     [
         (Empirical(symmetric=True), reference.algorithm_1),
         (Additive(symmetric=True), reference.algorithm_2),
+        (Pairwise(symmetric=True), reference.pairwise),
     ],
 )
 def test_symmetric_averages_both_orientations(sample, correction, oracle):
     X, T = sample
+    if X.shape[1] == 1:
+        oracle = reference.algorithm_1
     expected = reference.mirrored(oracle, X, T)
     np.testing.assert_allclose(dense(correction, X, T), expected, **CLOSE)
 
 
-def test_phi_weighs_the_target_points_as_in_equation_11(sample):
+def test_symmetric_sliced_averages_both_orientations_of_every_direction(sample):
+    X, T = sample
+    directions = np.random.default_rng(1).normal(size=(5, X.shape[1]))
+    got = dense(Sliced(directions=directions, standardize=False, symmetric=True), X, T)
+    expected = reference.mirrored(partial(reference.sliced, directions=directions), X, T)
+    np.testing.assert_allclose(got, expected, **CLOSE)
+
+
+def test_sliced_standardized_divides_the_directions_by_the_targets_spread():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(12, 3)), rng.normal(size=(9, 3)) * [1, 2, 5]
+    directions = rng.normal(size=(5, 3))
+    got = dense(Sliced(directions=directions), X, T)
+    np.testing.assert_allclose(got, reference.sliced(X, T, directions / T.std(axis=0)), **CLOSE)
+
+
+def test_phi_weighs_the_target_points_as_in_equation_10(sample):
     X, T = sample
 
     def phi(targets):
@@ -131,6 +154,41 @@ def test_product_is_lemma_2_1_by_numerical_integration(n):
     np.testing.assert_allclose(dense(Product(callables), X), expected, rtol=1e-7)
 
 
+def test_uniform_is_example_2_2_on_every_kind_of_sample(sample):
+    X, T = sample
+    low, high = X.min(axis=0), X.max(axis=0)
+
+    def at_or_above(x, k):
+        return 1.0 if x <= low[k] else (high[k] - x) / (high[k] - low[k])
+
+    np.testing.assert_allclose(dense(Uniform(), X, T), reference.lemma_2_1(X, at_or_above), **CLOSE)
+
+
+def test_gaussian_is_example_2_1_on_every_kind_of_sample(sample):
+    X, T = sample
+    mean, std = T.mean(axis=0), T.std(axis=0)
+    constant = T.min(axis=0) == T.max(axis=0)
+
+    def at_or_above(x, k):
+        return float(T[0, k] >= x) if constant[k] else stats.norm(mean[k], std[k]).sf(x)
+
+    got = dense(Gaussian(), X, T)
+    np.testing.assert_allclose(got, reference.lemma_2_1(X, at_or_above), **CLOSE)
+
+
+@pytest.mark.parametrize("distribution", [stats.norm(0.5, 2), stats.binom(3, 0.4), stats.geom(0.3)])
+def test_product_is_lemma_2_1_on_every_kind_of_sample(sample, distribution):
+    X, T = sample
+    values = np.arange(100)
+    masses = distribution.pmf(values) if hasattr(distribution, "pmf") else None
+
+    def at_or_above(x, k):
+        return distribution.sf(x) if masses is None else masses[values >= x].sum()
+
+    got = dense(Product(distribution), X, T)
+    np.testing.assert_allclose(got, reference.lemma_2_1(X, at_or_above), **CLOSE)
+
+
 # Left limits, boxes and moments
 
 
@@ -139,6 +197,49 @@ def test_product_takes_left_limits_at_point_masses():
     coin = stats.binom(2, 0.5)  # 0, 1, 2 with 1/4, 1/2, 1/4
     np.testing.assert_allclose(np.diag(dense(Product(coin), X)), [1, 0.75, 0.25, 0.25])
     np.testing.assert_allclose(np.diag(dense(Product(coin.cdf), X)), [1, 0.75, 0.25, 0.25])
+
+
+DISCRETE = {
+    "binom": stats.binom(5, 0.3),
+    "poisson": stats.poisson(2.5),
+    "geom": stats.geom(0.3),
+    "nbinom": stats.nbinom(3, 0.4),
+    "hypergeom": stats.hypergeom(20, 7, 12),
+    "randint": stats.randint(-2, 6),
+    "zipf": stats.zipf(2.5),
+    "logser": stats.logser(0.6),
+    "planck": stats.planck(0.5),
+    "boltzmann": stats.boltzmann(0.4, 9),
+    "dlaplace": stats.dlaplace(0.8),
+    "skellam": stats.skellam(3, 2),
+    "betabinom": stats.betabinom(6, 2, 3),
+    "shifted": stats.poisson(2.5, loc=-3),
+    "shifted by a half": stats.logser(0.6, loc=-1.5),
+    "any values": stats.rv_discrete(values=([-1.5, 0.25, 3], [0.2, 0.5, 0.3])),
+}
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_product_is_right_at_and_between_the_values_of_a_discrete_distribution(name):
+    distribution = DISCRETE[name]
+    X = np.concatenate([np.arange(-3, 7), np.arange(-3, 7) + 0.5, [-1.5, 0.25]])[:, None]
+    support = np.unique(np.concatenate([np.arange(-60, 60, 0.5), [0.25]]))
+    below = [distribution.pmf(support[support < x]).sum() for x in X[:, 0]]
+    got = np.diag(dense(Product(distribution), X))
+    np.testing.assert_allclose(got, 1 - np.array(below), atol=1e-10)
+
+
+def test_survivals_outside_by_rounding_are_cut():
+    V = dense(Product([lambda x: np.where(x < 0.5, -1e-14, 1 + 1e-14)]), [[0.0], [1.0]])
+    np.testing.assert_array_equal(np.diag(V), [1, 0])
+
+
+def test_a_constant_target_column_has_no_spread_whatever_the_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        weight = rng.uniform(size=7)
+        V = Gaussian().operator([[0.1], [0.2]], np.full((7, 1), 0.1), target_weight=weight)
+        np.testing.assert_array_equal(V.diagonal(), [1, 0])
 
 
 def test_uniform_box_comes_from_the_training_data():
@@ -193,6 +294,15 @@ def test_mirrored_data_change_the_one_sided_v():
     assert np.abs(dense(Additive(), -X) - dense(Additive(), X)).max() > 0.1
 
 
+def test_a_single_flipped_feature_leaves_the_symmetric_additive_v_alone_unchanged():
+    """Of the symmetric V, the additive one; a view of two features must be turned as a whole."""
+    rng = np.random.default_rng(0)
+    X, T, flip = rng.normal(size=(15, 2)), rng.normal(size=(20, 2)), np.array([-1.0, 1.0])
+    for make, invariant in ((Additive, True), (Empirical, False), (Pairwise, False)):
+        V, flipped = (dense(make(symmetric=True), X * s, T * s) for s in (1, flip))
+        assert np.allclose(flipped, V) == invariant
+
+
 @pytest.mark.parametrize("make", [Empirical, Additive])
 def test_monotone_changes_of_a_feature_leave_v_unchanged(make):
     rng = np.random.default_rng(0)
@@ -208,6 +318,17 @@ def test_sliced_without_standardizing_turns_with_the_data():
     turned = Sliced(directions=directions @ turn, standardize=False)
     plain = Sliced(directions=directions, standardize=False)
     np.testing.assert_allclose(dense(turned, X @ turn, T @ turn), dense(plain, X, T), **CLOSE)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_training_point_that_is_a_target_point_is_seen_by_it_in_every_direction(standardize):
+    """A matrix product rounds a row by the company it is in; term by term, equal rows are ties."""
+    T = np.random.default_rng(0).normal(size=(201, 13))
+    sliced = Sliced(n_directions=40, random_state=0, standardize=standardize)
+    together = sliced.operator(T, T).diagonal()
+    alone = [sliced.operator(T[[q]], T).diagonal()[0] for q in range(0, 201, 20)]
+    np.testing.assert_array_equal(alone, together[::20])
+    assert sliced.operator(T[[7]], T[[7]]).diagonal()[0] == pytest.approx(1)
 
 
 def test_sliced_standardized_does_not_depend_on_units():
@@ -264,6 +385,19 @@ def test_normalizing_a_zero_v_warns_and_leaves_it():
         assert not dense(Additive(normalize=True), X, X - 1).any()
 
 
+@pytest.mark.parametrize(("dtype", "tiny"), [(np.float64, 1e-322), (np.float32, 1e-44)])
+def test_normalizing_a_v_too_small_to_be_scaled_warns_and_leaves_it(dtype, tiny):
+    X = np.zeros((4, 1), dtype=dtype)
+    faint = Additive(phi=lambda T: np.full(len(T), tiny), normalize=True)
+    with pytest.warns(CoverageWarning, match="cannot be normalised"):
+        V = faint.operator(X, X)
+    assert np.isfinite(V.dense()).all()
+    assert np.isfinite(V.matmat(np.ones((4, 1), dtype=dtype))).all()
+    lens = faint.lens(X, np.full(4, 0.25))
+    sums = lens.sums(X, np.ones((4, 1)), np.ones(4), np.arange(4))
+    assert np.isfinite(lens.gram(sums)).all()
+
+
 def test_blend_mixes_with_the_identity(sample):
     X, T = sample
     V = dense(Additive(), X, T)
@@ -284,6 +418,19 @@ def test_an_array_phi_is_relative_target_weights():
     X, T, weight = rng.normal(size=(8, 2)), rng.normal(size=(6, 2)), rng.uniform(size=6)
     expected = dense(Additive(), X, T, target_weight=weight)
     np.testing.assert_allclose(dense(Additive(phi=10 * weight), X, T), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("phi", [[1.0, 0.0], lambda T: T[:, 0]])
+def test_phi_and_target_weight_that_exclude_each_other_are_refused(phi):
+    T = np.array([[1.0], [0.0]])
+    with pytest.raises(ValueError, match="zero in every row of X_target, or overflows"):
+        Additive(phi=phi).operator(T, T, target_weight=[0, 1])
+
+
+def test_phi_beyond_the_precision_of_x_is_refused():
+    X = np.zeros((2, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match="or overflows: its sum is 1e"):
+        Additive(phi=lambda T: np.full(len(T), 1e300)).operator(X, X)
 
 
 def test_a_target_row_of_weight_zero_is_not_there():
@@ -310,10 +457,34 @@ def test_importance_takes_an_array_as_it_is():
     np.testing.assert_array_equal(dense(Importance([1, 0, 3]), X), np.diag([1.0, 0.0, 3.0]))
 
 
+def test_importance_does_not_share_the_callers_array():
+    weights = np.ones(3)
+    V = Importance(weights).operator(np.zeros((3, 1)))
+    weights[0] = 7
+    np.testing.assert_array_equal(V.diagonal(), np.ones(3))
+
+
+def test_weights_beyond_the_precision_of_x_are_refused():
+    X = np.zeros((2, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"importance weights reaches 1e\+300, beyond float32"):
+        Importance([1.0, 1e300]).operator(X)
+    for points, weight in ((X, 1e30), (X.astype(float), 1e308)):
+        with pytest.raises(ValueError, match=r"sample_weight reaches 1e\+\d+: its square overflow"):
+            Additive().operator(points, sample_weight=[1.0, weight])
+
+
 class CountingWeighter(BaseEstimator):
     """A weighter in the shape that `Importance` expects."""
 
-    def fit(self, X, y=None, *, X_target, target_weight=None):
+    def fit(self, X, y=None, *, X_target, target_weight):
+        self.weights_ = np.full(len(X), len(X_target) * target_weight[0])
+        return self
+
+
+class UnweightedTargetWeighter(BaseEstimator):
+    """A weighter of a third party, which knows no target weights."""
+
+    def fit(self, X, y=None, *, X_target):
         self.weights_ = np.full(len(X), float(len(X_target)))
         return self
 
@@ -321,8 +492,19 @@ class CountingWeighter(BaseEstimator):
 def test_importance_fits_a_clone_of_a_weighter():
     weighter = CountingWeighter()
     V = dense(Importance(weighter), np.zeros((2, 1)), np.zeros((5, 1)))
-    np.testing.assert_array_equal(V, 5 * np.eye(2))
+    np.testing.assert_array_equal(V, np.eye(2))
     assert not hasattr(weighter, "weights_")
+
+
+def test_importance_hands_target_weights_to_a_weighter_that_takes_them():
+    X, T, weight = np.zeros((2, 1)), np.zeros((4, 1)), [3, 1, 1, 1]
+    V = dense(Importance(CountingWeighter()), X, T, target_weight=weight)
+    np.testing.assert_allclose(V, 2 * np.eye(2))
+    plain = Importance(UnweightedTargetWeighter())
+    np.testing.assert_array_equal(dense(plain, X, T), 4 * np.eye(2))
+    np.testing.assert_array_equal(dense(plain, X, T, target_weight=np.ones(4)), 4 * np.eye(2))
+    with pytest.raises(TypeError, match="fit takes no target_weight, but the target has weights"):
+        plain.operator(X, T, target_weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -388,9 +570,36 @@ def test_v_matrix_warns_when_the_target_sees_too_little():
 
 
 @pytest.mark.parametrize(
+    ("correction", "words"),
+    [
+        (Additive(), "are not seen from the target.*symmetric=True, or blend > 0"),
+        (Importance([0.0, 0.0, 1.0, 1.0]), "have importance weight zero"),
+        (Uniform(low=-2, high=-1), "lie above the assumed target.*parameters of that target"),
+        (Precomputed(np.diag([0.0, 0.0, 1.0, 1.0])), "have no entry in the V that was given"),
+    ],
+)
+def test_the_warning_speaks_of_what_the_correction_is(correction, words):
+    X = np.array([[0.0], [1.0], [-2.0], [-3.0]])
+    with pytest.warns(CoverageWarning, match=f"2 of 4 training points {words}"):
+        v_matrix(X, X - 1.5, correction)
+
+
+@pytest.mark.parametrize(
     ("correction", "message"),
     [
-        (Additive(blend=1.5), "not between 0"),
+        (Additive(symmetric="yes"), "symmetric='yes' is neither True nor False"),
+        (Additive(normalize=1), "normalize=1 is neither True nor False"),
+        (Uniform(normalize=None), "normalize=None is neither"),
+        (Additive(blend="0.5"), "blend='0.5' is not a number"),
+        (Additive(blend=True), "blend=True is not a number"),
+        (Additive(blend=np.nan), "blend=nan is not a number"),
+        (Sliced(standardize=0), "standardize=0 is neither"),
+        (Sliced(n_directions=2.5), "n_directions=2.5 is not an integer"),
+        (Sliced(directions=[[1.0, np.inf]]), "directions must be finite"),
+        (Sliced(directions=[[1.0, 0.0], [0.0, 0.0]]), "none of them all zero"),
+        (Product(lambda x: 0.5), r"gave shape \(\) for 3 values"),
+        (Product(stats.norm([0.0], [[1.0], [2.0]])), r"gave shape \(2, 3\) for 3 values"),
+        (Additive(blend=1.5), "blend=1.5 is not a number between 0"),
         (Additive(phi="cramer"), "anderson-darling"),
         (Additive(phi=[1.0, 2.0]), "phi has shape"),
         (Additive(phi=lambda T: -T[:, 0]), "negative"),
@@ -408,6 +617,12 @@ def test_bad_options_are_refused(correction, message):
     X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     with pytest.raises(ValueError, match=message):
         correction.operator(X)
+
+
+def test_options_are_checked_where_sums_are_made_block_by_block():
+    T = np.zeros((3, 1))
+    with pytest.raises(ValueError, match="normalize=1 is neither"):
+        Additive(normalize=1).lens(T, np.full(3, 1 / 3))
 
 
 def test_product_refuses_what_is_not_a_distribution():
@@ -452,13 +667,44 @@ class Asymmetric(Correction):
         return V
 
 
+class Indefinite(Correction):
+    def _build(self, X, T, share):
+        return Dense(1 - 2 * np.eye(len(X)))
+
+
+class WrongAdjoint(Correction):
+    def _build(self, X, T, share):
+        V = Additive().operator(X, T)
+        R = V.factor()
+        R.rmatmat = lambda Z: 2 * type(R).rmatmat(R, Z)
+        return V
+
+
+class BlindToWeights(Correction):
+    def _build(self, X, T, share):
+        return Additive().operator(X, T)
+
+
+class RowDependent(Correction):
+    def _build(self, X, T, share):
+        return Diagonal(np.arange(1.0, len(X) + 1))
+
+
 class OrderDependent(Correction):
     def _build(self, X, T, share):
         return Importance(np.full(len(X), 1 + abs(T[0, 0]))).operator(X)
 
 
 @pytest.mark.parametrize(
-    ("correction", "fact"), [(Asymmetric(), "symmetric"), (OrderDependent(), "order of the target")]
+    ("correction", "fact"),
+    [
+        (Asymmetric(), "V is symmetric"),
+        (Indefinite(), "positive semidefinite"),
+        (WrongAdjoint(), "adjoint"),
+        (BlindToWeights(), "integer target weights equal repeated"),
+        (RowDependent(), "permuting the rows permutes V"),
+        (OrderDependent(), "order of the target"),
+    ],
 )
 def test_the_contract_catches_a_broken_correction(correction, fact):
     with pytest.raises(AssertionError, match=fact):
@@ -497,3 +743,39 @@ def test_the_empirical_v_lies_between_zero_and_one(samples):
         V = dense(make(), X, T)
         assert V.min() >= 0
         assert V.max() <= 1 + 1e-12
+
+
+# Doubly corrected
+
+
+def test_doubly_corrected_v_is_v_between_the_weights():
+    rng = np.random.default_rng(0)
+    X, T, w = rng.normal(size=(10, 2)), rng.normal(size=(9, 2)), rng.uniform(size=10)
+    for make in (Empirical, Additive, Pairwise):
+        expected = w[:, None] * dense(make(), X, T) * w[None, :]
+        np.testing.assert_allclose(dense(make(weights=w), X, T), expected, **CLOSE)
+
+
+def test_doubly_corrected_takes_a_weighter_or_its_name():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 2)), rng.normal(0.3, 1, size=(50, 2))
+    w = GaussianRatio().fit(X, X_target=T).weights_
+    options = {"symmetric": True, "normalize": True, "blend": 0.5}
+    expected = dense(Additive(**options), X, T, sample_weight=w)
+    for weights in ("gaussian", GaussianRatio(), w):
+        got = dense(Additive(**options, weights=weights), X, T)
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_sample_weights_multiply_those_of_the_correction():
+    rng = np.random.default_rng(0)
+    X, T, w = rng.normal(size=(10, 2)), rng.normal(size=(9, 2)), rng.uniform(size=10)
+    got = dense(Additive(weights=w), X, T, sample_weight=np.arange(10))
+    expected = dense(Additive(), X, T, sample_weight=w * np.arange(10))
+    np.testing.assert_allclose(got, expected, **CLOSE)
+
+
+def test_weights_cannot_be_had_from_blocks_of_rows():
+    T, share = np.zeros((3, 1)), np.full(3, 1 / 3)
+    with pytest.raises(ValueError, match="whole training sample"):
+        Additive(weights=np.ones(4)).lens(T, share)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from urllib.error import URLError
@@ -11,6 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import sklearn.datasets
+from sklearn.datasets._openml import OpenMLError
 
 from covshift import datasets
 from covshift.datasets import _storage, loaders
@@ -275,6 +278,9 @@ def test_feature_and_direction_vary_when_left_open():
         (lambda: datasets.bias_by_norm(UNIFORM, 4000), "leaves no target row: X has 4000 rows"),
         (lambda: datasets.bias_by_norm(UNIFORM, direction="left"), "direction='left' must be"),
         (lambda: datasets.bias_by_norm(UNIFORM, factor=0.5), "factor == 0.5, must be >= 1"),
+        (lambda: datasets.bias_by_norm(UNIFORM, factor=np.inf), "factor=inf must be a finite"),
+        (lambda: datasets.bias_by_norm(UNIFORM, factor=np.nan), "factor=nan must be a finite"),
+        (lambda: datasets.bias_by_feature(UNIFORM, factor=1e307), r"factor=1e\+307 must be"),
         (lambda: datasets.bias_by_feature(UNIFORM, feature=3), "feature == 3, must be <= 2"),
         (lambda: datasets.bias_by_feature([[np.nan], [1.0]]), "X contains NaN"),
         (lambda: datasets.make_survey(0), "n_train == 0, must be >= 1"),
@@ -385,6 +391,49 @@ def test_offline_error_says_what_to_do(tmp_path, offline):
     assert "variance,skewness,curtosis,entropy,label" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        OpenMLError("Dataset with data_id 7 not found."),
+        json.JSONDecodeError("Expecting value", "<html>", 0),
+        ValueError("md5 checksum of local file does not match description"),
+        EOFError("Compressed file ended before the end-of-stream marker was reached"),
+        KeyError("data_set_description"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_openml_answers_the_error_says_what_to_do(tmp_path, monkeypatch, error):
+    def fetch_openml(**options):
+        raise error
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    with pytest.raises(datasets.DatasetNotFoundError, match=r"put tiny\.csv into") as caught:
+        loaders._load(TINY, tmp_path)
+    assert type(error).__name__ in str(caught.value)
+
+
+def test_text_where_numbers_were_promised_is_no_data(tmp_path, monkeypatch):
+    def fetch_openml(**options):
+        return np.array([["a", "b"]], dtype=object), np.array(["yes"])
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    with pytest.raises(datasets.DatasetNotFoundError, match="could not convert string"):
+        loaders._load(TINY, tmp_path)
+
+
+def test_retries_of_the_network_are_silent(tmp_path, monkeypatch):
+    def urlopen(*args, **options):
+        raise URLError("no route")
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", urlopen)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(FileNotFoundError, match="no route"):
+            loaders._load(TINY, tmp_path)
+    assert not seen
+
+
 def test_other_data_from_openml_are_refused_and_not_kept(tmp_path, openml):
     with pytest.raises(ValueError, match="not the known tiny data: its checksum differs"):
         loaders._load(TINY._replace(positive_class="no"), tmp_path)
@@ -412,6 +461,16 @@ def test_corrupted_file_is_refused(tmp_path, openml):
 def test_malformed_file_is_refused_with_its_place(tmp_path, text, message):
     (tmp_path / "tiny.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
+        loaders._load(TINY, tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "tiny.csv").write_bytes(b"a,b,label\n\xff\xfe,2,0\n")
+    with pytest.raises(ValueError, match=r"tiny\.csv is not text in UTF-8.* remove it to fetch"):
+        loaders._load(TINY, tmp_path)
+    (tmp_path / "tiny.csv").unlink()
+    (tmp_path / "tiny.csv").mkdir()
+    with pytest.raises(ValueError, match=r"tiny\.csv.* Replace .*, or remove it to fetch"):
         loaders._load(TINY, tmp_path)
 
 

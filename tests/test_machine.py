@@ -161,6 +161,7 @@ def test_importance_weights_with_a_linear_kernel_are_weighted_ridge():
         Empirical(symmetric=True),
         Sliced(9, random_state=0),
         Additive(symmetric=True, normalize=True, blend=0.5),
+        Additive(normalize=True, blend=0.2, weights=np.linspace(0.1, 2, 50)),
         Importance(np.linspace(0.1, 2, 50)),
     ],
     ids=str,
@@ -503,6 +504,24 @@ def test_a_faint_v_suggests_other_views():
     points = np.random.default_rng(0).normal(size=(200, 12))
     with pytest.warns(CoverageWarning, match=r"nearly zero.*'additive' or 'sliced'"):
         VSVC("multiplicative").fit(points, points[:, 0] > 0, X_target=points + 0.01)
+
+
+def test_the_primal_solver_warns_as_well():
+    with pytest.warns(CoverageWarning, match=r"\d+% of the training points are not seen"):
+        VSVC("multiplicative", solver="primal").fit(X, y, X_target=T - 1)
+    with pytest.warns(CoverageWarning, match="are not seen"):
+        model = VSVC("multiplicative").partial_fit(X, y, X_target=T - 1, classes=[0, 1])
+    model.partial_fit(X, y)  # once is enough
+
+
+def test_warnings_point_at_the_users_line():
+    for solver in ("dual", "primal"):
+        with pytest.warns(CoverageWarning) as caught:
+            VSVC("multiplicative", solver=solver).fit(X, y, X_target=T - 1)
+        assert caught[0].filename == __file__
+    with pytest.warns(CoverageWarning) as caught:
+        v_matrix(X, T - 1, "multiplicative")
+    assert caught[0].filename == __file__
 
 
 def test_a_tiny_penalty_is_reported():

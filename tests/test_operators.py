@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
+import array_api_strict
 import numpy as np
 import pytest
 import reference
 
-from covshift.corrections import Additive, Empirical, Gaussian, Pairwise, Sliced
-from covshift.operators import Diagonal, Dominance, RowWeighted, bits
+from covshift.corrections import (
+    Additive,
+    Empirical,
+    Gaussian,
+    Pairwise,
+    Precomputed,
+    Sliced,
+    Unweighted,
+)
+from covshift.operators import (
+    ColumnWeightedFactor,
+    Diagonal,
+    Dominance,
+    FactorOperator,
+    RowWeighted,
+    bits,
+    dominance,
+    lines,
+)
 from covshift.testing import check_operator
 
 FAMILY = [
@@ -39,6 +58,42 @@ def test_a_product_of_the_wrong_shape_is_refused(correction):
             V.matmat(wrong)
 
 
+@pytest.mark.parametrize("correction", [*FAMILY, Unweighted(), Precomputed(np.eye(3))], ids=str)
+def test_a_product_with_another_kind_of_array_is_refused(correction):
+    V = correction.operator(np.zeros((3, 2)))
+    for product in (V.matmat, V.weighted(np.ones(3)).matmat):
+        with pytest.raises(TypeError, match="got a list"):
+            product([[1.0], [1.0], [1.0]])
+        with pytest.raises(TypeError, match="ndarray, as V was made from, got a Array"):
+            product(array_api_strict.ones((3, 1)))
+        with pytest.raises(ValueError, match="expects real numbers, got complex128"):
+            product(np.ones((3, 1), dtype=complex))
+    R = V.factor()
+    if R is not None:
+        with pytest.raises(TypeError, match="got a list"):
+            R.rmatmat([[0.0]] * R.shape[0])
+
+
+@pytest.mark.parametrize("correction", [*FAMILY, Unweighted(), Precomputed(np.eye(3))], ids=str)
+def test_a_product_with_no_columns_has_none(correction):
+    V = correction.operator(np.zeros((3, 2)))
+    assert V.matmat(np.zeros((3, 0))).shape == (3, 0)
+    R = V.factor()
+    if R is not None:
+        assert R.matmat(np.zeros((3, 0))).shape == (R.shape[0], 0)
+        assert R.rmatmat(np.zeros((R.shape[0], 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("correction", [*FAMILY, Unweighted(), Precomputed(np.eye(3))], ids=str)
+def test_row_weights_of_the_wrong_shape_are_refused(correction):
+    V = correction.operator(np.zeros((3, 2)))
+    for wrong in (np.ones(1), np.ones(4), np.ones((3, 1))):
+        with pytest.raises(ValueError, match=r"weighted expects an array of shape \(3,\)"):
+            V.weighted(wrong)
+    with pytest.raises(TypeError, match="weighted expects"):
+        V.weighted([1.0, 1.0, 1.0])
+
+
 @pytest.mark.parametrize("correction", FAMILY, ids=str)
 def test_float32_stays_float32_and_near_float64(correction):
     rng = np.random.default_rng(0)
@@ -49,6 +104,13 @@ def test_float32_stays_float32_and_near_float64(correction):
     assert narrow.dense().dtype == narrow.diagonal().dtype == narrow.matmat(A).dtype == np.float32
     np.testing.assert_allclose(narrow.dense(), wide.dense(), atol=2e-6)
     np.testing.assert_allclose(narrow.matmat(A), wide.matmat(A.astype(np.float64)), atol=2e-3)
+
+
+@pytest.mark.parametrize("correction", FAMILY, ids=str)
+def test_float32_operators_keep_the_contract(correction):
+    rng = np.random.default_rng(0)
+    X, T = (rng.normal(size=(size, 3)).astype(np.float32) for size in (30, 20))
+    check_operator(correction.operator(X, T))
 
 
 def test_float32_sums_over_many_rows_do_not_lose_the_result():
@@ -82,7 +144,7 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
     A, Z, weight = rng.normal(size=(100, 2)), rng.normal(size=(150, 2)), rng.uniform(size=150)
     targets = bits.BitTargets(T)
     packed = bits.BitDominance(targets, targets._codes(X))
-    forms = [packed, bits.SparseDominance(packed)]
+    forms = [packed, packed.by_ones(np.inf)]
     monkeypatch.setattr(bits, "_CACHED_MASKS", 0)
     targets = bits.BitTargets(T)
     forms.append(bits.BitDominance(targets, targets._codes(X)))
@@ -90,7 +152,33 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
         np.testing.assert_allclose(form.matmat(A), B @ A, atol=1e-12)
         np.testing.assert_allclose(form.rmatmat(Z), B.T @ Z, atol=1e-12)
         np.testing.assert_allclose(form.gram(weight), (B.T * weight) @ B, atol=1e-12)
-    assert packed.estimated_density() == pytest.approx(B[::2].mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("n_views", [1, 3])
+def test_masks_kept_between_products_share_one_budget(monkeypatch, n_views):
+    monkeypatch.setattr(bits, "_TARGETS", 64)
+    monkeypatch.setattr(bits, "_CACHED_MASKS", 8000)  # a block: 2 x (65 x 8 + 1002) bytes
+    T = np.random.default_rng(0).normal(size=(500, 2))
+    targets = bits.BitTargets(T, n_views=n_views)
+    B = bits.BitDominance(targets, targets._codes(T))
+    for _ in range(2):
+        assert B.matmat(np.ones((500, 1)))[0, 0] == (T[0] >= T).all(axis=1).sum()
+        assert len(targets._cache) == {1: 2, 3: 0}[n_views]
+
+
+def test_periodic_rows_do_not_fool_the_choice_of_storage():
+    """Every second training point is dominated by all targets, every second target is not low."""
+    X, T = np.zeros((8192, 2)), np.zeros((4096, 2))
+    X[::2], T[::2] = 1.0, -1.0
+    B = bits.BitTargets(T).dominance(X)
+    assert isinstance(B, bits.BitDominance)
+    assert B.estimated_density() == pytest.approx(0.25, abs=0.05)
+
+
+def test_more_ones_than_estimated_are_kept_in_bits(monkeypatch):
+    monkeypatch.setattr(bits.BitDominance, "estimated_density", lambda B: 0.0)
+    B = bits.BitTargets(np.ones((300, 2))).dominance(np.zeros((300, 2)))
+    assert isinstance(B, bits.BitDominance)
 
 
 def test_a_sparse_view_is_stored_by_its_ones():
@@ -172,15 +260,29 @@ def _peak_above_result(make_product) -> float:
 
 
 @pytest.mark.parametrize(
-    "correction",
-    [Additive(symmetric=True), Empirical()],
+    ("correction", "N", "M", "n", "D"),
+    [
+        (Additive(symmetric=True), 200_000, 2_000, 10, 32),
+        (Additive(symmetric=True), 100_000, 100_000, 10, 32),
+        (Empirical(), 200_000, 2_000, 10, 32),
+        (Empirical(), 100_000, 100_000, 10, 4),
+        (Sliced(random_state=0), 100_000, 100_000, 3, 4),
+        (Pairwise(symmetric=True), 200, 60_000, 4, 32),
+    ],
     ids=str,
 )
-@pytest.mark.parametrize(("N", "M", "n"), [(200_000, 2_000, 10), (100_000, 100_000, 10)])
-def test_memory_of_building_and_of_a_product_stays_under_300_mb(correction, N, M, n):
+def test_memory_of_building_and_of_a_product_stays_under_300_mb(correction, N, M, n, D):
     rng = np.random.default_rng(0)
-    X, T, A = rng.normal(size=(N, n)), rng.normal(size=(M, n)), rng.normal(size=(N, 4))
+    X, T, A = rng.normal(size=(N, n)), rng.normal(size=(M, n)), rng.normal(size=(N, D))
     assert _peak_above_result(lambda: correction.operator(X, T).matmat(A)) < 300
+
+
+@pytest.mark.parametrize("product", ["matmat", "rmatmat"])
+def test_memory_of_products_with_the_factor_stays_under_300_mb(product):
+    rng = np.random.default_rng(0)
+    R = Additive().operator(rng.normal(size=(50_000, 10)), rng.normal(size=(100_000, 10))).factor()
+    A = np.ones((R.shape[product == "matmat"], 8))
+    assert _peak_above_result(lambda: getattr(R, product)(A)) < 300
 
 
 def test_memory_stays_bounded_when_most_targets_dominate():
@@ -188,6 +290,78 @@ def test_memory_stays_bounded_when_most_targets_dominate():
     X, T, A = rng.normal(size=(20_000, 3)) - 2, rng.normal(size=(20_000, 3)), np.ones((20_000, 1))
     operator = Empirical().operator(X, T)
     assert _peak_above_result(lambda: operator.matmat(A)) < 300
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("correction", [Additive(), Additive(symmetric=True), Empirical()], ids=str)
+def test_products_in_pieces_are_products_at_once(monkeypatch, correction, dtype):
+    """Columns and views in several pieces, as memory asks where the target is large."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
+    R = correction.operator(X, T).factor()
+    A, Z = rng.normal(size=(30, 5)).astype(dtype), rng.normal(size=(R.shape[0], 5)).astype(dtype)
+    expected = R.matmat(A), R.rmatmat(Z), R.normal(A)
+    for module in (lines, dominance):
+        monkeypatch.setattr(module, "_BYTES", 8 * 2 * 45)
+    for got, whole in zip((R.matmat(A), R.rmatmat(Z), R.normal(A)), expected, strict=True):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, whole, atol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+# What the contract check catches, each time in an operator that is otherwise sound and small
+
+SMALL = 1e-12
+
+
+def sound():
+    rng = np.random.default_rng(0)
+    V = Additive(phi=lambda T: np.full(len(T), SMALL)).operator(rng.normal(size=(9, 2)))
+    check_operator(V)
+    return V
+
+
+@pytest.mark.parametrize(
+    ("method", "wrong", "fact"),
+    [
+        ("dense", lambda V: np.triu(V.R.gram()), "V is symmetric"),
+        ("dense", lambda V: V.R.gram() - SMALL * np.eye(9), "V is positive semidefinite"),
+        ("dense", lambda V: np.full((9, 9), np.nan), "V is finite"),
+        ("diagonal", lambda V: V.R.squares() + SMALL / 1000, "diagonal.. is the diagonal"),
+        ("matmat", lambda V, A: V.R.normal(A) + SMALL / 1000, "matmat.A. is dense"),
+        ("subset", lambda V, rows: FactorOperator(V.R.subset(rows[::-1])), "subset.rows. is V"),
+        ("weighted", lambda V, w: FactorOperator(ColumnWeightedFactor(V.R, w**2)), "weighted.w."),
+        ("weighted", lambda V, w: V, "weighted.w."),
+    ],
+)
+def test_the_contract_catches_a_broken_operator(method, wrong, fact):
+    V = sound()
+    setattr(V, method, partial(wrong, V))
+    with pytest.raises(AssertionError, match=fact):
+        check_operator(V)
+
+
+@pytest.mark.parametrize(
+    ("method", "wrong", "fact"),
+    [
+        ("rmatmat", lambda R, Z: type(R).rmatmat(R, Z[::-1]), "adjoint"),
+        ("matmat", lambda R, A: 1.001 * type(R).matmat(R, A), "adjoint"),
+        ("gram", lambda R: 1.001 * type(R).gram(R), "gram.. is V"),
+        ("squares", lambda R: 1.001 * type(R).squares(R), "squares.. is the diagonal"),
+        ("normal", lambda R, A: 1.001 * type(R).normal(R, A), "normal.A. is"),
+    ],
+)
+def test_the_contract_catches_a_broken_factor(method, wrong, fact):
+    V, R = sound(), sound().factor()
+    setattr(R, method, partial(wrong, R))
+    V.factor = lambda: R
+    with pytest.raises(AssertionError, match=fact):
+        check_operator(V)
+
+
+def test_the_diagonal_that_is_handed_out_is_a_copy():
+    V = Diagonal(np.ones(3))
+    V.diagonal()[0] = 5
+    np.testing.assert_array_equal(V.diagonal(), np.ones(3))
 
 
 def test_dominance_keeps_only_targets_of_positive_weight():

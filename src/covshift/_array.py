@@ -72,9 +72,3 @@ def take_rows(array: Array, rows: np.ndarray[Any, Any]) -> Array:
     """Return the given rows, numbered by a NumPy integer array."""
     xp = namespace(array)
     return xp.take(array, xp.asarray(rows, device=device(array)), axis=0)
-
-
-def real_dtype(array: Array, default: Any) -> Any:
-    """Return the dtype of ``array`` when it is real floating, otherwise ``default``."""
-    xp = namespace(array)
-    return array.dtype if xp.isdtype(array.dtype, "real floating") else default

@@ -1,7 +1,8 @@
 """X, X_target and their weights: one place, one wording of each error.
 
 Arrays of another library stay where they are; everything else (lists, data frames, integer or
-strided arrays) becomes a float64 or float32 NumPy array. The caller's data are never changed.
+strided arrays) becomes a float64 or float32 NumPy array. The caller's data are never changed, and
+nothing that is not a number is taken for one.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from ._array import Array, device, is_array, namespace, to_numpy
+from ._array import Array, device, is_array, like, namespace, to_numpy
+from ._numbers import check_exact, check_numbers
 
 
 class Samples(NamedTuple):
     """A training sample, a target sample, and the target's shares."""
 
     X: Array  # (N, n)
-    T: Array  # (M, n), in the dtype of X
+    T: Array  # (M, n), in the dtype of X; both rounded to the coarser precision of the two
     share: Array  # (M,), float64, non-negative, sums to one
 
 
@@ -43,7 +46,8 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
         target_names = column_names(given)
         T = check_points(given, "X_target")
         _check_same_columns(X, T, names, target_names)
-        T = _as_library_of(X, T)
+        _check_same_library(X, T)
+        X, T = _in_one_precision(X, T)
     return Samples(X, T, _shares(T, target_weight))
 
 
@@ -65,20 +69,20 @@ def check_points(X: Any, name: str) -> Array:
     if is_array(X) and not isinstance(X, np.ndarray):
         X = _check_foreign(X, name)
     else:
-        _refuse_text(X, name)
-        X = check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            input_name=name,
-        )
+        dtype = check_numbers(X, name, names)
+        try:
+            X = check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
     _check_finite(X, name, names)
     return X
 
 
 def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
-    """Return ``weight`` as ``length`` finite non-negative float64 numbers, not all zero."""
-    values = np.asarray(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
+    """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
+    if np.ma.is_masked(weight):
+        raise ValueError(f"{name} has masked entries. Fill them first.")
+    values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
     if values.shape != (length,):
         raise ValueError(
             f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight a row."
@@ -90,6 +94,16 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
     if not (values > 0).any():
         raise ValueError(f"{name} is zero for every row; at least one must be positive.")
     return values
+
+
+def weight_like(weight: NDArray[np.float64], X: Array, name: str) -> Array:
+    """Move checked weights to the library, device and precision of the points ``X``."""
+    if weight.max() > float(namespace(X).finfo(X.dtype).max):
+        raise ValueError(
+            f"{name} reaches {weight.max():.3g}, beyond {X.dtype}, the precision of X. Divide by "
+            "the mean weight, or pass X as float64."
+        )
+    return like(weight, X[:, 0])
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -109,27 +123,11 @@ def _check_foreign(X: Array, name: str) -> Array:
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported in {name}.")
     if not xp.isdtype(X.dtype, "real floating"):
+        check_exact(to_numpy(X), name)
         return xp.astype(X, xp.float64)
     if X.dtype not in (xp.float32, xp.float64):
         return xp.astype(X, xp.float32)
     return X
-
-
-def _refuse_text(X: Any, name: str) -> None:
-    dtypes = getattr(X, "dtypes", None)
-    names = column_names(X)
-    if dtypes is None or names is None:
-        return
-    text = [
-        column
-        for column, dtype in zip(names, list(dtypes), strict=False)
-        if str(dtype).lower() in {"object", "str", "string", "utf8", "category", "categorical"}
-    ]
-    if text:
-        raise ValueError(
-            f"{name} has text or category columns: {', '.join(map(repr, text))}. Encode them as "
-            "numbers first, for example with sklearn.preprocessing.OneHotEncoder."
-        )
 
 
 def _check_finite(X: Array, name: str, names: list[str] | None) -> None:
@@ -175,14 +173,30 @@ def _check_same_columns(
     )
 
 
-def _as_library_of(X: Array, T: Array) -> Array:
-    """Compare in the precision of X: equal numbers stay ties whatever dtype they came in."""
-    if isinstance(X, np.ndarray) != isinstance(T, np.ndarray):
+def _check_same_library(X: Array, T: Array) -> None:
+    if namespace(X) is not namespace(T) or device(X) != device(T):
         raise TypeError(
-            f"X is a {type(X).__name__}, but X_target is a {type(T).__name__}. Pass both as arrays "
-            "of the same library, on the same device."
+            f"X is a {type(X).__name__} on {device(X)}, but X_target is a {type(T).__name__} on "
+            f"{device(T)}. Pass both as arrays of the same library, on the same device."
         )
-    return namespace(X).astype(T, X.dtype, copy=False)
+
+
+def _in_one_precision(X: Array, T: Array) -> tuple[Array, Array]:
+    """Round both to the coarser precision: equal numbers stay ties whatever dtype they came in."""
+    if X.dtype == T.dtype:
+        return X, T
+    xp = namespace(X)
+    rounded = []
+    for points, name in ((X, "X"), (T, "X_target")):
+        with np.errstate(over="ignore"):
+            narrow = xp.astype(points, xp.float32)
+        if not bool(xp.all(xp.isfinite(narrow))):
+            raise ValueError(
+                f"{name} holds numbers beyond float32, the precision of the other sample. Pass "
+                "both as float64, or scale them down."
+            )
+        rounded.append(xp.astype(narrow, X.dtype))
+    return rounded[0], rounded[1]
 
 
 def _shares(T: Array, target_weight: Any) -> Array:

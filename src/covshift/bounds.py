@@ -10,9 +10,11 @@ rows). Each is offered in three directions: the half width h at a confidence, th
 half width, and the target size that a half width needs. ``loss_gap_1d`` and ``loss_gap`` turn h
 into a bound on the loss rho^2(V) = l' V l / N^2 with residuals l_i = f(x_i) - y_i.
 
-The bounds ask that the target rows are independent draws and that phi = 1. They are bounds on V
-itself, so the residuals may come from a model that was fitted with the same target rows. A half
-width of 1 or more is true but says nothing: V lies in [0, 1].
+The bounds ask that the target rows are independent draws of equal weight, that phi = 1, that V is
+not normalised, and that the views do not depend on the target sample: a sliced V needs
+``standardize=False``. They are bounds on V itself, so the residuals may come from a model that was
+fitted with the same target rows. A half width of 1 or more is true but says nothing: V lies in
+[0, 1].
 
 Source: Mazaheri, Jain and Bruck (2020), section 3. Cost: O(1), or O(N) given residuals.
 """
@@ -36,6 +38,8 @@ __all__ = [
     "target_size_1d",
 ]
 
+_MOST = 2**62  # rows or views: floats hold their squares
+
 
 def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: int = 1) -> float:
     """Bound max |V_true - V_hat| for one feature, or for an average of one-dimensional views.
@@ -55,6 +59,12 @@ def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: in
         features, the number of directions for the sliced V. By the union bound, 2 becomes
         2 n_views. A symmetric V needs no more: a view and its mirror image share one
         distribution function.
+
+    Notes
+    -----
+    The views must not depend on the target sample. Those of ``Sliced`` do, through the standard
+    deviations, unless ``standardize=False``. Nor is there a promise for target weights, an array
+    ``phi`` or ``normalize=True``.
 
     Examples
     --------
@@ -173,8 +183,9 @@ def loss_gap_1d(
     >>> round(loss_gap_1d([0.2, -0.5, 0.3, -0.2], n_target=1000, confidence=0.95), 4)
     0.0039
     """
-    mean = float(_absolute(residuals).mean())
-    return half_width_1d(n_target, confidence, n_views=n_views) * mean * mean
+    with np.errstate(over="ignore"):
+        mean = float(_absolute(residuals).mean())
+    return _gap(half_width_1d(n_target, confidence, n_views=n_views), mean)
 
 
 def loss_gap(residuals: ArrayLike, n_target: int, confidence: float = 0.95) -> float:
@@ -192,8 +203,7 @@ def loss_gap(residuals: ArrayLike, n_target: int, confidence: float = 0.95) -> f
     0.0137
     """
     absolute = _absolute(residuals)
-    largest = float(absolute.max())
-    return half_width(n_target, len(absolute), confidence) * largest * largest
+    return _gap(half_width(n_target, len(absolute), confidence), float(absolute.max()))
 
 
 def _constant_1d(n_views: int) -> int:
@@ -216,7 +226,10 @@ def _confidence(C: int, M: int, half_width: float) -> float:
 
 def _size(C: int, half_width: float, confidence: float) -> int:
     h = _positive("half_width", half_width)
-    M = max(1, math.floor(_exponent(C, confidence) / 2 / h / h))
+    size = _exponent(C, confidence) / 2 / h / h
+    if size > _MOST:
+        raise ValueError(f"half_width={half_width!r} needs {size:.3g} target rows: ask for less.")
+    M = max(1, math.floor(size))
     # Rounding up through the width itself makes the two directions agree to the last digit.
     return M if _width(C, M, confidence) <= h else M + 1
 
@@ -228,9 +241,16 @@ def _exponent(C: int, confidence: float) -> float:
     return math.log(C / (1 - confidence))
 
 
+def _gap(half_width: float, residual: float) -> float:
+    gap = half_width * residual * residual
+    if not math.isfinite(gap):
+        raise ValueError("residuals are so large that the bound overflows. Scale them down.")
+    return gap
+
+
 def _count(name: str, value: object) -> int:
-    if not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be an integer of at least 1.")
+    if not isinstance(value, Integral) or not 1 <= int(value) <= _MOST:
+        raise ValueError(f"{name}={value!r} must be an integer of at least 1, and at most 2^62.")
     return int(value)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._array import Array, like, namespace
-from .._validation import check_samples, check_weight, unwrap_target
+from .._array import Array, namespace
+from .._validation import check_samples, check_weight, unwrap_target, weight_like
 from ..exceptions import CoverageWarning
-from ..operators import Diagonal, Lens, VOperator, WeightedSum
+from ..operators import Diagonal, Lens, VOperator, WeightedSum, unit_scale
 
 
 class Correction(BaseEstimator):  # type: ignore[misc]
@@ -51,13 +53,24 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             target_weight = sample_weight
         X, T, share = check_samples(X, X_target, target_weight)
         V = self._build(X, T, share)
+        own = self._row_weights(X, T, share)
         if sample_weight is None:
-            return self._finish(V, None)
+            return self._finish(V, own)
         w = check_weight(sample_weight, int(X.shape[0]), "sample_weight", of="X")
-        return self._finish(V, like(w, X[:, 0]))
+        if w.max() > (float(namespace(X).finfo(X.dtype).max) / len(w)) ** 0.5:
+            raise ValueError(
+                f"sample_weight reaches {w.max():.3g}: its square overflows {X.dtype}. Divide it "
+                "by its mean."
+            )
+        given = weight_like(w, X, "sample_weight")
+        return self._finish(V, given if own is None else given * own)
 
     needs_points = True
     """Whether V is made from the points; if not, a precomputed kernel may stand for them."""
+
+    unseen = "are not seen from the target"
+    advice = "Check that X and X_target overlap."
+    """How a warning speaks of training points with a zero column, and what to do about them."""
 
     def raw_diagonal(self, X: Array, T: Array, share: Array) -> Array:
         """Return V(i, i) before normalising and blending: zero where the target sees nothing."""
@@ -76,6 +89,10 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         raise NotImplementedError(f"{type(self).__name__} does not implement _build.")
 
+    def _row_weights(self, X: Array, T: Array, share: Array) -> Array | None:
+        """Weights that the correction itself gives the training rows: (N,), or None."""
+        return None
+
     def _finish(self, V: VOperator, w: Array | None) -> VOperator:
         return V if w is None else V.weighted(w)
 
@@ -87,12 +104,9 @@ class VMatrixCorrection(Correction):
     blend: float
 
     def _finish(self, V: VOperator, w: Array | None) -> VOperator:
-        if not 0 <= self.blend <= 1:
-            raise ValueError(
-                f"blend={self.blend!r} is not between 0 (V alone) and 1 (the identity alone)."
-            )
+        self._check_options()
         diagonal = V.diagonal() if self.normalize or self.blend else None
-        scale = 1.0 if diagonal is None or not self.normalize else _unit_scale(diagonal, w)
+        scale = 1.0 if diagonal is None or not self.normalize else self._unit_scale(diagonal, w)
         V = super()._finish(V, w)
         if self.blend and diagonal is not None:
             xp = namespace(diagonal)
@@ -100,17 +114,32 @@ class VMatrixCorrection(Correction):
             return WeightedSum([((1 - self.blend) * scale, V), (self.blend, identity)])
         return V if scale == 1 else WeightedSum([(scale, V)])
 
+    def _check_options(self) -> None:
+        check_flag(self.normalize, "normalize")
+        blend: Any = self.blend
+        if isinstance(blend, bool) or not isinstance(blend, Real) or not 0 <= float(blend) <= 1:
+            raise ValueError(
+                f"blend={blend!r} is not a number between 0 (V alone) and 1 (the identity alone)."
+            )
 
-def _unit_scale(diagonal: Array, w: Array | None) -> float:
-    """Return the factor that gives V a mean diagonal of one, over the rows with their weights."""
-    xp = namespace(diagonal)
-    mean = float(xp.mean(diagonal) if w is None else xp.sum(w * diagonal) / xp.sum(w))
-    if mean > 0:
-        return 1 / mean
-    warnings.warn(
-        "V is zero: no training point is seen from the target, so it cannot be normalised. "
-        "Check that X and X_target overlap; in many dimensions use 'additive' or 'sliced'.",
-        CoverageWarning,
-        stacklevel=4,
-    )
-    return 1.0
+    def _unit_scale(self, diagonal: Array, w: Array | None) -> float:
+        """Return the factor that gives V a mean diagonal of one, over the weighted rows."""
+        xp = namespace(diagonal)
+        w = xp.ones_like(diagonal) if w is None else w
+        largest = float(xp.finfo(diagonal.dtype).max)
+        trace, weight = (float(xp.sum(v, dtype=xp.float64)) for v in (w * diagonal, w))
+        scale = unit_scale(trace, weight, largest)
+        if scale is None:
+            warnings.warn(
+                "V is zero: no training point is seen from the target, so it cannot be "
+                f"normalised. {self.advice}",
+                CoverageWarning,
+                stacklevel=4,
+            )
+        return scale or 1.0
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Refuse an option that is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} is neither True nor False.")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ from ..operators import (
     Views,
     ViewsLens,
     VOperator,
+    WeightedLens,
 )
-from .base import VMatrixCorrection
+from .base import VMatrixCorrection, check_flag
+from .importance import importance_weights
 
 
 class EmpiricalCorrection(VMatrixCorrection):
@@ -45,12 +48,17 @@ class EmpiricalCorrection(VMatrixCorrection):
         "anderson-darling" is 1 / (F (1 - F)) with F the target's mid-distribution function in
         each view: it gives the tails the weight that their variance asks for. None: phi = 1.
     symmetric : bool
-        Average every view with its mirror image (t <= x), so that V does not depend on the
-        orientation of the features. Ours; the paper's V looks from one corner.
+        Average every view with its mirror image (t <= x), so that V stays the same when all
+        features change sign; in `Additive`, also when one does. Ours; the paper's V looks from
+        one corner.
     normalize : bool
         Scale V to a mean diagonal of one, so that a penalty has the same strength as at V = I.
     blend : float between 0 and 1
         Mix with the identity: (1 - blend) V + blend I.
+    weights : (N,) array, weighter, name or None
+        Doubly corrected (ours): the training rows are weighted too, V_w = diag(w) V diag(w), so
+        that both sides of the Fredholm equation are written under the target (theory, eq. 2.5). A
+        name such as "cdf" or an object of `covshift.weights`, fitted for every operator.
     """
 
     def __init__(
@@ -60,26 +68,48 @@ class EmpiricalCorrection(VMatrixCorrection):
         symmetric: bool = False,
         normalize: bool = False,
         blend: float = 0.0,
+        weights: Any = None,
     ) -> None:
         self.phi = phi
         self.symmetric = symmetric
         self.normalize = normalize
         self.blend = blend
+        self.weights = weights
+
+    advice = (
+        "Check that X and X_target overlap; use symmetric=True, or blend > 0; in many dimensions "
+        "use 'additive' or 'sliced'."
+    )
 
     def views(self, T: Array, share: Array) -> Views:
         """Return the target side of V, from a checked target (M, n) and its shares (M,)."""
+        self._check_options()
         make = self._views(T, share)
         weight, anderson_darling = self._weight(T, share)
         return make(T, weight, symmetric=self.symmetric, anderson_darling=anderson_darling)
 
     def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
-        return ViewsLens(self.views(T, share), normalize=self.normalize, blend=self.blend)
+        lens = ViewsLens(self.views(T, share), normalize=self.normalize, blend=self.blend)
+        if self.weights is None:
+            return lens
+        if X is None:
+            raise ValueError("weights need the whole training sample, not blocks of it.")
+        return WeightedLens(lens, importance_weights(self.weights, X, T, share))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return FactorOperator(self.views(T, share).factor(X))
 
+    def _row_weights(self, X: Array, T: Array, share: Array) -> Array | None:
+        if self.weights is None:
+            return None
+        return importance_weights(self.weights, X, T, share)
+
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         raise NotImplementedError
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flag(self.symmetric, "symmetric")
 
     def _weight(self, T: Array, share: Array) -> tuple[Array, bool]:
         """Weight of each target row, and whether the views multiply Anderson-Darling's phi."""
@@ -93,14 +123,14 @@ class EmpiricalCorrection(VMatrixCorrection):
             return share, True
         if callable(self.phi):
             phi = check_weight(self.phi(T), int(T.shape[0]), "phi(X_target)", of="X_target")
-            return share * like(phi, share), False
+            return _joint_weight(share, phi, T), False
         phi = check_weight(self.phi, int(T.shape[0]), "phi", of="X_target")
-        weight = share * like(phi / phi.max(), share)
+        weight = _joint_weight(share, phi / phi.max(), T)
         return weight / namespace(weight).sum(weight), False
 
 
 class Empirical(EmpiricalCorrection):
-    """The paper's V: one view of all coordinates together (Algorithm 1, eq. 12).
+    """The paper's V: one view of all coordinates together (Algorithm 1, eqs. 10 and 11).
 
     V(i, j) = (1/M) sum_q phi(t_q) prod_k 1[t_q^k >= max(x_i^k, x_j^k)].
 
@@ -112,7 +142,7 @@ class Empirical(EmpiricalCorrection):
 
     Parameters
     ----------
-    phi, symmetric, normalize, blend
+    phi, symmetric, normalize, blend, weights
         Options of the family; see `EmpiricalCorrection`.
 
     Examples
@@ -139,7 +169,7 @@ class Additive(EmpiricalCorrection):
 
     Parameters
     ----------
-    phi, symmetric, normalize, blend
+    phi, symmetric, normalize, blend, weights
         Options of the family; see `EmpiricalCorrection`.
 
     Examples
@@ -164,7 +194,7 @@ class Pairwise(EmpiricalCorrection):
 
     Parameters
     ----------
-    phi, symmetric, normalize, blend
+    phi, symmetric, normalize, blend, weights
         Options of the family; see `EmpiricalCorrection`.
 
     Examples
@@ -181,9 +211,12 @@ class Pairwise(EmpiricalCorrection):
 
 
 class Sliced(EmpiricalCorrection):
-    """One view for each of G random directions, averaged: rotations matter little (ours).
+    """One view for each of G random directions, averaged: no preferred axes (ours).
 
-    V(i, j) = (1/GM) sum_g sum_q phi(t_q) 1[a_g't_q >= max(a_g'x_i, a_g'x_j)].
+    V(i, j) = (1/GM) sum_g sum_q phi(t_q) 1[b_g't_q >= max(b_g'x_i, b_g'x_j)],
+
+    b_g the direction a_g, its entries divided by the target's standard deviations if
+    ``standardize``.
 
     Cost: O(G n (N + M)) to project, then that of `Additive` with G features; the projections are
     made one at a time.
@@ -198,8 +231,9 @@ class Sliced(EmpiricalCorrection):
         Use these directions instead; with the n unit vectors V is the additive one.
     standardize : bool
         Divide each feature by its standard deviation in the target first, so that units do not
-        matter. False: directions in the features as they are, invariant to rotations.
-    phi, symmetric, normalize, blend
+        matter. False: directions in the features as they are; turned data then have the same V
+        in distribution, and the very same with directions turned alike.
+    phi, symmetric, normalize, blend, weights
         Options of the family; see `EmpiricalCorrection`.
 
     Examples
@@ -221,8 +255,11 @@ class Sliced(EmpiricalCorrection):
         symmetric: bool = False,
         normalize: bool = False,
         blend: float = 0.0,
+        weights: Any = None,
     ) -> None:
-        super().__init__(phi=phi, symmetric=symmetric, normalize=normalize, blend=blend)
+        super().__init__(
+            phi=phi, symmetric=symmetric, normalize=normalize, blend=blend, weights=weights
+        )
         self.n_directions = n_directions
         self.random_state = random_state
         self.directions = directions
@@ -235,6 +272,10 @@ class Sliced(EmpiricalCorrection):
             directions = directions / np.where(std > 0, std, 1.0)
         return partial(LineViews, _Projections(directions))
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flag(self.standardize, "standardize")
+
     def _directions(self, n_features: int) -> NDArray[np.float64]:
         if self.directions is not None:
             directions = np.asarray(self.directions, dtype=np.float64)
@@ -242,14 +283,30 @@ class Sliced(EmpiricalCorrection):
                 raise ValueError(
                     f"directions has shape {directions.shape}, expected (G, {n_features})."
                 )
+            if not np.isfinite(directions).all() or not directions.any(axis=1).all():
+                raise ValueError("directions must be finite, and none of them all zero.")
             return directions
-        if self.n_directions < 1:
-            raise ValueError(f"n_directions={self.n_directions!r}: at least one is needed.")
-        draws = check_random_state(self.random_state).normal(size=(self.n_directions, n_features))
+        G: Any = self.n_directions
+        if not isinstance(G, Integral) or int(G) < 1:
+            raise ValueError(f"n_directions={G!r} is not an integer of at least one.")
+        draws = check_random_state(self.random_state).normal(size=(int(G), n_features))
         return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
 
 
 _coordinates = partial(LineViews, Coordinates())
+
+
+def _joint_weight(share: Array, phi: NDArray[np.float64], T: Array) -> Array:
+    """Share of each target row times its phi (M,): positive somewhere, and a float of T's kind."""
+    xp = namespace(share)
+    weight = share * like(phi, share)
+    total = float(xp.sum(weight))
+    if not 0 < total < float(xp.finfo(T.dtype).max):
+        raise ValueError(
+            "phi times the target's weights is zero in every row of X_target, or overflows: its "
+            f"sum is {total:.3g}. Give some row a positive weight in both, of ordinary size."
+        )
+    return weight
 
 
 def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., Views]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
-from .._array import Array, device, like, namespace
-from .._validation import check_points, check_weight
+from .._array import Array, device, namespace
+from .._validation import check_points
 from ..operators import Dense, Diagonal, DiagonalLens, Lens, VOperator
-from ..weights import as_weighter
 from .base import Correction
+from .importance import importance_weights
 
 
 class _EveryPoint(Correction):
@@ -48,9 +46,11 @@ class Importance(_EveryPoint):
     Parameters
     ----------
     weights : (N,) array, weighter or name
-        The weights, taken as they are; or an object with ``fit(X, X_target=...)`` and the fitted
-        attribute ``weights_``, which is cloned and fitted for every operator; or the name of one,
-        such as "kliep" (`covshift.weights.WEIGHTERS`).
+        The weights, taken as they are; or an object with
+        ``fit(X, X_target=..., target_weight=...)`` and the fitted attribute ``weights_``, which is
+        cloned and fitted for every operator; or the name of one, such as "kliep"
+        (`covshift.weights.WEIGHTERS`). A ``fit`` without ``target_weight`` serves a target without
+        weights.
 
     Notes
     -----
@@ -64,6 +64,9 @@ class Importance(_EveryPoint):
     array([0.5, 1.5])
     """
 
+    unseen = "have importance weight zero"
+    advice = "Look at the weights and at how they were made."
+
     def __init__(self, weights: Any) -> None:
         self.weights = weights
 
@@ -72,11 +75,7 @@ class Importance(_EveryPoint):
         return hasattr(self.weights, "fit") or isinstance(self.weights, str)
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
-        weights = as_weighter(self.weights) if isinstance(self.weights, str) else self.weights
-        if hasattr(weights, "fit"):
-            weights = clone(weights).fit(X, X_target=T, target_weight=share).weights_
-        w = check_weight(weights, int(X.shape[0]), "The importance weights", of="X")
-        return Diagonal(like(w, X[:, 0]))
+        return Diagonal(importance_weights(self.weights, X, T, share))
 
     def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
         if X is None:
@@ -102,6 +101,8 @@ class Precomputed(Correction):
     """
 
     needs_points = False
+    unseen = "have no entry in the V that was given"
+    advice = "Look at how it was made."
 
     def __init__(self, V: Any) -> None:
         self.V = V

@@ -21,8 +21,13 @@ from .base import VMatrixCorrection
 
 Real = NDArray[np.float64]
 
+_ROUNDING = 1e-12  # how far a survival may lie outside [0, 1]
+
 
 class _KnownTarget(VMatrixCorrection):
+    unseen = "lie above the assumed target in some feature"
+    advice = "Check the parameters of that target, or use blend > 0."
+
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         x, t = to_numpy(X).astype(np.float64), to_numpy(T).astype(np.float64)
         return min_product(like(self._survival(x, t, to_numpy(share)), X))
@@ -129,7 +134,8 @@ class Product(_KnownTarget):
     ----------
     cdfs : distribution or list of n distributions
         Frozen scipy.stats distributions, continuous or discrete, or vectorised callables that
-        return mu_k. One alone serves every feature.
+        return mu_k. For the left limit a callable is asked at the next smaller float, so it must
+        jump at the very values in X. One alone serves every feature.
     normalize : bool
         Scale V to a mean diagonal of one.
     blend : float between 0 and 1
@@ -157,18 +163,36 @@ class Product(_KnownTarget):
                 f"cdfs has {len(cdfs)} distributions, but X has {X.shape[1]} features."
             )
         u = np.stack([_at_or_above(cdf, x) for cdf, x in zip(cdfs, X.T, strict=True)], axis=1)
-        if not ((u >= 0) & (u <= 1)).all():
+        if not ((u >= -_ROUNDING) & (u <= 1 + _ROUNDING)).all():
             raise ValueError("A distribution in cdfs gave values outside [0, 1].")
-        return u
+        return np.clip(u, 0.0, 1.0)
 
 
 def _at_or_above(cdf: Any, x: Real) -> Real:
-    just_below = np.nextafter(x, -np.inf)  # the left limit, for point masses
-    if hasattr(cdf, "sf"):
-        return np.asarray(cdf.sf(just_below), dtype=np.float64)
-    if not callable(cdf):
+    """P(t >= x): with the point mass at x, if the distribution has any."""
+    if hasattr(cdf, "pmf"):
+        k = _next_value(cdf, x)
+        u = cdf.sf(k) + cdf.pmf(k)
+    elif hasattr(cdf, "sf"):
+        u = cdf.sf(x)
+    elif callable(cdf):
+        u = 1 - np.asarray(cdf(np.nextafter(x, -np.inf)), dtype=np.float64)
+    else:
         raise TypeError(f"{cdf!r} is neither a distribution with .sf nor a callable.")
-    return 1 - np.asarray(cdf(just_below), dtype=np.float64)
+    if np.shape(u) != x.shape:
+        raise ValueError(
+            f"A distribution in cdfs gave shape {np.shape(u)} for {len(x)} values. Pass "
+            "distributions of one variable, and vectorised callables."
+        )
+    return np.asarray(u, dtype=np.float64)
+
+
+def _next_value(discrete: Any, x: Real) -> Real:
+    """Round x up to the values of a discrete distribution; between them scipy's sf is not sound."""
+    if hasattr(getattr(discrete, "dist", discrete), "xk"):  # made from a list of values
+        return x
+    offset = next((end % 1 for end in discrete.support() if np.isfinite(end)), 0.0)
+    return np.asarray(np.ceil(x - offset) + offset)
 
 
 def _per_feature(value: Any, X: Real, name: str) -> Real:

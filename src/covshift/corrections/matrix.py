@@ -10,7 +10,7 @@ from typing import Any
 from .._array import Array, namespace
 from ..exceptions import CoverageWarning
 from .base import Correction
-from .empirical import Additive, Empirical, Pairwise, Sliced
+from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
 from .given import Unweighted
 from .known import Gaussian, Uniform
 
@@ -94,32 +94,46 @@ def v_matrix(
     array([[1.  , 0.75],
            [0.75, 0.75]])
     """
-    V = as_correction(correction).operator(X, X_target, target_weight=target_weight).dense()
-    xp = namespace(V)
-    warn_if_unseen(xp.linalg.diagonal(V))
+    correction = as_correction(correction)
+    V = correction.operator(X, X_target, target_weight=target_weight).dense()
+    warn_if_unseen(namespace(V).linalg.diagonal(V), correction=correction)
     return V
 
 
-def warn_if_unseen(diagonal: Array, w: Array | None = None) -> float:
+def warn_if_unseen(
+    diagonal: Array, w: Array | None = None, *, correction: Any, stacklevel: int = 3
+) -> float:
     """Return the share of training points that the target sees; warn when it, or V, is low."""
     xp = namespace(diagonal)
     w = xp.ones_like(diagonal) if w is None else w
     weight = float(xp.sum(w))
     coverage = float(xp.sum(xp.where(diagonal > 0, w, xp.zeros_like(w)))) / weight
-    unseen = int(xp.count_nonzero(diagonal <= 0))
-    advice = "Use symmetric=True, or blend > 0; in many dimensions use 'additive' or 'sliced'."
-    if coverage < _LOW_COVERAGE:
-        warnings.warn(
-            f"{unseen} of {diagonal.shape[0]} training points are not seen from the target: their "
-            f"columns of V are zero and they do not enter the loss. {advice}",
-            CoverageWarning,
-            stacklevel=4,
-        )
-    elif float(xp.sum(w * diagonal)) < _FAINT * weight:
-        warnings.warn(
-            "V is nearly zero: hardly any target point dominates a training point (mean diagonal "
-            f"{float(xp.sum(w * diagonal)) / weight:.2g}). {advice}",
-            CoverageWarning,
-            stacklevel=4,
-        )
+    unseen = int(xp.sum(xp.astype(diagonal <= 0, xp.int64)))
+    warn_if_faint(
+        coverage,
+        float(xp.sum(w * diagonal)) / weight,
+        f"{unseen} of {diagonal.shape[0]} training points",
+        correction,
+        stacklevel=stacklevel + 1,
+    )
     return coverage
+
+
+def warn_if_faint(
+    coverage: float, strength: float, unseen: str, correction: Any, *, stacklevel: int = 2
+) -> None:
+    """Warn when the target sees too few training points, or V is nearly zero on average."""
+    words = correction if isinstance(correction, Correction) else EmpiricalCorrection
+    if coverage < _LOW_COVERAGE:
+        message = (
+            f"{unseen} {words.unseen}: their columns of V are zero and they do not enter the "
+            f"loss. {words.advice}"
+        )
+    elif strength < _FAINT:
+        message = (
+            "V is nearly zero: hardly any training point has a say (mean diagonal "
+            f"{strength:.2g}). {words.advice}"
+        )
+    else:
+        return
+    warnings.warn(message, CoverageWarning, stacklevel=stacklevel)

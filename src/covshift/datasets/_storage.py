@@ -19,7 +19,10 @@ IntArray = NDArray[np.int64]
 
 def read_table(path: Path, columns: Sequence[str]) -> tuple[FloatArray, IntArray]:
     """Read features and labels; anything but a full table of finite numbers is an error."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
     header = ",".join(columns)
     if not lines or lines[0] != header:
         found = repr(lines[0]) if lines else "an empty file"

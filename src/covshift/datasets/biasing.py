@@ -7,6 +7,7 @@ section 3.4. Cost: O(rows), plus one sort for a median.
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
@@ -220,6 +221,8 @@ def _bias_at_median(
     rows = len(values)
     check_scalar(n_train, "n_train", Integral, min_val=1)
     check_scalar(factor, "factor", Real, min_val=1)
+    if not math.isfinite(factor * rows):
+        raise ValueError(f"factor={factor!r} must be a finite number of ordinary size.")
     if n_train >= rows:
         raise ValueError(f"n_train={n_train} leaves no target row: X has {rows} rows.")
     if direction is None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from covshift.datasets._sources import BANKNOTE, CANCER, DIABETES, RINGNORM, TWONORM, Source
@@ -54,9 +55,9 @@ def load_cancer(data_home: str | os.PathLike[str] | None = None) -> Bunch:
     Raises
     ------
     DatasetNotFoundError
-        If there is no file and OpenML cannot be reached.
+        If there is no file, and OpenML cannot be reached or sends no data.
     ValueError
-        If the file, or what OpenML sent, is not the known data.
+        If the file cannot be read, or it or what OpenML sent is not the known data.
 
     Examples
     --------
@@ -131,12 +132,7 @@ def load_twonorm(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 def _load(source: Source, data_home: str | os.PathLike[str] | None) -> Bunch:
     path = _folder(data_home) / source.filename
     if path.exists():
-        X, y = read_table(path, source.columns)
-        if checksum(X, y) != source.checksum:
-            raise ValueError(
-                f"{path} is not the known {source.name} data: its checksum differs. Replace it, "
-                "or remove it to fetch the data from OpenML again."
-            )
+        X, y = _read(source, path)
     else:
         X, y = _fetch(source, path)
         _keep(path, source, X, y)
@@ -158,27 +154,30 @@ def _folder(data_home: str | os.PathLike[str] | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "covshift"
 
 
-def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
-    from sklearn.datasets import fetch_openml  # slow to import, and seldom needed
-
+def _read(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
     try:
-        # liac-arff: the other parser needs pandas. No cache: the canonical form is kept instead.
-        X, classes = fetch_openml(
-            data_id=source.openml_id,
-            as_frame=False,
-            parser="liac-arff",
-            return_X_y=True,
-            cache=False,
-            n_retries=1,
-        )
-    except (OSError, HTTPException) as error:
-        raise DatasetNotFoundError(
-            f"There is no {path}, and OpenML could not be reached ({error}). Connect to the "
-            f"network, or put {source.filename} into a folder and name that folder as data_home "
-            "or in the environment variable COVSHIFT_DATA. The file is CSV with the header "
-            f"{','.join(source.columns)!r}, the label 0 or 1."
+        X, y = read_table(path, source.columns)
+        if checksum(X, y) != source.checksum:
+            raise ValueError(f"{path} is not the known {source.name} data: its checksum differs.")
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{str(error).rstrip('.')}. Replace {path}, or remove it to fetch the data from "
+            "OpenML again."
         ) from error
-    X = np.asarray(X, dtype=np.float64)
+    return X, y
+
+
+def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
+    try:
+        X, classes = _from_openml(source.openml_id)
+    except Exception as error:  # no network, a broken download, no such data: one remedy
+        raise DatasetNotFoundError(
+            f"There is no {path}, and OpenML could not be reached or sent something else "
+            f"({type(error).__name__}: {error}). Connect to the network, or put {source.filename} "
+            "into a folder and name that folder as data_home or in the environment variable "
+            f"COVSHIFT_DATA. The file is CSV with the header {','.join(source.columns)!r}, the "
+            "label 0 or 1."
+        ) from error
     complete = ~np.isnan(X).any(axis=1)
     X, y = X[complete], (classes[complete] == source.positive_class).astype(np.int64)
     if checksum(X, y) != source.checksum:
@@ -187,6 +186,23 @@ def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
             f"checksum differs. Nothing was kept. Put the known file at {path}."
         )
     return X, y
+
+
+def _from_openml(data_id: int) -> tuple[FloatArray, NDArray[Any]]:
+    from sklearn.datasets import fetch_openml  # slow to import, and seldom needed
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
+        # liac-arff: the other parser needs pandas. No cache: the canonical form is kept instead.
+        X, classes = fetch_openml(
+            data_id=data_id,
+            as_frame=False,
+            parser="liac-arff",
+            return_X_y=True,
+            cache=False,
+            n_retries=1,
+        )
+    return np.asarray(X, dtype=np.float64), classes
 
 
 def _keep(path: Path, source: Source, X: FloatArray, y: IntArray) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._array import to_numpy
 from .._validation import check_points, unwrap_target
 from ..corrections import as_correction
-from ..corrections.matrix import warn_if_unseen
+from ..corrections.matrix import warn_if_faint, warn_if_unseen
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
 from ..solvers.dual import Dual, small_factor
@@ -29,6 +29,15 @@ Real = NDArray[np.float64]
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "auto" compares
+_FITTED = (
+    "dual_coef_",
+    "rank_",
+    "coef_",
+    "landmarks_",
+    "reg_path_",
+    "target_coverage_",
+    "_stream",
+)
 _WIDTH_ROWS = 1000  # rows that choose a width for the primal solver
 
 
@@ -72,7 +81,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             sample_weight=problem.w if problem.weighted else None,
         )
         diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
-        self.target_coverage_ = warn_if_unseen(diagonal, problem.w)
+        self.target_coverage_ = warn_if_unseen(
+            diagonal, problem.w, correction=self.correction_, stacklevel=5
+        )
         given = problem.X if self.kernel == "precomputed" else None
         tuning = self._tune_dual(V, problem, given)
         self.gamma_, self.reg_ = tuning.gamma, tuning.reg
@@ -121,7 +132,17 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             raise RuntimeError("There is no stream to add to.")
         stream.add(problem.X, problem.Y, problem.w)
         total = stream.total()
+        first = not hasattr(self, "target_coverage_")
         self.target_coverage_ = total.covered / total.weight
+        if first:  # of a stream, the first block warns
+            share = f"{1 - self.target_coverage_:.0%} of the training points"
+            warn_if_faint(
+                self.target_coverage_,
+                total.trace / total.weight,
+                share,
+                self.correction_,
+                stacklevel=5,
+            )
         if self.reg == "auto" and len(stream.folds) > 1:
             tuning = stream.tune()
             self.reg_ = tuning.reg
@@ -187,7 +208,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _forget(self) -> None:
         """Drop what an earlier fit by another route left behind."""
-        for name in ("dual_coef_", "rank_", "coef_", "landmarks_", "reg_path_", "_stream"):
+        for name in _FITTED:
             self.__dict__.pop(name, None)
 
     def _solver(self, N: int) -> str:

@@ -99,7 +99,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     >>> data = make_sigmoid_shift(200, 1000, random_state=0)
     >>> model = VSVC().fit(data.X, data.y, X_target=data.X_target)
     >>> model.predict_proba([[-0.9], [0.9]]).round(1)
-    array([[0. , 1. ],
+    array([[0.1, 0.9],
            [0.9, 0.1]])
     """
 

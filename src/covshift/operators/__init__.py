@@ -6,7 +6,7 @@ from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedF
 from .dense import Dense
 from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
-from .lens import DiagonalLens, Lens, Sums, ViewsLens
+from .lens import DiagonalLens, Lens, Sums, ViewsLens, WeightedLens, unit_scale
 from .lines import LineFactor, Lines
 from .views import BoxViews, Coordinates, LineViews, Views
 
@@ -33,6 +33,8 @@ __all__ = [
     "VOperator",
     "Views",
     "ViewsLens",
+    "WeightedLens",
     "WeightedSum",
     "min_product",
+    "unit_scale",
 ]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, real_dtype, take_rows
+from .._array import Array, namespace, take_rows
 from .base import VOperator, blocks, columns
 from .compose import FactorOperator, RowWeighted
 from .lines import LineFactor, Lines
@@ -35,8 +35,7 @@ class MinProduct:
         self.shape = (int(u.shape[0]), int(u.shape[0]))
 
     def matmat(self, A: Array) -> Array:
-        xp = namespace(A)
-        A = xp.astype(columns(A, self.shape[0], "V.matmat"), real_dtype(A, self._u.dtype))
+        xp, A = namespace(self._u), columns(A, self.shape[0], "V.matmat", self._u)
         return xp.concat([xp.astype(V, A.dtype) @ A for _, V in self._row_blocks()])
 
     def diagonal(self) -> Array:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, real_dtype
+from .._array import Array, is_array, namespace
 
 
 @runtime_checkable
@@ -29,6 +29,10 @@ class Factor(Protocol):
 
     def rmatmat(self, Z: Array) -> Array:
         """R' Z: (m, D) -> (N, D)."""
+        ...
+
+    def normal(self, A: Array) -> Array:
+        """R'R A: (N, D) -> (N, D), without all of R A at once where that is large."""
         ...
 
     def squares(self) -> Array:
@@ -78,17 +82,45 @@ class VOperator(Protocol):
         ...
 
 
-def columns(A: Array, rows: int, what: str) -> Array:
-    """Check that ``A`` is a matrix with ``rows`` rows, as every product expects."""
+def columns(A: Array, rows: int, what: str, like: Array | None = None) -> Array:
+    """Return ``A`` as every product takes it: real, (rows, D), in the library of ``like``."""
+    _check_library(A, what, like)
     if A.ndim != 2 or A.shape[0] != rows:
         raise ValueError(f"{what} expects an array of shape ({rows}, D), got {tuple(A.shape)}.")
-    return A
+    xp = namespace(A)
+    if xp.isdtype(A.dtype, "complex floating"):
+        raise ValueError(f"{what} expects real numbers, got {A.dtype}.")
+    if like is None or xp.isdtype(A.dtype, "real floating"):
+        return A
+    return xp.astype(A, like.dtype)
+
+
+def row_weights(w: Array, rows: int, like: Array | None = None) -> Array:
+    """Check that ``w`` holds a weight a training row, in the library of ``like``."""
+    _check_library(w, "weighted", like)
+    if tuple(w.shape) != (rows,):
+        raise ValueError(f"weighted expects an array of shape ({rows},), got {tuple(w.shape)}.")
+    return w
+
+
+def _check_library(array: Array, what: str, like: Array | None) -> None:
+    if is_array(array) and (like is None or namespace(array) is namespace(like)):
+        return
+    expected = "an array" if like is None else f"a {type(like).__name__}, as V was made from"
+    raise TypeError(f"{what} expects {expected}, got a {type(array).__name__}.")
 
 
 def scale_rows(w: Array, A: Array) -> Array:
-    """diag(w) A, in the precision of ``A``."""
-    xp = namespace(A)
-    return xp.astype(w, real_dtype(A, w.dtype))[:, None] * A
+    """diag(w) A, in the precision of ``A``, which is real."""
+    return namespace(A).astype(w, A.dtype)[:, None] * A
+
+
+def anderson_darling_weights(w: Array, below: Array, above: Array) -> Array:
+    """Weights w / (F (1 - F)), with F : 1 - F = below : above (theory, eq. 2.8).
+
+    Written as w / F + w / (1 - F), it neither overflows nor divides by zero: w is part of both.
+    """
+    return (below + above) * (w / below + w / above)
 
 
 def blocks(length: int, size: int) -> Iterator[slice]:

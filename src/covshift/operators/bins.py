@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from functools import reduce
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from .._parallel import over_rows
 from .base import blocks
 
 _ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
+_CELLS = 1 << 22  # numbers of a dense block that is copied: 32 MB
 
 
 class BinSums(Protocol):
@@ -40,6 +42,10 @@ class BinSums(Protocol):
 
     def subset(self, rows: NDArray[np.intp]) -> BinSums:
         """Keep some of the rows."""
+        ...
+
+    def only(self, views: slice) -> BinSums:
+        """Keep some consecutive views."""
         ...
 
 
@@ -64,32 +70,38 @@ class _SparseBins:
                 smallest = np.min_scalar_type(max(sizes))
                 self._codes = np.empty((len(code), len(sizes)), dtype=smallest)
             self._codes[:, view] = code
-        offsets = bin_offsets(sizes)
-        self._offsets, self._total = np.array(offsets[:-1], dtype=np.int32), offsets[-1]
+        self._sizes = list(sizes)
 
     def sums(self, A: Array) -> Array:
         parts: dict[int, Array] = {}  # by first row: the order of the sum is that of the rows
+        total = sum(self._sizes)
+        # Every block of rows makes an array of all bins: take enough rows to make it worth while.
+        size = self._rows(min(max(_ENTRIES, total), 4 * _ENTRIES))
+        if A.dtype != np.float64:
+            size = min(size, max(1, _CELLS // A.shape[1]))
 
         def add(chunk: slice) -> None:
-            total = np.zeros((self._total, A.shape[1]))
-            for rows, indices, ones, starts in self._blocks(chunk):
-                shape = (self._total, rows.stop - rows.start)
-                membership = csc_array((ones, indices, starts), shape=shape)
-                total += membership @ A[rows].astype(np.float64, copy=False)
-            parts[chunk.start] = total
+            for rows, indices, ones, starts in self._blocks(chunk, size):
+                membership = csc_array((ones, indices, starts), shape=(total, len(starts) - 1))
+                part = membership @ A[rows].astype(np.float64, copy=False)
+                if chunk.start in parts:
+                    parts[chunk.start] += part
+                else:
+                    parts[chunk.start] = part
 
-        over_rows(add, len(self._codes), at_least=_ENTRIES // self._codes.shape[1])
-        return sum(parts[start] for start in sorted(parts))
+        over_rows(add, len(self._codes), at_least=size)
+        return reduce(np.add, (parts[start] for start in sorted(parts)))
 
     def gather(self, table: Array, dtype: Any) -> Array:
         read = np.empty((len(self._codes), table.shape[1]), dtype=dtype)
+        size = min(self._rows(_ENTRIES), max(1, _CELLS // table.shape[1]))
 
         def fill(chunk: slice) -> None:
-            for rows, indices, ones, starts in self._blocks(chunk):
-                shape = (rows.stop - rows.start, self._total)
+            for rows, indices, ones, starts in self._blocks(chunk, size):
+                shape = (len(starts) - 1, len(table))
                 read[rows] = csr_array((ones, indices, starts), shape=shape) @ table
 
-        over_rows(fill, len(self._codes), at_least=_ENTRIES // self._codes.shape[1])
+        over_rows(fill, len(self._codes), at_least=size)
         return read
 
     def pick(self, view: int, table: Array) -> Array:
@@ -100,14 +112,23 @@ class _SparseBins:
         part._codes = self._codes[rows]
         return part
 
-    def _blocks(self, chunk: slice) -> Iterator[tuple[slice, Array, Array, Array]]:
-        G = self._codes.shape[1]
-        size = min(chunk.stop - chunk.start, max(1, _ENTRIES // G))
+    def only(self, views: slice) -> _SparseBins:
+        part = copy(self)
+        part._codes, part._sizes = self._codes[:, views], self._sizes[views]
+        return part
+
+    def _rows(self, entries: int) -> int:
+        return max(1, entries // len(self._sizes))
+
+    def _blocks(self, chunk: slice, size: int) -> Iterator[tuple[slice, Array, Array, Array]]:
+        G = len(self._sizes)
+        size = min(size, chunk.stop - chunk.start)
+        offsets = np.array(bin_offsets(self._sizes)[:-1], dtype=np.int32)
         ones, starts = np.ones(size * G), np.arange(0, (size + 1) * G, G, dtype=np.int32)
         for part in blocks(chunk.stop - chunk.start, size):
             rows = slice(chunk.start + part.start, chunk.start + part.stop)
             count = rows.stop - rows.start
-            indices = (self._codes[rows] + self._offsets).ravel()
+            indices = (self._codes[rows] + offsets).ravel()
             yield rows, indices, ones[: count * G], starts[: count + 1]
 
 
@@ -115,7 +136,7 @@ class _SortedBins:
     """Array API: rows sorted by code once, then prefix sums read at the ends of the bins."""
 
     def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
-        self._codes, self._sizes = list(codes), sizes
+        self._codes, self._sizes = list(codes), list(sizes)
         xp = namespace(self._codes[0])
         self._orders = [xp.argsort(code) for code in self._codes]
         self._ends = [
@@ -126,7 +147,6 @@ class _SortedBins:
             )
             for code, order, size in zip(self._codes, self._orders, sizes, strict=True)
         ]
-        self._offsets = bin_offsets(sizes)
 
     def sums(self, A: Array) -> Array:
         xp = namespace(A)
@@ -144,7 +164,7 @@ class _SortedBins:
         xp = namespace(table)
         read = xp.zeros((self._codes[0].shape[0], table.shape[1]), dtype=xp.float64)
         read = xp.asarray(read, device=device(table))
-        for code, offset in zip(self._codes, self._offsets, strict=False):
+        for code, offset in zip(self._codes, bin_offsets(self._sizes), strict=False):
             read = read + xp.take(table, code + offset, axis=0)
         return xp.astype(read, dtype)
 
@@ -153,3 +173,9 @@ class _SortedBins:
 
     def subset(self, rows: NDArray[np.intp]) -> _SortedBins:
         return _SortedBins([take_rows(code, rows) for code in self._codes], self._sizes)
+
+    def only(self, views: slice) -> _SortedBins:
+        part = copy(self)
+        part._codes, part._sizes = self._codes[views], self._sizes[views]
+        part._orders, part._ends = self._orders[views], self._ends[views]
+        return part

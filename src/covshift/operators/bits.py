@@ -9,7 +9,6 @@ just before they meet a dense matrix, so the memory of a product is bounded what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,41 +19,52 @@ from .base import blocks
 
 _TARGETS = 2048  # targets a block: masks of 512 KB a coordinate
 _POINTS = 1024  # training points unpacked at a time: 16 MB of float64 against a full block
-_CACHED_MASKS = 32 << 20  # bytes of masks kept between products
+_CACHED_MASKS = 32 << 20  # bytes of masks kept between products, for all views together
 _SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
-_SPARSE_ONES = 16 << 20  # ones kept at most: 32 MB of indices
+_SPARSE_ONES = 16 << 20  # ones kept at most, for all views together: 32 MB of indices
 
 Real = NDArray[np.floating[Any]]
 Words = NDArray[np.uint64]
 Codes = NDArray[np.unsignedinteger[Any]]
+_WORD = np.dtype("<u8")  # bits in the order of unpackbits(bitorder="little") on any machine
 _BYTE_BITS = (np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8)) & 1
 
 
 class BitTargets:
-    """The target side of B: thresholds and bit masks, for any training points."""
+    """The target side of B: thresholds and bit masks, for any training points.
 
-    def __init__(self, T: Real) -> None:
+    ``n_views`` views share the memory that is kept between products.
+    """
+
+    def __init__(self, T: Real, *, n_views: int = 1) -> None:
         self._T = T
         self.count = len(T)
         self._thresholds = [np.unique(t) for t in T.T]
-        mask_bytes = T.size * min(len(T), _TARGETS) // 8
-        self._cache: dict[int, list[_Mask]] | None = {} if mask_bytes <= _CACHED_MASKS else None
+        self._most_ones = _SPARSE_ONES // n_views
+        block = min(len(T), _TARGETS)
+        mask_bytes = T.shape[1] * ((block + 1) * 8 * -(-block // 64) + 2 * (len(T) + 1))
+        self._most_cached = _CACHED_MASKS // n_views // mask_bytes
+        self._cache: dict[int, list[_Mask]] = {}
 
     def dominance(self, X: Real) -> BitDominance | SparseDominance:
         """B for training points (N, p), stored as its density asks."""
         B = BitDominance(self, self._codes(X))
-        ones = B.estimated_density() * B.shape[0] * B.shape[1]
-        if ones <= min(_SPARSE_ONES, _SPARSE_DENSITY * B.shape[0] * B.shape[1]):
-            return SparseDominance(B)
-        return B
+        limit = min(self._most_ones, _SPARSE_DENSITY * B.shape[0] * B.shape[1])
+        if B.estimated_density() * B.shape[0] * B.shape[1] > limit:
+            return B
+        return B.by_ones(limit) or B
 
     def masks(self, targets: slice) -> list[_Mask]:
-        """Return one mask table a coordinate for these targets, kept between products if small."""
-        if self._cache is None or targets.step is not None:
-            return self._build_masks(targets)
-        if targets.start not in self._cache:
-            self._cache[targets.start] = self._build_masks(targets)
-        return self._cache[targets.start]
+        """Return one mask table a coordinate for a block of targets; the first ones are kept."""
+        masks = self._cache.get(targets.start) or self.build_masks(targets)
+        if len(self._cache) < self._most_cached:
+            self._cache[targets.start] = masks
+        return masks
+
+    def build_masks(self, targets: slice | NDArray[np.intp]) -> list[_Mask]:
+        """Make the mask tables of some targets."""
+        pairs = zip(self._T[targets].T, self._thresholds, strict=True)
+        return [_Mask(t, thresholds) for t, thresholds in pairs]
 
     def _codes(self, X: Real) -> Codes:
         codes = np.empty(X.shape, np.min_scalar_type(self.count))
@@ -63,21 +73,20 @@ class BitTargets:
             codes[:, k] = np.searchsorted(thresholds, X[:, k], side="left")
         return codes
 
-    def _build_masks(self, targets: slice) -> list[_Mask]:
-        pairs = zip(self._T[targets].T, self._thresholds, strict=True)
-        return [_Mask(t, thresholds) for t, thresholds in pairs]
-
 
 class _Mask:
     """For one coordinate, by rank among all targets: which of ``t`` are at or above the rank."""
 
     def __init__(self, t: Real, thresholds: Real) -> None:
-        here = np.unique(t)
-        octets = np.packbits(t >= here[:, None], axis=1, bitorder="little")
-        self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=np.uint64)
-        # The last row stays zero: above every target.
-        self._words.view(np.uint8)[:-1, : octets.shape[1]] = octets
-        self._rank_here = np.append(np.searchsorted(here, thresholds, side="left"), len(here))
+        here, rank = np.unique(t, return_inverse=True)
+        self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=_WORD)
+        q = np.arange(len(t), dtype=_WORD)
+        np.bitwise_or.at(self._words, (rank, q // 64), np.uint64(1) << q % 64)
+        # Who is at or above a rank is at or above all lower ones; the last row stays zero.
+        self._words[:-1] = np.bitwise_or.accumulate(self._words[-2::-1], axis=0)[::-1]
+        is_here = np.zeros(len(thresholds) + 1, dtype=np.uint16)
+        is_here[np.searchsorted(thresholds, here)] = 1
+        self._rank_here = is_here.cumsum(dtype=np.uint16) - is_here
 
     def read(self, codes: Codes) -> Words:
         return self._words.take(self._rank_here.take(codes), axis=0)
@@ -139,12 +148,30 @@ class BitDominance:
                 yield targets, points, self._words(masks, self._codes[points])
 
     def estimated_density(self) -> float:
-        """Share of ones in B, from at most 4096 training points and 2048 targets."""
-        codes = self._codes[:: max(1, self.shape[1] // 4096)]
-        step = max(1, self.shape[0] // _TARGETS)
-        words = self._words(self._targets.masks(slice(0, self.shape[0], step)), codes)
-        seen = len(range(0, self.shape[0], step)) * len(codes)
-        return float(np.bitwise_count(words).sum(dtype=np.int64)) / seen
+        """Share of ones in B, from at most 4096 training points and 2048 targets at random."""
+        rng = np.random.default_rng(0)
+        targets, points = (
+            rng.choice(count, size=min(count, most), replace=False)
+            for count, most in zip(self.shape, (_TARGETS, 4096), strict=True)
+        )
+        words = self._words(self._targets.build_masks(targets), self._codes[points])
+        return _count(words) / (len(targets) * len(points))
+
+    def by_ones(self, limit: float) -> SparseDominance | None:
+        """B by the positions of its ones, or None where there are more than ``limit``."""
+        found, total = [], 0
+        for targets in blocks(self.shape[0], _TARGETS):
+            counts, ones = [], []
+            for _, _, words in self.word_blocks([targets]):
+                total += _count(words)
+                if total > limit:
+                    return None
+                point, target = _ones(words)
+                counts.append(np.bincount(point, minlength=len(words)))
+                ones.append(target.astype(np.uint16))
+            starts = np.concatenate([[0], *counts]).cumsum().astype(np.int32)
+            found.append((targets, starts, np.concatenate(ones)))
+        return SparseDominance(self.shape, found)
 
     @staticmethod
     def _words(masks: list[_Mask], codes: Codes) -> Words:
@@ -157,18 +184,13 @@ class BitDominance:
 class SparseDominance:
     """B by the positions of its ones, for views in which few targets dominate a point."""
 
-    def __init__(self, B: BitDominance) -> None:
-        self.shape = B.shape
+    def __init__(
+        self,
+        shape: tuple[int, int],
         # For each block of targets: where every point's ones start, and their targets.
-        self._blocks: list[tuple[slice, NDArray[np.int32], NDArray[np.uint16]]] = []
-        for targets in blocks(B.shape[0], _TARGETS):
-            counts, ones = [], []
-            for _, _, words in B.word_blocks([targets]):
-                point, target = _ones(words)
-                counts.append(np.bincount(point, minlength=len(words)))
-                ones.append(target.astype(np.uint16))
-            starts = np.concatenate([[0], *counts]).cumsum().astype(np.int32)
-            self._blocks.append((targets, starts, np.concatenate(ones)))
+        ones: list[tuple[slice, NDArray[np.int32], NDArray[np.uint16]]],
+    ) -> None:
+        self.shape, self._blocks = shape, ones
 
     def matmat(self, A: Real) -> Real:
         """B A: (N, D) -> (M, D), float64."""
@@ -194,13 +216,11 @@ class SparseDominance:
 
     def subset(self, rows: NDArray[np.intp]) -> SparseDominance:
         """B for some of the training points."""
-        part = copy(self)
-        part.shape = (self.shape[0], len(rows))
-        part._blocks = []
+        kept = []
         for targets, _, Bt in self._slabs(self.shape[1]):
-            kept = Bt[rows]
-            part._blocks.append((targets, kept.indptr, kept.indices.astype(np.uint16)))
-        return part
+            some = Bt[rows]
+            kept.append((targets, some.indptr, some.indices.astype(np.uint16)))
+        return SparseDominance((self.shape[0], len(rows)), kept)
 
     def _slabs(self, size: int = 1 << 16) -> Iterator[tuple[slice, slice, csr_array]]:
         """Yield the blocks of B', sparse: target rows, training points, (points, targets)."""
@@ -214,6 +234,10 @@ class SparseDominance:
                 )
                 shape = (points.stop - points.start, targets.stop - targets.start)
                 yield targets, points, csr_array(parts, shape=shape)
+
+
+def _count(words: Words) -> int:
+    return int(np.bitwise_count(words).sum(dtype=np.int64))
 
 
 def _ones(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

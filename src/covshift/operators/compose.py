@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
-from .base import Factor, VOperator, columns, scale_rows
+from .base import Factor, VOperator, columns, row_weights, scale_rows
 
 
 class FactorOperator:
@@ -26,7 +26,7 @@ class FactorOperator:
         return self.R.shape[1], self.R.shape[1]
 
     def matmat(self, A: Array) -> Array:
-        return self.R.rmatmat(self.R.matmat(A))
+        return self.R.normal(A)
 
     def diagonal(self) -> Array:
         return self.R.squares()
@@ -80,7 +80,8 @@ class StackedFactor:
         self.shape = (sum(R.shape[0] for _, R in parts), self._parts[0][1].shape[1])
 
     def matmat(self, A: Array) -> Array:
-        return namespace(A).concat([s * R.matmat(A) for s, R in self._parts])
+        products = [s * R.matmat(A) for s, R in self._parts]
+        return namespace(products[0]).concat(products)
 
     def rmatmat(self, Z: Array) -> Array:
         columns(Z, self.shape[0], "R.rmatmat")
@@ -89,6 +90,9 @@ class StackedFactor:
             product = product + s * R.rmatmat(Z[row : row + R.shape[0], :])
             row += R.shape[0]
         return product
+
+    def normal(self, A: Array) -> Array:
+        return sum(s**2 * R.normal(A) for s, R in self._parts)
 
     def squares(self) -> Array:
         return sum(s**2 * R.squares() for s, R in self._parts)
@@ -104,10 +108,11 @@ class RowWeighted:
     """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
 
     def __init__(self, V: VOperator, w: Array) -> None:
-        self._V, self._w = V, w
+        self._V, self._w = V, row_weights(w, V.shape[0])
         self.shape = V.shape
 
     def matmat(self, A: Array) -> Array:
+        A = columns(A, self.shape[0], "V.matmat", self._w)
         return scale_rows(self._w, self._V.matmat(scale_rows(self._w, A)))
 
     def diagonal(self) -> Array:
@@ -124,21 +129,24 @@ class RowWeighted:
         return RowWeighted(self._V.subset(rows), take_rows(self._w, rows))
 
     def weighted(self, w: Array) -> RowWeighted:
-        return RowWeighted(self._V, self._w * w)
+        return RowWeighted(self._V, self._w * row_weights(w, self.shape[0], self._w))
 
 
 class ColumnWeightedFactor:
     """R diag(w)."""
 
     def __init__(self, R: Factor, w: Array) -> None:
-        self._R, self._w = R, w
+        self._R, self._w = R, row_weights(w, R.shape[1])
         self.shape = R.shape
 
     def matmat(self, A: Array) -> Array:
-        return self._R.matmat(scale_rows(self._w, A))
+        return self._R.matmat(self._scaled(A, "R.matmat"))
 
     def rmatmat(self, Z: Array) -> Array:
         return scale_rows(self._w, self._R.rmatmat(Z))
+
+    def normal(self, A: Array) -> Array:
+        return scale_rows(self._w, self._R.normal(self._scaled(A, "V.matmat")))
 
     def squares(self) -> Array:
         return self._w**2 * self._R.squares()
@@ -148,3 +156,6 @@ class ColumnWeightedFactor:
 
     def subset(self, rows: NDArray[np.intp]) -> ColumnWeightedFactor:
         return ColumnWeightedFactor(self._R.subset(rows), take_rows(self._w, rows))
+
+    def _scaled(self, A: Array, what: str) -> Array:
+        return scale_rows(self._w, columns(A, self.shape[1], what, self._w))

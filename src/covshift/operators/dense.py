@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, real_dtype, take_rows
-from .base import columns
+from .._array import Array, namespace, take_rows
+from .base import columns, row_weights
 
 
 class Dense:
@@ -17,10 +17,8 @@ class Dense:
         self.shape = (int(V.shape[0]), int(V.shape[1]))
 
     def matmat(self, A: Array) -> Array:
-        xp = namespace(A)
-        dtype = real_dtype(A, self._V.dtype)
-        A = xp.astype(columns(A, self.shape[0], "V.matmat"), dtype, copy=False)
-        return xp.astype(self._V, dtype, copy=False) @ A
+        A = columns(A, self.shape[0], "V.matmat", self._V)
+        return namespace(A).astype(self._V, A.dtype, copy=False) @ A
 
     def diagonal(self) -> Array:
         return namespace(self._V).linalg.diagonal(self._V)
@@ -35,4 +33,5 @@ class Dense:
         return Dense(take_rows(take_rows(self._V, rows).T, rows).T)
 
     def weighted(self, w: Array) -> Dense:
+        w = row_weights(w, self.shape[0], self._V)
         return Dense(w[:, None] * self._V * w[None, :])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
-from .base import columns, scale_rows
+from .base import columns, row_weights, scale_rows
 
 
 class Diagonal:
@@ -17,7 +17,7 @@ class Diagonal:
         self.shape = (int(w.shape[0]), int(w.shape[0]))
 
     def matmat(self, A: Array) -> Array:
-        return scale_rows(self._w, columns(A, self.shape[0], "V.matmat"))
+        return scale_rows(self._w, columns(A, self.shape[0], "V.matmat", self._w))
 
     def diagonal(self) -> Array:
         return namespace(self._w).asarray(self._w, copy=True)
@@ -33,7 +33,7 @@ class Diagonal:
 
     def weighted(self, w: Array) -> Diagonal:
         """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
-        return Diagonal(self._w * w)
+        return Diagonal(self._w * row_weights(w, self.shape[0], self._w))
 
 
 class DiagonalFactor:
@@ -44,9 +44,12 @@ class DiagonalFactor:
         self.shape = (int(s.shape[0]), int(s.shape[0]))
 
     def matmat(self, A: Array) -> Array:
-        return scale_rows(self._s, columns(A, self.shape[0], "R.matmat"))
+        return scale_rows(self._s, columns(A, self.shape[0], "R.matmat", self._s))
 
     rmatmat = matmat
+
+    def normal(self, A: Array) -> Array:
+        return self.matmat(self.matmat(A))
 
     def squares(self) -> Array:
         return self._s**2

@@ -6,17 +6,18 @@ block. Either way no N x M array of floats is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, device, is_numpy, namespace, real_dtype, searchsorted, take_rows
-from .base import blocks, columns
+from .._array import Array, device, is_numpy, namespace, searchsorted, take_rows
+from .base import anderson_darling_weights, blocks, columns
 from .bits import BitTargets
 
-_ENTRIES = 1 << 22  # comparisons held at a time by the portable form
+_TARGETS, _POINTS = 2048, 1024  # compared at a time by the portable form
+_BYTES = 32 << 20  # of R A that a product with V holds at a time
 
 
 class Dominance:
@@ -30,52 +31,64 @@ class Dominance:
         Weight of each target row: its share of the target times phi.
     anderson_darling : bool
         Multiply by phi = 1 / (F (1 - F)), F the target's joint mid-distribution function.
+    n_views : int
+        Number of such views that are used together, and share the memory for what they keep.
     """
 
-    def __init__(self, T: Array, weight: Array, *, anderson_darling: bool = False) -> None:
+    def __init__(
+        self, T: Array, weight: Array, *, anderson_darling: bool = False, n_views: int = 1
+    ) -> None:
         xp = namespace(T)
         self._T = xp.take(T, xp.nonzero(weight > 0)[0], axis=0)
         self._weight = weight[weight > 0]
         if anderson_darling:
-            F = _mid_distribution(self._T, self._weight)
-            self._weight = self._weight / (F * (1 - F))
-        self._targets = _targets(self._T)
+            below = _twice_distribution(self._T, self._weight)
+            # 2 (1 - F), of which the point itself is a part, whatever rounding says.
+            above = xp.maximum(2 * xp.sum(self._weight) - below, self._weight)
+            self._weight = anderson_darling_weights(self._weight, below, above)
+        self._targets = _targets(self._T, n_views)
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""
-        return DominanceFactor(self._targets.dominance(X), self._weight, X.dtype)
+        xp = namespace(X)
+        return DominanceFactor(self._targets.dominance(X), self._weight, xp.zeros_like(X[:1, 0]))
 
 
 class DominanceFactor:
     """R, its rows in the order of the target points of positive weight."""
 
-    def __init__(self, B: DominanceMatrix, weight: Array, dtype: Any) -> None:
-        self._B, self._weight, self._dtype = B, weight, dtype
+    def __init__(self, B: DominanceMatrix, weight: Array, like: Array) -> None:
+        self._B, self._weight, self._like = B, weight, like
         self.shape = B.shape
 
     def matmat(self, A: Array) -> Array:
-        xp = namespace(A)
-        dtype = real_dtype(A, self._dtype)
-        product = self._B.matmat(
-            xp.astype(columns(A, self.shape[1], "R.matmat"), dtype, copy=False)
-        )
-        return xp.astype(xp.sqrt(self._weight)[:, None] * product, dtype)
+        xp, A = namespace(self._weight), columns(A, self.shape[1], "R.matmat", self._like)
+        return xp.astype(xp.sqrt(self._weight)[:, None] * self._B.matmat(A), A.dtype)
 
     def rmatmat(self, Z: Array) -> Array:
-        xp = namespace(Z)
-        dtype = real_dtype(Z, self._dtype)
-        scaled = xp.sqrt(self._weight)[:, None] * columns(Z, self.shape[0], "R.rmatmat")
-        return xp.astype(self._B.rmatmat(xp.astype(scaled, dtype)), dtype)
+        xp, Z = namespace(self._weight), columns(Z, self.shape[0], "R.rmatmat", self._like)
+        scaled = xp.astype(xp.sqrt(self._weight)[:, None] * Z, Z.dtype)
+        return xp.astype(self._B.rmatmat(scaled), Z.dtype)
+
+    def normal(self, A: Array) -> Array:
+        xp, A = namespace(self._weight), columns(A, self.shape[1], "V.matmat", self._like)
+        size = max(1, _BYTES // 8 // self.shape[0])
+        if A.shape[1] <= size:
+            return self.rmatmat(self.matmat(A))
+        product = xp.empty_like(A)
+        for cols in blocks(A.shape[1], size):
+            product[:, cols] = self.rmatmat(self.matmat(A[:, cols]))
+        return product
 
     def squares(self) -> Array:
         xp = namespace(self._weight)
-        return xp.astype(self._B.rmatmat(self._weight[:, None])[:, 0], self._dtype)
+        return xp.astype(self._B.rmatmat(self._weight[:, None])[:, 0], self._like.dtype)
 
     def gram(self) -> Array:
-        return namespace(self._weight).astype(self._B.gram(self._weight), self._dtype)
+        return namespace(self._weight).astype(self._B.gram(self._weight), self._like.dtype)
 
     def subset(self, rows: NDArray[np.intp]) -> DominanceFactor:
-        return DominanceFactor(self._B.subset(rows), self._weight, self._dtype)
+        return DominanceFactor(self._B.subset(rows), self._weight, self._like)
 
 
 class DominanceMatrix(Protocol):
@@ -93,8 +106,8 @@ class _Targets(Protocol):
     def dominance(self, X: Array) -> DominanceMatrix: ...
 
 
-def _targets(T: Array) -> _Targets:
-    return BitTargets(T) if is_numpy(T) else _ComparedTargets(T)
+def _targets(T: Array, n_views: int) -> _Targets:
+    return BitTargets(T, n_views=n_views) if is_numpy(T) else _ComparedTargets(T)
 
 
 class _ComparedTargets:
@@ -108,30 +121,29 @@ class _ComparedTargets:
 
 
 class _ComparedDominance:
-    """Array API: B compared afresh for every product, in blocks of training points."""
+    """Array API: B compared afresh for every product, in blocks of targets and points."""
 
     def __init__(self, T: Array, X: Array) -> None:
         self._T, self._X = T, X
         self.shape = (int(T.shape[0]), int(X.shape[0]))
 
     def matmat(self, A: Array) -> Array:
-        xp = namespace(A)
-        product = self._zeros(self.shape[0], A.shape[1])
-        for points, B in self._blocks(A.dtype):
-            product += xp.astype(B @ A[points, :], xp.float64)
+        xp, product = namespace(A), self._zeros(self.shape[0], A.shape[1])
+        for targets, points, B in self._blocks(A.dtype):
+            product[targets, :] += xp.astype(B @ A[points, :], xp.float64)
         return product
 
     def rmatmat(self, Z: Array) -> Array:
-        xp = namespace(Z)
-        return xp.concat([B.T @ Z for _, B in self._blocks(Z.dtype)])
+        xp, product = namespace(Z), self._zeros(self.shape[1], Z.shape[1])
+        for targets, points, B in self._blocks(Z.dtype):
+            product[points, :] += xp.astype(B.T @ Z[targets, :], xp.float64)
+        return product
 
     def gram(self, weight: Array) -> Array:
-        xp = namespace(weight)
-        V = self._zeros(self.shape[1], self.shape[1])
-        for points, B in self._blocks(xp.float64):
-            V[points, :] = xp.concat(
-                [(B.T * weight[None, :]) @ other for _, other in self._blocks(xp.float64)], axis=1
-            )
+        xp, V = namespace(weight), self._zeros(self.shape[1], self.shape[1])
+        for targets in blocks(self.shape[0], _TARGETS):
+            B = xp.concat([B for _, _, B in self._blocks(xp.float64, [targets])], axis=1)
+            V += (B.T * weight[targets][None, :]) @ B
         return V
 
     def subset(self, rows: NDArray[np.intp]) -> _ComparedDominance:
@@ -141,26 +153,30 @@ class _ComparedDominance:
         xp = namespace(self._X)
         return xp.zeros((rows, width), dtype=xp.float64, device=device(self._X))
 
-    def _blocks(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
+    def _blocks(
+        self, dtype: Any, target_blocks: Iterable[slice] | None = None
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the blocks of B: target rows, training points, (targets, points)."""
         xp = namespace(self._X)
-        for points in blocks(self.shape[1], max(1, _ENTRIES // self.shape[0])):
-            x = self._X[points, :]
-            B = self._T[:, :1] >= x[:, 0][None, :]
-            for k in range(1, x.shape[1]):
-                B = B & (self._T[:, k : k + 1] >= x[:, k][None, :])
-            yield points, xp.astype(B, dtype)
+        for targets in target_blocks or blocks(self.shape[0], _TARGETS):
+            t = self._T[targets, :]
+            for points in blocks(self.shape[1], _POINTS):
+                x = self._X[points, :]
+                B = t[:, :1] >= x[:, 0][None, :]
+                for k in range(1, x.shape[1]):
+                    B = B & (t[:, k : k + 1] >= x[:, k][None, :])
+                yield targets, points, xp.astype(B, dtype)
 
 
-def _mid_distribution(T: Array, weight: Array) -> Array:
-    """F at every target point: its weight share strictly below, plus half of the rest up to it."""
+def _twice_distribution(T: Array, weight: Array) -> Array:
+    """2F at every target point: the weight up to it, plus the weight strictly below."""
     xp = namespace(T)
     ranks = []
     for k in range(T.shape[1]):
         place = searchsorted(xp.sort(xp.unique_values(T[:, k])), T[:, k])
         ranks.append(xp.astype(place, xp.float64))
     rank = xp.stack(ranks, axis=1)
-    share = (weight / xp.sum(weight))[:, None]
-    targets = _targets(rank)
-    at_or_below = targets.dominance(rank).matmat(share)
-    below = targets.dominance(rank + 1).matmat(share)
-    return (at_or_below + below)[:, 0] / 2
+    targets = _targets(rank, 1)
+    at_or_below = targets.dominance(rank).matmat(weight[:, None])
+    below = targets.dominance(rank + 1).matmat(weight[:, None])
+    return (at_or_below + below)[:, 0]

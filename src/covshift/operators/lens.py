@@ -8,6 +8,7 @@ adds A' diag(w) A. Both are plain sums: blocks, files, workers and devices combi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol
 
 from .._array import Array, namespace
@@ -33,6 +34,11 @@ class Sums:
             self.weight + other.weight,
             self.covered + other.covered,
         )
+
+
+def unit_scale(trace: float, weight: float, largest: float = inf) -> float | None:
+    """Return weight / trace, which gives V a mean diagonal of one; None where V is too small."""
+    return weight / trace if trace > 0 and weight / trace < largest else None
 
 
 class Lens(Protocol):
@@ -69,9 +75,9 @@ class ViewsLens:
         )
 
     def gram(self, sums: Sums) -> Array:
-        scale = sums.weight / sums.trace if self._normalize and sums.trace > 0 else 1.0
+        scale = unit_scale(sums.trace, sums.weight) if self._normalize else None
         RA = self._views.rows_of(sums.totals)
-        seen = scale * (RA.T @ RA)
+        seen = (scale or 1.0) * (RA.T @ RA)
         return seen if sums.own is None else (1 - self._blend) * seen + self._blend * sums.own
 
 
@@ -88,3 +94,16 @@ class DiagonalLens:
 
     def gram(self, sums: Sums) -> Array:
         return sums.own
+
+
+class WeightedLens:
+    """Another lens, with weights v of the training rows: V_w = diag(v) V diag(v)."""
+
+    def __init__(self, lens: Lens, v: Array) -> None:
+        self._lens, self._v = lens, v
+
+    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+        return self._lens.sums(X, A, w * self._v[rows], rows)
+
+    def gram(self, sums: Sums) -> Array:
+        return self._lens.gram(sums)

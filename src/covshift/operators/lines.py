@@ -7,16 +7,22 @@ R'Z a suffix sum read at the bins: O((N + M) log M) to build, O((N + M) D) a pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import reduce
+from operator import iadd
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, device, namespace, real_dtype, searchsorted
+from .._array import Array, device, namespace, searchsorted
 from .._parallel import over_rows
-from .base import blocks, columns
+from .base import anderson_darling_weights, blocks, columns
 from .bins import BinSums, bin_offsets, bin_sums
+
+_BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,21 @@ class Lines:
     ) -> None:
         lines = [_line(t, weight, anderson_darling=anderson_darling) for t in values]
         sides = 2 if symmetric else 1
-        self.symmetric = symmetric
-        self.lines = [_Line(line.thresholds, line.weights / (len(lines) * sides)) for line in lines]
+        for view, line in enumerate(lines):
+            lines[view] = _Line(line.thresholds, line.weights / (len(lines) * sides))
+        self.symmetric, self.lines = symmetric, lines
         # Mirrored, a point on a threshold and one just below it differ: each gets a bin.
         self.stride = sides
-        self.sizes = [self.stride * line.size + 1 for line in self.lines]
-        self.rows = sides * sum(line.size for line in self.lines)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of bins in each view."""
+        return [self.stride * line.size + 1 for line in self.lines]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of R."""
+        return self.stride * sum(line.size for line in self.lines)
 
     def factor(self, values: Iterable[Array], *, n_points: int) -> LineFactor:
         """R for ``n_points`` training points, given by their (N,) values in each view."""
@@ -70,16 +85,24 @@ class Lines:
     def rows_of(self, totals: Array) -> Array:
         """R A from the totals of all training rows: prefix sums over the bins of each view."""
         xp = namespace(totals)
-        rows = []
+        product = _empty((self.rows, totals.shape[1]), totals, totals.dtype)
+        row = 0
         for line, start, size in zip(self.lines, bin_offsets(self.sizes), self.sizes, strict=False):
             scale = xp.sqrt(line.weights)[:, None]
             prefix = xp.cumulative_sum(totals[start : start + size, :], axis=0)
+            sides = [prefix[:-1, :]]
             if self.symmetric:
-                rows.append(scale * prefix[1::2, :])
-                rows.append(scale * (prefix[-1:, :] - prefix[:-1:2, :]))
-            else:
-                rows.append(scale * prefix[:-1, :])
-        return xp.concat(rows)
+                sides = [prefix[1::2, :], prefix[-1:, :] - prefix[:-1:2, :]]
+            for side in sides:
+                product[row : row + line.size, :] = scale * side
+                row += line.size
+        return product
+
+    def only(self, views: slice) -> Lines:
+        """Keep some consecutive views, with their part of the average."""
+        part = copy(self)
+        part.lines = self.lines[views]
+        return part
 
     def _codes(self, values: Iterable[Array]) -> Iterator[Array]:
         for line, x in zip(self.lines, values, strict=True):
@@ -101,27 +124,24 @@ class LineFactor:
         self.shape = (lines.rows, n_points)
 
     def matmat(self, A: Array) -> Array:
-        columns(A, self.shape[1], "R.matmat")
-        product = self._lines.rows_of(self.totals(A))
-        return namespace(A).astype(product, real_dtype(A, self._like.dtype))
+        A = columns(A, self.shape[1], "R.matmat", self._like)
+        product = _empty((self.shape[0], A.shape[1]), A, A.dtype)
+        for cols, parts in self._pieces(A.shape[1]):
+            for rows, part in parts:
+                product[rows, cols] = namespace(A).astype(part._forward(A[:, cols]), A.dtype)
+        return product
+
+    def rmatmat(self, Z: Array) -> Array:
+        Z = columns(Z, self.shape[0], "R.rmatmat", self._like)
+        return self._gathered(Z, lambda part, rows, cols: Z[rows, cols])
+
+    def normal(self, A: Array) -> Array:
+        A = columns(A, self.shape[1], "V.matmat", self._like)
+        return self._gathered(A, lambda part, rows, cols: part._forward(A[:, cols]))
 
     def totals(self, A: Array) -> Array:
         """Add the rows of ``A`` into the bins of every view; totals over blocks of rows add up."""
         return self._bins.sums(A)
-
-    def rmatmat(self, Z: Array) -> Array:
-        columns(Z, self.shape[0], "R.rmatmat")
-        xp = namespace(Z)
-        Z64 = xp.astype(Z, xp.float64)
-        tables, row = [], 0
-        for line in self._lines.lines:
-            sides = []
-            for _ in range(self._lines.stride):
-                scale = xp.sqrt(line.weights)[:, None]
-                sides.append(scale * Z64[row : row + line.size, :])
-                row += line.size
-            tables.append(self._read(*sides))
-        return self._bins.gather(xp.concat(tables), real_dtype(Z, self._like.dtype))
 
     def squares(self) -> Array:
         xp = namespace(self._like)
@@ -146,6 +166,55 @@ class LineFactor:
 
     def subset(self, rows: NDArray[np.intp]) -> LineFactor:
         return LineFactor(self._lines, self._bins.subset(rows), len(rows))
+
+    def _forward(self, A: Array) -> Array:
+        """R A, float64."""
+        return self._lines.rows_of(self.totals(A))
+
+    def _backward(self, Z: Array, dtype: Any) -> Array:
+        """R'Z: suffix sums, and prefix sums of the mirrored views, read at the bins."""
+        xp = namespace(Z)
+        table = _empty((sum(self._lines.sizes), Z.shape[1]), Z, xp.float64)
+        row = start = 0
+        for line, size in zip(self._lines.lines, self._lines.sizes, strict=True):
+            sides = []
+            for _ in range(self._lines.stride):
+                side = xp.astype(Z[row : row + line.size, :], xp.float64, copy=False)
+                sides.append(xp.sqrt(line.weights)[:, None] * side)
+                row += line.size
+            table[start : start + size, :] = self._read(*sides)
+            start += size
+        return self._bins.gather(table, dtype)
+
+    def _gathered(self, A: Array, values: Callable[[LineFactor, slice, slice], Array]) -> Array:
+        """Sum R_p' values over the parts p of R: (N, D), in the precision of ``A``."""
+        xp = namespace(A)
+        pieces = list(self._pieces(A.shape[1]))
+        if sum(len(parts) for _, parts in pieces) == 1:
+            return self._backward(values(self, slice(None), slice(None)), A.dtype)
+        product = _empty((self.shape[1], A.shape[1]), A, A.dtype)
+        for cols, parts in pieces:
+            terms = (part._backward(values(part, rows, cols), xp.float64) for rows, part in parts)
+            product[:, cols] = xp.astype(reduce(iadd, terms), A.dtype)
+        return product
+
+    def _pieces(self, D: int) -> Iterator[tuple[slice, list[tuple[slice, LineFactor]]]]:
+        """Cut a product into columns and R into consecutive views, so that totals stay small."""
+        sizes = self._lines.sizes
+        width = max(1, min(D, _BYTES // 8 // max(sizes)))
+        views, start = [], 0
+        for view in range(1, len(sizes) + 1):
+            if view == len(sizes) or 8 * width * sum(sizes[start : view + 1]) > _BYTES:
+                views.append(slice(start, view))
+                start = view
+        if len(views) > 1:  # their sum is held besides, for all training points
+            width = min(width, max(1, 4 * _BYTES // 8 // self.shape[1]))
+        parts, row = [], 0
+        for some in views:
+            lines, bins = self._lines.only(some), self._bins.only(some)
+            parts.append((slice(row, row + lines.rows), LineFactor(lines, bins, self.shape[1])))
+            row += lines.rows
+        return ((cols, parts) for cols in blocks(D, width))
 
     def _seen(self) -> Iterator[Array]:
         """Yield the target weight that sees each training point, one view and side at a time."""
@@ -179,6 +248,11 @@ def _line(t: Array, weight: Array, *, anderson_darling: bool) -> _Line:
     weights = bin_sums([place], [int(thresholds.shape[0])]).sums(weight[:, None])[:, 0]
     thresholds, weights = thresholds[weights > 0], weights[weights > 0]
     if anderson_darling:
-        F = (xp.cumulative_sum(weights) - weights / 2) / xp.sum(weights)
-        weights = weights / (F * (1 - F))
+        below = xp.cumulative_sum(weights, include_initial=True)
+        above = xp.flip(xp.cumulative_sum(xp.flip(weights), include_initial=True))
+        weights = anderson_darling_weights(weights, below[:-1] + below[1:], above[:-1] + above[1:])
     return _Line(thresholds, weights)
+
+
+def _empty(shape: tuple[int, int], like: Array, dtype: Any) -> Array:
+    return namespace(like).empty(shape, dtype=dtype, device=device(like))

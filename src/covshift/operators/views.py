@@ -80,8 +80,14 @@ class BoxViews:
     ) -> None:
         self._signs = (1, -1) if symmetric else (1,)  # mirrored, t <= x reads -t >= -x
         self._groups = [list(group) for group in groups]
+        n_views = len(self._groups) * len(self._signs)
         self._parts = [
-            Dominance(sign * _columns(T, group), weight, anderson_darling=anderson_darling)
+            Dominance(
+                sign * _columns(T, group),
+                weight,
+                anderson_darling=anderson_darling,
+                n_views=n_views,
+            )
             for group in self._groups
             for sign in self._signs
         ]

@@ -1,7 +1,7 @@
 """The kernel machine with 0 <= f <= 1 at given points: a convex quadratic programme.
 
 The unconstrained machine is Gaussian in form: tilting its objective by 2 mu'f(Z) moves f(Z) from
-f0 to f0 - G mu, with G the covariance of f(Z) that belongs to it (theory, eq. 3.5). So the
+f0 to f0 - G mu, with G the covariance of f(Z) that belongs to it (theory, eq. 3.6). So the
 constrained f is f0 - G(., Z) mu with mu > 0 only where f = 1, mu < 0 only where f = 0: a linear
 complementarity problem in the few points that touch a bound.
 """

@@ -153,11 +153,12 @@ class _CholeskyFactor:
 
     def __init__(self, V: Real) -> None:
         N = len(V)
-        L, info = lapack.dpotrf(V, lower=1, clean=1)
+        # V and K are symmetric: transposed, they are in LAPACK's order without a copy.
+        L, info = lapack.dpotrf(V.T, lower=1, clean=1)
         self._order: NDArray[np.intp] | None = None
         if info != 0 or np.diag(L).min() ** 2 <= 1e-10 * np.diag(V).max():
             tolerance = N * np.finfo(float).eps * float(np.diag(V).max())
-            L, pivots, rank, _ = lapack.dpstrf(V, lower=1, tol=tolerance)
+            L, pivots, rank, _ = lapack.dpstrf(V.T, lower=1, tol=tolerance)
             L, self._order = np.tril(L)[:, :rank], pivots - 1
         self._L = L
         self.rank = L.shape[1]
@@ -177,7 +178,7 @@ class _CholeskyFactor:
         if self._order is not None:
             K = K[np.ix_(self._order, self._order)]
         if self.rank == len(K):  # L'KL with half the work of two full products
-            return np.asarray(lapack.dsygst(K, self._L, itype=2, lower=1)[0])
+            return np.asarray(lapack.dsygst(K.T, self._L, itype=2, lower=1)[0])
         return np.asarray(self._L.T @ (K @ self._L))
 
 

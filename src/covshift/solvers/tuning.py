@@ -1,4 +1,4 @@
-"""Choose the penalty, and the kernel's width, by cross-validated squared error (theory, 3.4).
+"""Choose the penalty, and the kernel's width, by cross-validated error (theory, section 3.1).
 
 Never by the V-loss: cumulative residuals are strongly dependent, and the V-loss of held-out rows
 picks penalties far too small.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, like, to_numpy
+from .._array import Array, like, namespace, to_numpy
 from ..operators import Factor, VOperator
 
 
-def check_operator(V: VOperator, *, tolerance: float = 1e-10, random_state: int = 0) -> None:
+def check_operator(V: VOperator, *, tolerance: float | None = None, random_state: int = 0) -> None:
     """Check that ``V`` is a consistent, symmetric, positive semidefinite operator.
 
     The dense form, the products, the diagonal and the factor must tell the same V, to
-    ``tolerance`` times its largest entry. Meant for small N: V is made dense.
+    ``tolerance`` times its largest entry; by default 1e-10, or a hundred roundings where the
+    precision is lower. Meant for small N: V is made dense.
 
     Raises
     ------
@@ -26,13 +27,19 @@ def check_operator(V: VOperator, *, tolerance: float = 1e-10, random_state: int 
     >>> from covshift.testing import check_operator
     >>> check_operator(Additive().operator([[0.0], [1.0], [2.0]]))
     """
-    _holds(isinstance(V, VOperator), "V has shape, matmat, diagonal, dense and factor")
+    _holds(
+        isinstance(V, VOperator),
+        "V has shape, matmat, diagonal, dense, factor, subset and weighted",
+    )
     dense_in_place = V.dense()
     dense = to_numpy(dense_in_place).astype(np.float64)
     N = V.shape[0]
     _holds(V.shape == (N, N) and dense.shape == (N, N), "V is square and shape tells its size")
     _holds(bool(np.isfinite(dense).all()), "V is finite")
-    scale = tolerance * max(1.0, float(np.abs(dense).max()))
+    if tolerance is None:
+        rounding = float(namespace(dense_in_place).finfo(dense_in_place.dtype).eps)
+        tolerance = max(1e-10, 100 * rounding)
+    scale = tolerance * float(np.abs(dense).max())
     _close(dense, dense.T, scale, "V is symmetric")
     smallest = float(np.linalg.eigvalsh(dense).min())
     _holds(smallest >= -N * scale, f"V is positive semidefinite (smallest eigenvalue {smallest})")
@@ -66,7 +73,10 @@ def _check_weighted(
 def _check_factor(
     R: Factor, dense: NDArray[np.float64], reference: Array, scale: float, seed: int
 ) -> None:
-    _holds(isinstance(R, Factor), "the factor has shape, matmat, rmatmat, squares and gram")
+    _holds(
+        isinstance(R, Factor),
+        "the factor has shape, matmat, rmatmat, normal, squares, gram and subset",
+    )
     m, N = R.shape
     _holds(N == len(dense), "the factor has a column for every training point")
     A, Z = _matrix(N, reference, seed), _matrix(m, reference, seed + 1)
@@ -77,8 +87,9 @@ def _check_factor(
     _close(inner, adjoint, max(m, 1) * scale, "rmatmat is the adjoint of matmat")
     _close(to_numpy(R.gram()), dense, scale, "gram() is V")
     _close(to_numpy(R.squares()), np.diag(dense), scale, "squares() is the diagonal of V")
-    VA = to_numpy(R.rmatmat(R.matmat(A)))
-    _close(VA, dense @ to_numpy(A).astype(np.float64), scale, "R'R A is V A")
+    VA = dense @ to_numpy(A).astype(np.float64)
+    _close(to_numpy(R.rmatmat(R.matmat(A))), VA, scale, "R'R A is V A")
+    _close(to_numpy(R.normal(A)), VA, scale, "normal(A) is R'R A")
 
 
 def _matrix(rows: int, reference: Array, seed: int) -> Array:
