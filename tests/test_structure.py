@@ -14,7 +14,16 @@ import covshift
 PACKAGE = Path(covshift.__file__).parent
 
 LAYERS = [
-    ["_optional", "_parallel", "_array", "exceptions", "_validation", "_moments"],
+    [
+        "_optional",
+        "_parallel",
+        "_progress",
+        "_array",
+        "exceptions",
+        "_numbers",
+        "_validation",
+        "_moments",
+    ],
     ["operators", "kernels", "datasets"],
     ["solvers"],
     ["weights"],
@@ -75,12 +84,15 @@ def test_import_brings_in_neither_numpy_nor_scikit_learn():
 
 def test_using_the_package_changes_no_global_setting():
     code = """
-import warnings, numpy, sklearn, locale, logging
+import locale, logging, warnings
+import numpy, scipy.sparse, scipy.stats, sklearn, sklearn.base, sklearn.utils.validation
 def state():
     return (sklearn.get_config(), numpy.geterr(), numpy.get_printoptions(), list(warnings.filters),
             numpy.random.get_state()[1].tolist(), locale.getlocale(), logging.root.level)
-import covshift.corrections, covshift.datasets, covshift.testing, covshift.bounds
 before = state()
+import covshift
+for name in covshift.__all__:
+    getattr(covshift, name)
 covshift.v_matrix([[0.0, 1.0], [1.0, 0.0]], correction=covshift.corrections.Sliced(random_state=0))
 covshift.datasets.make_survey(50, 50, random_state=0)
 print(state() == before)

@@ -10,26 +10,66 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, corrections, datasets, exceptions, operators, testing
+    from . import (
+        bounds,
+        corrections,
+        datasets,
+        estimates,
+        exceptions,
+        operators,
+        selection,
+        testing,
+        weights,
+    )
     from .corrections import v_matrix
+    from .estimates import bootstrap_mean, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
+    from .reweighted import Reweighted
+    from .robust import RobustBiasAware
 
 __version__ = "0.1.0"
 
-_MODULES = ("bounds", "corrections", "datasets", "exceptions", "operators", "testing")
-_HOME = {"VSVC": "machine", "VSVR": "machine", "v_matrix": "corrections"}
+_MODULES = (
+    "bounds",
+    "corrections",
+    "datasets",
+    "estimates",
+    "exceptions",
+    "operators",
+    "selection",
+    "testing",
+    "weights",
+)
+_HOME = {
+    "Reweighted": "reweighted",
+    "RobustBiasAware": "robust",
+    "VSVC": "machine",
+    "VSVR": "machine",
+    "bootstrap_mean": "estimates",
+    "estimate_mean": "estimates",
+    "estimate_risk": "estimates",
+    "v_matrix": "corrections",
+}
 
 __all__ = [
     "VSVC",
     "VSVR",
+    "Reweighted",
+    "RobustBiasAware",
     "__version__",
+    "bootstrap_mean",
     "bounds",
     "corrections",
     "datasets",
+    "estimate_mean",
+    "estimate_risk",
+    "estimates",
     "exceptions",
     "operators",
+    "selection",
     "testing",
     "v_matrix",
+    "weights",
 ]
 
 

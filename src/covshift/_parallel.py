@@ -7,8 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import Any
 
 _inside = threading.local()
+_WORTH_THREADS = 1 << 22
 
 
 def thread_count() -> int:
@@ -29,7 +33,7 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
     n_parts = 1 if getattr(_inside, "busy", False) else thread_count()
     n_parts = max(1, min(n_parts, n_rows // max(1, at_least)))
     edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
-    ranges = [slice(*pair) for pair in zip(edges, edges[1:], strict=False)]
+    ranges = [slice(*pair) for pair in pairwise(edges)]
     if n_parts == 1:
         work(ranges[0])
         return
@@ -49,3 +53,24 @@ def _busy() -> Iterator[None]:
         yield
     finally:
         _inside.busy = False
+
+
+@contextmanager
+def one_blas_thread(n_numbers: int) -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread where the arrays hold fewer than about four million.
+
+    On small matrices a second thread saves nothing, and on a busy machine waiting for it can take
+    thirty times as long as the work.
+    """
+    if n_numbers >= _WORTH_THREADS:
+        yield
+        return
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    return ThreadpoolController()

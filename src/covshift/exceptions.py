@@ -19,3 +19,7 @@ class ConstantColumnWarning(UserWarning):
 
 class ConditionWarning(UserWarning):
     """A system is so ill conditioned that rounding may dominate its coefficients."""
+
+
+class NoOverlapError(ValueError):
+    """No weights make the training sample look like the target: parts of it have no rows."""

@@ -2,5 +2,6 @@
 
 from .corrections import check_correction
 from .operators import check_operator
+from .weighters import check_weighter
 
-__all__ = ["check_correction", "check_operator"]
+__all__ = ["check_correction", "check_operator", "check_weighter"]

@@ -1,0 +1,195 @@
+"""Any scikit-learn estimator, or a whole pipeline, trained for the target."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from ._validation import check_weight, unwrap_target
+from .weights import as_weighter
+
+Real = NDArray[np.float64]
+
+
+def _has(method: str) -> Any:
+    """Offer a method only where the wrapped estimator has it."""
+
+    def check(self: Reweighted) -> bool:
+        return hasattr(getattr(self, "estimator_", self.estimator), method)
+
+    return available_if(check)
+
+
+class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Weigh the training rows so that they look like the target, then fit any estimator.
+
+    Minimises sum_i w_i loss(f(x_i), y_i), w an estimate of q(x) / p(x) (Shimodaira 2000). Wrapping
+    a pipeline gives X and X_target the same transformation, without any global flag.
+
+    Parameters
+    ----------
+    estimator : classifier, regressor or Pipeline
+        Its `fit`, or that of the pipeline's last step, must take ``sample_weight``; if it does
+        not, fitting is an error. A last step that takes ``X_target``, as `covshift.VSVC` does,
+        gets the target as well.
+    weighter : str, weighter or None
+        A name or an object of `covshift.weights`. None passes on the target without weights: the
+        way to put a V-machine at the end of a pipeline.
+    preprocess : transformer, optional
+        Fitted on X and applied to X and X_target before all else.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator, or pipeline with ``preprocess`` in front
+    weighter_ : the fitted weighter, which saw the rows as the last step sees them
+    weights_ : (N,) array, mean one
+    classes_, n_features_in_ : as of the fitted estimator
+
+    Notes
+    -----
+    Weights that estimate a mean well often hurt a flexible learner: `CDFWeights` has
+    ``purpose="training"`` for this. Compare with the unweighted estimator, always:
+    `covshift.selection.compare` does.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from covshift import Reweighted
+    >>> from covshift.datasets import make_survey
+    >>> data = make_survey(500, 500, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> model = Reweighted(pipeline, "gaussian").fit(data.X, data.y, X_target=data.X_target)
+    >>> model.predict_proba(data.X_target).shape
+    (500, 2)
+    """
+
+    __metadata_request__fit = {"X_target": True, "target_weight": True}  # noqa: RUF012
+
+    def __init__(self, estimator: Any, weighter: Any = "cdf", preprocess: Any = None) -> None:
+        self.estimator = estimator
+        self.weighter = weighter
+        self.preprocess = preprocess
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> Self:
+        """Fit the weighter on (X, X_target), then the estimator with its weights.
+
+        Parameters
+        ----------
+        X, y : training rows and their outcomes
+        X_target : rows of the target, or a one-tuple of them
+            None: the target is the training sample, and the weights are one.
+        sample_weight : (N,) array, optional
+            Weights that the rows had before; the estimator gets the product.
+        target_weight : (M,) array, optional
+            Weights of the target rows.
+        """
+        target = unwrap_target(X_target)
+        target = X if target is None else target
+        *steps, last = self._steps()
+        before = make_pipeline(*map(clone, steps)) if steps else None
+        with config_context(enable_metadata_routing=False):
+            if before is not None:
+                points, target = before.fit(X, y).transform(X), before.transform(target)
+            else:
+                points = X
+            weights = self._weigh(points, y, target, target_weight)
+            if sample_weight is not None:
+                own = check_weight(sample_weight, len(self.weights_), "sample_weight", of="X")
+                weights = own if weights is None else own * weights
+            fitted = _fit_last(clone(last), points, y, target, weights)
+        self.estimator_ = Pipeline([*before.steps, ("last", fitted)]) if before else fitted
+        if hasattr(fitted, "classes_"):
+            self.classes_ = fitted.classes_
+        return self
+
+    def _weigh(self, X: Any, y: Any, target: Any, target_weight: Any) -> Real | None:
+        if self.weighter is None:
+            self.weights_ = np.ones(_num_samples(X))
+            return None
+        self.weighter_ = clone(as_weighter(self.weighter))
+        self.weighter_.fit(X, y, X_target=(target,), target_weight=target_weight)
+        self.weights_ = self.weighter_.weights_
+        return np.asarray(self.weights_)
+
+    def _steps(self) -> list[Any]:
+        steps = [] if self.preprocess is None else [self.preprocess]
+        if isinstance(self.estimator, Pipeline):
+            return steps + [step for _, step in self.estimator.steps if step != "passthrough"]
+        return [*steps, self.estimator]
+
+    @property
+    def n_features_in_(self) -> int:
+        check_is_fitted(self, "estimator_")
+        return int(self.estimator_.n_features_in_)
+
+    @_has("predict")  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Any:
+        """Predict with the fitted estimator."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X)
+
+    @_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of the fitted estimator."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_proba(X)
+
+    @_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Decision function of the fitted estimator."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.decision_function(X)
+
+    @_has("score")  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Score of the fitted estimator on rows with known outcomes."""
+        check_is_fitted(self, "estimator_")
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.estimator_.score(X, y, **given)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._steps()[-1])
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        return tags
+
+
+def _fit_last(estimator: Any, X: Any, y: Any, target: Any, weights: Real | None) -> Any:
+    given: dict[str, Any] = {}
+    if weights is not None:
+        if not _takes_weights(estimator):
+            raise TypeError(
+                f"{type(estimator).__name__}.fit takes no sample_weight, so the weights would be "
+                "lost. Choose an estimator that takes them, or weighter=None."
+            )
+        given["sample_weight"] = weights
+    if has_fit_parameter(estimator, "X_target"):
+        given["X_target"] = (target,)
+    return estimator.fit(X, y, **given)
+
+
+def _takes_weights(estimator: Any) -> bool:
+    """Tell whether weights reach a learner: directly, or through a search around one."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return True
+    inner = getattr(estimator, "estimator", None)
+    return has_fit_parameter(estimator, "params") and inner is not None and _takes_weights(inner)

@@ -1,0 +1,173 @@
+"""What every weighter must satisfy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..exceptions import WeightWarning
+from .operators import _close, _holds
+
+Real = NDArray[np.float64]
+
+
+def check_weighter(
+    weighter: Any,
+    *,
+    predicts_training_rows: bool = True,
+    tolerance: float = 1e-6,
+    calm: float = 0.7,
+    random_state: int = 0,
+) -> None:
+    """Check that ``weighter`` gives sound weights on random, tied and degenerate samples.
+
+    The weights are finite, non-negative and of mean one, and so is what the effective sample size
+    says of them; those of new rows are finite too, however far away. They move the sample towards
+    the target, and stay near one without a shift. Neither the order of the training rows nor that
+    of the target matters; integer target weights equal repeated rows; the target may come as a
+    one-tuple, or not at all. A clone finds the same weights; input and parameters are left as they
+    were.
+
+    Parameters
+    ----------
+    weighter : weighter
+        One with random parts needs a fixed ``random_state`` of its own.
+    predicts_training_rows : bool
+        Whether ``predict(X)`` of the training rows is ``weights_``; not so with cross-fitting.
+    tolerance : float
+        Largest difference between weights that should be equal.
+    calm : float
+        Smallest effective sample size without a shift, as a share of N (N = M = 200).
+    random_state : int
+        Seed of the samples.
+
+    Raises
+    ------
+    AssertionError
+        Naming the property that fails.
+
+    Examples
+    --------
+    >>> from covshift.testing import check_weighter
+    >>> from covshift.weights import GaussianRatio
+    >>> check_weighter(GaussianRatio())
+    """
+    rng = np.random.default_rng(random_state)
+    for X, T in _samples(rng):
+        _check_sound(weighter, X, T, predicts_training_rows, tolerance)
+        _check_as_sets(weighter, X, T, rng, tolerance)
+    _check_degenerate(weighter, rng)
+    _check_without_target(weighter, rng, tolerance)
+    _check_shift(weighter, rng, calm)
+    _check_input_untouched(weighter, rng)
+
+
+def _samples(rng: np.random.Generator) -> Iterator[tuple[Real, Real]]:
+    """Yield shifted samples: of 1 to 4 features, tied, duplicated, with a constant column."""
+    for n in (1, 2, 4):
+        yield rng.normal(size=(60, n)), rng.normal(0.4, 1.0, size=(50, n))
+    yield (
+        rng.integers(0, 4, size=(60, 2)).astype(np.float64),
+        rng.integers(1, 5, size=(40, 2)).astype(np.float64),
+    )
+    few = rng.normal(size=(20, 2))
+    yield np.repeat(few, 3, axis=0), np.repeat(few[:15] + 0.3, 2, axis=0)
+    constant = np.ones((60, 1))
+    yield (
+        np.hstack([rng.normal(size=(60, 1)), constant]),
+        np.hstack([rng.normal(0.4, 1.0, size=(60, 1)), constant]),
+    )
+
+
+def _fitted(weighter: Any, X: Real, X_target: Any = None, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)
+        return clone(weighter).fit(X, X_target=X_target, **options)
+
+
+def _check_weights(w: Real, N: int) -> None:
+    _holds(w.shape == (N,), f"weights_ has one entry a row (its shape is {w.shape})")
+    _holds(bool(np.isfinite(w).all()), "the weights are finite")
+    _holds(bool((w >= 0).all()), "the weights are non-negative")
+    _close(w.mean(), 1.0, 1e-9, "the weights have mean one")
+
+
+def _check_sound(weighter: Any, X: Real, T: Real, predicts: bool, tolerance: float) -> None:
+    fitted = _fitted(weighter, X, T)
+    w = fitted.weights_
+    _check_weights(w, len(X))
+    expected = w.sum() ** 2 / (w**2).sum()
+    _close(fitted.effective_sample_size_, expected, 1e-6, "effective_sample_size_ is Kish's")
+    for points in (X, T, X + 1e3, X - 1e3, X * 1e150):
+        new = fitted.predict(points)
+        _holds(new.shape == (len(points),), "predict returns one weight a row")
+        _holds(bool(np.isfinite(new).all()), "the weights of new rows are finite")
+        _holds(bool((new >= 0).all()), "the weights of new rows are non-negative")
+    if predicts:
+        _close(fitted.predict(X), w, tolerance, "predict of the training rows is weights_")
+    apart = np.concatenate([fitted.predict(T[:7]), fitted.predict(T[7:])])
+    _close(fitted.predict(T), apart, tolerance, "a new row's weight does not depend on the others")
+    _close(_fitted(weighter, X, T).weights_, w, 0.0, "a clone finds the same weights")
+
+
+def _check_as_sets(
+    weighter: Any, X: Real, T: Real, rng: np.random.Generator, tolerance: float
+) -> None:
+    w = _fitted(weighter, X, T).weights_
+    _close(_fitted(weighter, X, (T,)).weights_, w, 0.0, "a one-tuple target gives the same weights")
+    rows, order = rng.permutation(len(X)), rng.permutation(len(T))
+    permuted = _fitted(weighter, X[rows], T).weights_
+    _close(permuted, w[rows], tolerance, "permuting the rows permutes the weights")
+    permuted = _fitted(weighter, X, T[order]).weights_
+    _close(permuted, w, tolerance, "the order of the target does not matter")
+    repeats = rng.integers(0, 4, size=len(T))
+    weighted = _fitted(weighter, X, T, target_weight=repeats).weights_
+    repeated = _fitted(weighter, X, np.repeat(T, repeats, axis=0)).weights_
+    _close(weighted, repeated, tolerance, "integer target weights equal repeated target rows")
+
+
+def _check_degenerate(weighter: Any, rng: np.random.Generator) -> None:
+    X, T = rng.normal(size=(30, 2)), rng.normal(size=(25, 2))
+    for few_X, few_T in ((X[:1], T), (X, T[:1]), (X[:1], T[:1]), (X[:2], T[:2])):
+        try:
+            _check_weights(_fitted(weighter, few_X, few_T).weights_, len(few_X))
+        except ValueError as error:  # one target point may be too few to overlap with
+            _holds("overlap" in str(error), f"a small sample works, or lacks overlap ({error})")
+    alike = _fitted(weighter, np.ones((10, 2)), np.ones((5, 2))).weights_
+    _close(alike, np.ones(10), 1e-9, "equal rows have equal weights")
+
+
+def _check_without_target(weighter: Any, rng: np.random.Generator, tolerance: float) -> None:
+    X = rng.normal(size=(40, 2))
+    w = _fitted(weighter, X).weights_
+    _close(_fitted(weighter, X, X).weights_, w, tolerance, "without a target it is the sample")
+
+
+def _check_shift(weighter: Any, rng: np.random.Generator, calm: float) -> None:
+    X, T = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
+    found = _fitted(weighter, X, T).effective_sample_size_
+    _holds(
+        found >= calm * len(X),
+        f"without a shift the weights stay near one (effective sample size {found:.0f} of 200)",
+    )
+    for direction in (0.5, -0.5):
+        target = (T + direction).mean(axis=0)
+        w = _fitted(weighter, X, T + direction).weights_
+        before = np.abs(X.mean(axis=0) - target)
+        after = np.abs((w[:, None] * X).mean(axis=0) - target)
+        _holds(bool((after < 0.8 * before).all()), "the weighted mean moves towards the target's")
+
+
+def _check_input_untouched(weighter: Any, rng: np.random.Generator) -> None:
+    X, T = rng.normal(size=(30, 2)), rng.normal(0.2, 1.0, size=(25, 2))
+    before, X_before, T_before = str(weighter.get_params()), X.copy(), T.copy()
+    X.flags.writeable = T.flags.writeable = False
+    _fitted(weighter, X, T).predict(T)
+    untouched = np.array_equal(X, X_before) and np.array_equal(T, T_before)
+    _holds(untouched, "fit and predict leave X and X_target as they were")
+    _holds(str(weighter.get_params()) == before, "fit leaves the parameters as they were")

@@ -1,0 +1,33 @@
+"""Weights that make a training sample look like the target: by name or as objects."""
+
+from .base import Weighter, cdf_mismatch, effective_sample_size
+from .cdf import CDFWeights
+from .discriminative import Discriminative
+from .energy import EnergyWeights
+from .entropy import EntropyBalancing
+from .gaussian import GaussianRatio
+from .kde import KDE
+from .kliep import KLIEP
+from .kmm import KMM
+from .neighbors import NearestNeighbors
+from .registry import WEIGHTERS, as_weighter
+from .ulsif import RULSIF, ULSIF
+
+__all__ = [
+    "KDE",
+    "KLIEP",
+    "KMM",
+    "RULSIF",
+    "ULSIF",
+    "WEIGHTERS",
+    "CDFWeights",
+    "Discriminative",
+    "EnergyWeights",
+    "EntropyBalancing",
+    "GaussianRatio",
+    "NearestNeighbors",
+    "Weighter",
+    "as_weighter",
+    "cdf_mismatch",
+    "effective_sample_size",
+]

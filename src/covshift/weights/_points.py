@@ -1,0 +1,121 @@
+"""What the weighters share about points: units, distinct rows, folds, blocks, centres.
+
+All of it depends on the rows as a set: their order does not matter, and a row of weight two is a
+row that comes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist, pdist
+
+from .._moments import moments
+
+Real = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
+_FAR = 1e100  # its square is finite, and so is the sum of many
+
+
+@dataclass(frozen=True)
+class Units:
+    """Centre and unit of each feature; ``units(X)`` are the rows in these units."""
+
+    center: Real  # (n,)
+    scale: Real  # (n,), positive
+
+    def __call__(self, X: Real) -> Real:
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.center) / self.scale, -_FAR, _FAR)
+
+
+def pooled_units(X: Real, T: Real, share: Real, *, standardize: bool = True) -> Units:
+    """Centre both samples; with ``standardize`` take their mean variance as the unit.
+
+    A feature that is constant in both samples keeps the unit one.
+    """
+    (mean_X, std_X), (mean_T, std_T) = moments(X, equal_shares(len(X))), moments(T, share)
+    center = mean_X / 2 + mean_T / 2
+    scale = np.hypot(std_X / np.sqrt(2), std_T / np.sqrt(2))
+    return Units(center, np.where(scale > 0, scale, 1.0) if standardize else np.ones_like(scale))
+
+
+def equal_shares(count: int) -> Real:
+    """Shares of ``count`` rows of equal weight."""
+    return np.full(count, 1 / count)
+
+
+def distinct(T: Real, share: Real) -> tuple[Real, Real]:
+    """Return the distinct rows of positive share, sorted, and the sum of their shares."""
+    T, share = T[share > 0], share[share > 0]
+    order, group = _groups(T)
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    sums = np.bincount(group, weights=share[order]).astype(np.float64)
+    return T[order][first], sums
+
+
+def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
+    """Deal the rows of X into folds at random, equal rows into the same one; (N,) fold numbers.
+
+    There are no more folds than distinct rows.
+    """
+    order, group = _groups(X)
+    count = int(group[-1]) + 1
+    folds = np.empty(len(X), dtype=np.int64)
+    folds[order] = (rng.permutation(count) % min(n_folds, count))[group]
+    return folds
+
+
+def draw_centers(T: Real, share: Real, count: int, rng: np.random.RandomState) -> Whole:
+    """Draw at most ``count`` of the distinct rows ``T``, with their shares as chances: indices."""
+    if len(T) <= count:
+        return np.arange(len(T))
+    return np.sort(rng.choice(len(T), size=count, replace=False, p=share))
+
+
+def typical_distance(C: Real, X: Real) -> float:
+    """Median distance between the centres; between them and X where there is one alone."""
+    distances = pdist(C) if len(C) > 1 else cdist(X, C).ravel()
+    distances = distances[distances > 0]
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def squared_distances(X: Real, Z: Real) -> Real:
+    """Squared distances of the rows of X to those of Z; exactly zero between equal rows."""
+    return np.asarray(cdist(X, Z, "sqeuclidean"))
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut ``n_rows`` rows so that a block of ``n_columns`` columns stays small."""
+    size = max(1, _BLOCK // max(1, n_columns))
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def candidates(value: Any, name: str, defaults: Real, *, zero: bool = False) -> Real:
+    """Read a parameter that is "cv", a number, or a list of numbers to choose from."""
+    if isinstance(value, str):
+        if value != "cv":
+            raise ValueError(
+                f'{name}={value!r} is unknown. Pass "cv", a number, or a list of them.'
+            )
+        return defaults
+    values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+        raise ValueError(f"{name}={value!r} is neither a finite number nor a list of them.")
+    if (values < 0).any() or (not zero and (values == 0).any()):
+        raise ValueError(f"{name}={value!r} must be {'zero or ' if zero else ''}positive.")
+    return values
+
+
+def _groups(X: Real) -> tuple[Whole, Whole]:
+    """Sort the rows; return the order, and for each sorted row the number of its value."""
+    order = np.lexsort(X.T[::-1])
+    sorted_rows = X[order]
+    new = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    return order, np.concatenate([[0], np.cumsum(new)]).astype(np.int64)

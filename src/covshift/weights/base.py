@@ -1,0 +1,168 @@
+"""What a weighter is: an estimate of the density ratio q(x) / p(x), with the same self-check."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import to_numpy
+from .._validation import check_points, check_samples
+from ..exceptions import WeightWarning
+from ..operators import LineViews
+
+Real = NDArray[np.float64]
+
+_FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
+_LARGEST_EXPONENT = 600.0  # far above any weight that is used, and exp() does not overflow
+
+
+class Weighter(BaseEstimator):  # type: ignore[misc]
+    """Base of all weighters: checks, normalisation and self-check in one place.
+
+    A subclass implements ``_fit(X, T, share)``, which learns from checked float64 arrays X (N, n),
+    T (M, n) and the target's shares (M,), summing to one, and returns the raw weights (N,); and
+    ``_ratio(X)``, the raw weights of new rows. Both non-negative, on the same scale. One that
+    learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
+
+    Attributes
+    ----------
+    weights_ : (N,) array
+        Weights of the training rows: non-negative, finite, mean one.
+    effective_sample_size_ : float
+        Kish's (sum w)^2 / sum w^2: so many equally weighted rows would be as precise.
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+
+    def fit(
+        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+    ) -> Self:
+        """Estimate the weights that make the training sample look like the target.
+
+        Parameters
+        ----------
+        X : (N, n) array or data frame
+            Training rows.
+        y : (N,) array, optional
+            Labels; ignored, except by a weighter that chooses a parameter with their help.
+        X_target : (M, n) array or data frame, or a one-tuple of it
+            Target rows. None: the target is the training sample.
+        target_weight : (M,) array, optional
+            Weights of the target rows; integer weights equal repeated rows.
+        """
+        validate_data(self, X, reset=True, skip_check_array=True)
+        samples = check_samples(X, X_target, target_weight)
+        X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+        share = to_numpy(samples.share)
+        raw = np.asarray(self._fit_labelled(X, y, T, share), dtype=np.float64)
+        mean = raw.mean()
+        if not (np.isfinite(raw).all() and (raw >= 0).all() and mean > 0):
+            raise ValueError(
+                f"{type(self).__name__} found no usable weights: they are zero, negative or not "
+                "finite. Check that X and X_target overlap."
+            )
+        self._scale = 1 / mean
+        self.weights_ = raw * self._scale
+        self.effective_sample_size_ = effective_sample_size(self.weights_)
+        self._self_check(X, T, share)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        """Return the weights of new rows, on the scale of ``weights_``.
+
+        They are finite wherever the rows lie: no row weighs more than N, the most that a training
+        row can weigh.
+        """
+        check_is_fitted(self, "weights_")
+        points = to_numpy(check_points(X, "X")).astype(np.float64)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return np.asarray(np.minimum(self._ratio(points) * self._scale, len(self.weights_)))
+
+    def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:
+        return self._fit(X, T, share)
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _fit.")
+
+    def _ratio(self, X: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
+
+    def _self_check(self, X: Real, T: Real, share: Real) -> None:
+        """Warn when the weights rest on a few rows, or move the sample away from the target."""
+        N, name = len(X), type(self).__name__
+        if self.effective_sample_size_ < _FEW_ROWS * N and N > 1:
+            warnings.warn(
+                f"The weights of {name} rest on few rows: the effective sample size is "
+                f"{self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
+                "overlap of X and X_target, or use a stronger penalty.",
+                WeightWarning,
+                stacklevel=3,
+            )
+        before, after = _mismatches(X, T, share, np.column_stack([np.ones(N), self.weights_]))
+        noise = (1 / N + float(share @ share)) / 6  # mean square distance of two samples' CDFs
+        if after > before + noise:
+            warnings.warn(
+                f"The weights of {name} move the sample away from the target: the mean squared "
+                f"distance between the distribution functions grew from {before:.3g} to "
+                f"{after:.3g}. Do not use them.",
+                WeightWarning,
+                stacklevel=3,
+            )
+
+
+class LogRatioWeighter(Weighter):
+    """Base of the weighters that know the logarithm of the density ratio, up to a constant.
+
+    A subclass implements ``_fit_log(X, T, share)`` and ``_log_ratio(X)``; the exponential is taken
+    relative to the largest training row, so that it cannot overflow.
+    """
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        return self._exponential(self._fit_log(X, T, share))
+
+    def _exponential(self, log_ratio: Real) -> Real:
+        self._largest = float(log_ratio.max())
+        if self._largest == -np.inf:
+            return np.zeros_like(log_ratio)
+        return np.exp(log_ratio - self._largest)
+
+    def _ratio(self, X: Real) -> Real:
+        return np.exp(np.minimum(self._log_ratio(X) - self._largest, _LARGEST_EXPONENT))
+
+    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _fit_log.")
+
+    def _log_ratio(self, X: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _log_ratio.")
+
+
+def effective_sample_size(weights: Real) -> float:
+    """Kish's effective sample size, (sum w)^2 / sum w^2."""
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def cdf_mismatch(X: Real, T: Real, share: Real, weights: Real) -> float:
+    """Mean squared distance of the weighted training CDF from the target's, over the features.
+
+    ||R w / N - F||^2 in the additive views (theory, section 7), F the target seen by the same rows.
+    """
+    return float(_mismatches(X, T, share, weights[:, None])[0])
+
+
+def _mismatches(X: Real, T: Real, share: Real, weights: Real) -> Real:
+    """`cdf_mismatch` of each column of ``weights`` (N, k), all from one sort."""
+    views = LineViews(
+        lambda points: (points[:, k] for k in range(points.shape[1])),
+        T,
+        share,
+        symmetric=False,
+        anderson_darling=False,
+    )
+    weighted = views.factor(X).matmat(weights / weights.sum(axis=0))
+    target = views.factor(T).matmat(share[:, None])
+    return np.asarray(((weighted - target) ** 2).sum(axis=0))

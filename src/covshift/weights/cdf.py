@@ -1,0 +1,293 @@
+"""Weights from distribution functions (theory, section 7)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._array import to_numpy
+from .._parallel import one_blas_thread
+from ..exceptions import NoOverlapError, WeightWarning
+from ._lines import LineTarget, Real
+from ._matching import Match, Matching
+from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from ._views import Target, make_target
+from .base import Weighter
+
+_TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
+_DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
+_DENSE_BOXES = 3000  # and in views of several dimensions
+_COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
+_RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
+_LARGE = 50_000  # rows from which the self-check trusts the fit's own views
+
+
+class CDFWeights(Weighter):
+    """Weights under which the training sample has the target's distribution functions (ours).
+
+    In the views of the target (theory, section 2.2), with R their factor and F the target seen by
+    its own rows,
+
+        w = argmin  |R w / N - F|^2 + (reg / N^2) |w|^2   over   w >= 0, mean w = 1 .
+
+    This is kernel mean matching with the V-matrix as its kernel: no bandwidth, and in the additive
+    view no dependence on monotone changes of the features.
+
+    Parameters
+    ----------
+    views : {"additive", "pairwise", "sliced", "multiplicative"}
+        What is compared: the distribution of each feature, of each pair of features, of random
+        projections, or the joint one. Additive sees no change of dependence between features.
+    reg : float, "discrepancy", "cv" or None
+        Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest whose
+        mismatch is within the target's sampling noise, and at least 0.01. "cv": the one, of nine
+        from 0.01 to 100, with the smallest held-out squared error of w as a density ratio. None:
+        as ``purpose`` says.
+    purpose : {"estimation", "training"}
+        What None means for ``reg``: "discrepancy", or 10. Weights that estimate a mean or a risk
+        well usually hurt a flexible learner, which wants them much nearer to one.
+    phi : {None, "anderson-darling"}
+        Weight of the target points at which distribution functions are compared. None: one.
+        "anderson-darling": 1 / (6 F (1 - F)), F the target's distribution function in the view.
+        It gives the tails the weight that their variance asks for: with many features, or where
+        the spread of the features changes, second moments come out much nearer.
+    n_directions : int
+        Number of projections of the sliced view.
+    symmetric : bool
+        Average every view with its mirror image (t <= x). In views of one dimension it makes no
+        difference beyond ties, since the weights have mean one.
+    allow_no_overlap : bool
+        Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
+    solver : {"auto", "dense", "matrix-free"}
+        "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
+        products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster.
+    n_folds : int
+        Number of folds of "cv".
+    random_state : int, RandomState or None
+        Seed of the projections and of the folds.
+    tol : float
+        Bound on the root mean square error of the weights, for the matrix-free solver.
+    max_iter : int
+        Most steps of Newton's method at one penalty.
+    verbose : int
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    reg_ : float
+        Penalty used; infinite where equal weights are within the noise already.
+    mismatch_ : float
+        |R w / N - F|^2, the mean squared difference of the distribution functions that is left.
+    noise_ : float
+        The same for the target sample and its own distribution, on average: spread / (M - 1).
+    overlap_ : bool
+        Whether some weights bring the mismatch within the sampling noise of M target rows and a
+        quarter of the N training rows. False is an alarm: parts of the target have no rows.
+    scores_ : (2, 9) array
+        Penalties tried by "cv", and their held-out criterion.
+    weights_, effective_sample_size_
+        See `Weighter`.
+
+    Notes
+    -----
+    A new row x weighs, with c the multiplier of the mean and b(x) the target mean of K(x, .),
+
+        w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
+
+    on training rows this is ``weights_``. Integer target weights count as repeated rows; others
+    enter the noise by their effective sample size.
+
+    "discrepancy" lets the mismatch be all of the noise where the samples look alike, and a tenth
+    of it under a plain shift: what is left of a shift is systematic and adds up over the features.
+
+    Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + M)) for
+    each of about a hundred products; memory O(G (N + M)). Pairwise and multiplicative: the kernel
+    takes O(N^2 M) for each view, products O(N M).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import CDFWeights
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.normal(size=(500, 2)), rng.normal(0.5, 1.0, size=(500, 2))
+    >>> match = CDFWeights().fit(X, X_target=T)
+    >>> bool(np.abs(X.mean(axis=0) - T.mean(axis=0)).max() > 0.4)
+    True
+    >>> bool(np.abs(np.average(X, axis=0, weights=match.weights_) - T.mean(axis=0)).max() < 0.05)
+    True
+    >>> match.overlap_
+    True
+    """
+
+    def __init__(
+        self,
+        views: str = "additive",
+        reg: Any = None,
+        purpose: str = "estimation",
+        *,
+        phi: str | None = None,
+        n_directions: int = 50,
+        symmetric: bool = False,
+        allow_no_overlap: bool = False,
+        solver: str = "auto",
+        n_folds: int = 5,
+        random_state: Any = None,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        verbose: int = 0,
+    ) -> None:
+        self.views = views
+        self.reg = reg
+        self.purpose = purpose
+        self.phi = phi
+        self.n_directions = n_directions
+        self.symmetric = symmetric
+        self.allow_no_overlap = allow_no_overlap
+        self.solver = solver
+        self.n_folds = n_folds
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+    ) -> Self:
+        self._target_weight = target_weight  # the shares alone do not tell how many rows they are
+        try:
+            return super().fit(X, y, X_target=X_target, target_weight=target_weight)
+        finally:
+            del self._target_weight
+
+    fit.__doc__ = Weighter.fit.__doc__
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        reg = self._penalty()
+        target = self._target(T, share)
+        self.noise_ = sampling_noise(target, _target_size(self._target_weight, share))
+        dense = self._is_dense(X, target)
+        with one_blas_thread(len(X) ** 2 if dense else 0):
+            problem = self._problem(X, target)
+            match = self._matched(problem, X, T, share, reg)
+            self.overlap_ = overlap(problem, match, self._tolerated(target, len(X)))
+        self._match, self._made = match, target
+        self.reg_, self.mismatch_ = match.reg, match.mismatch
+        if not self.overlap_:
+            self._refuse_no_overlap(self._tolerated(target, len(X)))
+        if not match.converged:
+            warnings.warn(
+                f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise it, or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return match.w
+
+    def _tolerated(self, target: Target, N: int) -> float:
+        """Noise of the target, and of as few training rows as a usable reweighting rests on."""
+        return self.noise_ + target.spread / (_RESTS_ON * N)
+
+    def _ratio(self, X: Real) -> Real:
+        return self._match.ratio(self._made.rows(X))
+
+    def _matched(self, problem: Matching, X: Real, T: Real, share: Real, reg: float | str) -> Match:
+        if reg == "cv":
+            grid, scores = by_folds(
+                lambda X, T, share: self._problem(X, self._target(T, share)),
+                X,
+                T,
+                share,
+                n_folds=self.n_folds,
+                random_state=self.random_state,
+                verbose=bool(self.verbose),
+            )
+            self.scores_ = np.stack([grid, scores])
+            reg = float(grid[np.argmin(scores)])
+        if not isinstance(reg, str):
+            return problem.solve(reg, problem.unweighted(), self.tol)
+        target = problem.target
+        both = self.noise_ + target.spread / len(X)
+        limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
+        coarse = target.coarse(_COARSE)
+        search = problem if coarse is None else self._problem(X, coarse)
+        alarm = self._tolerated(target, len(X))
+        match = by_discrepancy(search, limit, alarm, verbose=bool(self.verbose))
+        if np.isinf(match.reg):
+            return problem.unweighted()
+        found = problem.solve(match.reg, match, self.tol)
+        # What is within the limit on the coarse grid may miss it by a little on the fine one.
+        while match.mismatch <= limit < 0.98 * found.mismatch and found.reg > WEAKEST:
+            found = problem.solve(max(0.8 * found.reg, WEAKEST), found, self.tol)
+        return found
+
+    def _penalty(self) -> float | str:
+        if self.purpose not in ("estimation", "training"):
+            raise ValueError(
+                f"purpose={self.purpose!r} is unknown. Use 'estimation' or 'training'."
+            )
+        if self.reg is None:
+            return "discrepancy" if self.purpose == "estimation" else _TRAINING
+        if isinstance(self.reg, str):
+            if self.reg not in ("discrepancy", "cv"):
+                raise ValueError(
+                    f"reg={self.reg!r} is unknown. Use a positive number, 'discrepancy' or 'cv'."
+                )
+            return self.reg
+        if not (np.isfinite(self.reg) and self.reg > 0):
+            raise ValueError(f"reg={self.reg!r} must be a positive number.")
+        return float(self.reg)
+
+    def _target(self, T: Real, share: Real) -> Target:
+        if self.phi not in (None, "anderson-darling"):
+            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+        return make_target(
+            self.views,
+            T,
+            share,
+            even_tails=self.phi is not None,
+            symmetric=self.symmetric,
+            n_directions=self.n_directions,
+            random_state=self.random_state,
+        )
+
+    def _problem(self, X: Real, target: Target) -> Matching:
+        return Matching(X, target, dense=self._is_dense(X, target), max_iter=self.max_iter)
+
+    def _is_dense(self, X: Real, target: Target) -> bool:
+        if self.solver not in ("auto", "dense", "matrix-free"):
+            raise ValueError(
+                f"solver={self.solver!r} is unknown. Use 'auto', 'dense' or 'matrix-free'."
+            )
+        most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
+        return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
+
+    def _refuse_no_overlap(self, noise: float) -> None:
+        message = (
+            "No weights make X look like X_target: parts of the target have no training rows. In "
+            f"the {self.views} view(s), the distribution functions differ by {self.mismatch_:.3g} "
+            f"in mean square, sampling noise is {noise:.3g}, and weaker penalties do not close the "
+            "gap: there is no overlap."
+        )
+        if not self.allow_no_overlap:
+            raise NoOverlapError(
+                message + " Restrict the target to where there is training data, or pass "
+                "allow_no_overlap=True to go on with the nearest weights."
+            )
+        warnings.warn(message, WeightWarning, stacklevel=5)
+
+    def _self_check(self, X: Real, T: Real, share: Real) -> None:
+        # By construction the weights do not move the sample away in the views that they match, so
+        # large samples need not be sorted once more.
+        if len(X) + len(T) <= 2 * _LARGE:
+            super()._self_check(X, T, share)
+
+
+def _target_size(target_weight: Any, share: Real) -> float:
+    """Number of target rows that the weights stand for: integers are repeats, others Kish's."""
+    if target_weight is not None:
+        weight = np.asarray(to_numpy(target_weight), dtype=np.float64)
+        if (weight == np.round(weight)).all():
+            return float(weight.sum())
+    return float(1 / (share @ share))

@@ -1,0 +1,156 @@
+"""Weights from a classifier that tells target rows from training rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from ._points import Real, equal_shares, fold_of, pooled_units
+from .base import LogRatioWeighter
+
+
+class Discriminative(LogRatioWeighter):
+    """Odds of coming from the target, by any classifier with ``predict_proba``.
+
+    w(x) = [P(target | x) / P(train | x)] [n_train / n_target], which is q(x) / p(x) by Bayes' rule.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Cloned before it is fitted. Default: logistic regression (L2 penalty, C = 1) on features in
+        units of their standard deviation.
+    cv : int or None
+        Number of folds of the training rows: the probability of a row comes from a classifier that
+        has not seen it, so that one that learns its rows by heart does not tell that they are
+        training rows. None: one classifier for all, in sample.
+    max_ratio : float
+        The odds are capped here, before they are scaled to mean one: a probability of one, as trees
+        and neighbours give it, would be an infinite weight.
+    random_state : int, RandomState or None
+        Seed of the folds; a classifier with random parts has its own.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted on all rows; it gives the weights of new rows. Class 1 is the target.
+    weights_, effective_sample_size_
+        See `Weighter`. With cross-fitting, ``predict(X)`` of training rows differs from
+        ``weights_``.
+
+    Notes
+    -----
+    Sources: Qin (1998), *Inferences for case-control and semiparametric two-sample density ratio
+    models*; Bickel, Brückner and Scheffer (2009), *Discriminative learning under covariate shift*.
+    Where the classifier takes ``sample_weight``, the target rows get their weights, scaled so that
+    both classes weigh the same, and the prior is one; otherwise it sees the rows as they are, and
+    its odds are multiplied by n_train / n_target. Equal training rows stay in one fold. Cost:
+    cv + 1 fits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import Discriminative
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(2000, 1))
+    >>> ratio = Discriminative(random_state=0).fit(X, X_target=T)
+    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
+    array([0.5, 0.9, 1.5])
+    """
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        cv: int | None = 5,
+        *,
+        max_ratio: float = 100.0,
+        random_state: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.cv = cv
+        self.max_ratio = max_ratio
+        self.random_state = random_state
+
+    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
+        if self.cv is not None and self.cv < 2:
+            raise ValueError(f"cv={self.cv!r}: at least two folds are needed, or None.")
+        if not self.max_ratio >= 1:
+            raise ValueError(f"max_ratio={self.max_ratio!r} is less than one.")
+        self._units = pooled_units(X, T, share)
+        self._varies = bool(((X != X[0]).any(axis=0) | (T != X[0]).any(axis=0)).any())
+        weighted = takes_sample_weight(self._template())
+        if not weighted and np.ptp(share) > 1e-9 * share.max():
+            raise ValueError(
+                f"target_weight was given, but {type(self.classifier).__name__} takes no "
+                "sample_weight. Use a classifier that does, or repeat the target rows."
+            )
+        X, T = self._features(X), self._features(T)
+        T, share = T[share > 0], share[share > 0]
+        self.classifier_, self._log_prior = self._classifier(X, T, share, weighted)
+        folds = np.zeros(len(X), dtype=np.int64)
+        if self.cv is not None:
+            folds = fold_of(X, self.cv, check_random_state(self.random_state))
+        if folds.max() == 0:  # not asked for, or all rows are equal
+            return self._log_odds(self.classifier_, self._log_prior, X)
+        log_ratio = np.empty(len(X))
+        for fold in range(folds.max() + 1):
+            held = folds == fold
+            fitted = self._classifier(X[~held], T, share, weighted)
+            log_ratio[held] = self._log_odds(*fitted, X[held])
+        return log_ratio
+
+    def _log_ratio(self, X: Real) -> Real:
+        return self._log_odds(self.classifier_, self._log_prior, self._features(X))
+
+    def _features(self, X: Real) -> Real:
+        return self._units(X) if self.classifier is None else X
+
+    def _template(self) -> Any:
+        if self.classifier is None:
+            # Newton's line search complains where there is nothing to learn.
+            return LogisticRegression(
+                solver="newton-cholesky" if self._varies else "lbfgs", tol=1e-6
+            )
+        if not hasattr(self.classifier, "predict_proba"):
+            raise TypeError(
+                f"classifier={self.classifier!r} has no predict_proba. Pass an instance that has, "
+                "or wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        return clone(self.classifier)
+
+    def _classifier(self, X: Real, T: Real, share: Real, weighted: bool) -> tuple[Any, float]:
+        """Fit on training rows X against the target; also the log of n_train / n_target."""
+        rows = np.concatenate([X, T])
+        label = np.repeat([0, 1], [len(X), len(T)])
+        classifier = self._template()
+        if not weighted:
+            return classifier.fit(rows, label), float(np.log(len(X) / len(T)))
+        weight = len(X) * np.concatenate([equal_shares(len(X)), share])
+        return fit_weighted(classifier, rows, label, weight), 0.0
+
+    def _log_odds(self, classifier: Any, log_prior: float, X: Real) -> Real:
+        probability = classifier.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            log_p, log_q = (
+                np.log(probability[:, list(classifier.classes_).index(k)]) for k in (0, 1)
+            )
+        return np.asarray(np.minimum(log_q - log_p + log_prior, np.log(self.max_ratio)))
+
+
+def takes_sample_weight(estimator: Any) -> bool:
+    """Tell whether ``estimator``, or the last step of a pipeline, can be fitted with weights."""
+    if isinstance(estimator, Pipeline):
+        return takes_sample_weight(estimator.steps[-1][1])
+    return bool(has_fit_parameter(estimator, "sample_weight"))
+
+
+def fit_weighted(estimator: Any, X: Any, y: Any, weight: Real) -> Any:
+    """Fit ``estimator`` with weights; in a pipeline they go to the last step."""
+    if isinstance(estimator, Pipeline):
+        return estimator.fit(X, y, **{f"{estimator.steps[-1][0]}__sample_weight": weight})
+    return estimator.fit(X, y, sample_weight=weight)

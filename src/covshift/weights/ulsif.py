@@ -1,0 +1,289 @@
+"""Least-squares fits of the density ratio: uLSIF and its relative form, RuLSIF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils import check_random_state
+
+from .._parallel import one_blas_thread
+from ._points import (
+    Real,
+    blocks,
+    candidates,
+    distinct,
+    draw_centers,
+    equal_shares,
+    pooled_units,
+    squared_distances,
+    typical_distance,
+)
+from .base import Weighter
+
+_WIDTHS = np.geomspace(0.1, 10.0, 9)  # times the median distance of the centres
+_PENALTIES = np.geomspace(1e-5, 10.0, 13)
+_WITHOUT_CHOICE = 0.1  # the penalty where no row can be left out
+
+
+class _LeastSquaresRatio(Weighter):
+    """The core of `ULSIF` and `RULSIF`: only the mixture in the quadratic term differs."""
+
+    width: Any
+    reg: Any
+    n_centers: int
+    standardize: bool
+    random_state: Any
+
+    def _mixture(self) -> float:
+        raise NotImplementedError
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        alpha = self._mixture()
+        if self.n_centers < 1:
+            raise ValueError(f"n_centers={self.n_centers!r}: at least one is needed.")
+        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        X = self._units(X)
+        T, share = distinct(self._units(T), share)
+        chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
+        self.centers_ = T[chosen]  # (b, n)
+        unit = typical_distance(self.centers_, X)
+        widths = candidates(self.width, "width", unit * _WIDTHS)
+        penalties = candidates(self.reg, "reg", _PENALTIES)
+        rows = _Rows(X, (1 - alpha) * equal_shares(len(X)), np.zeros(len(X)), self.centers_)
+        targets = _Rows(T, alpha * share, share, self.centers_)
+        with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
+            self._choose(rows, targets, widths, penalties, unit)
+        return self._values(X)
+
+    def _choose(
+        self, rows: _Rows, targets: _Rows, widths: Real, penalties: Real, unit: float
+    ) -> None:
+        """Set the width, the penalty and the coefficients."""
+        if len(widths) * len(penalties) == 1:
+            self.width_, self.reg_ = float(widths[0]), float(penalties[0])
+        elif min(len(rows.omega), len(targets.omega)) == 1:  # nothing can be left out
+            self.width_ = float(widths[0]) if len(widths) == 1 else unit
+            self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
+        else:
+            self.scores_ = np.stack([_scores(rows, targets, width, penalties) for width in widths])
+            best = np.unravel_index(np.argmin(self.scores_), self.scores_.shape)
+            self.width_, self.reg_ = float(widths[best[0]]), float(penalties[best[1]])
+        d, U, g = _spectrum(rows, targets, self.width_)
+        self.coef_ = U @ (g / (d + self.reg_))
+
+    def _ratio(self, X: Real) -> Real:
+        return self._values(self._units(X))
+
+    def _values(self, X: Real) -> Real:
+        values = np.empty(len(X))
+        for block in blocks(len(X), len(self.centers_)):
+            values[block] = _kernel(X[block], self.centers_, self.width_) @ self.coef_
+        return np.maximum(values, 0.0)
+
+
+class ULSIF(_LeastSquaresRatio):
+    """Unconstrained least-squares importance fitting.
+
+    w(x) = [sum_l a_l K(x, c_l)]_+ with a Gaussian kernel, centres c_l among the target points, and
+
+        a = argmin  a'Ha / 2 - h'a + (reg / 2) |a|^2  =  (H + reg I)^-1 h ,
+        H = mean over the training rows of k(x) k(x)',   h = mean over the target of k(t).
+
+    Width and penalty have the smallest leave-one-out estimate of E_p[w^2] / 2 - E_q[w], which is
+    half the squared error of w up to a constant, over the whole grid.
+
+    Parameters
+    ----------
+    width : "cv", float or list of floats
+        Standard deviation of the kernel. "cv" tries nine from 0.1 to 10 times the median distance
+        between centres; a list is tried as it is.
+    reg : "cv", float or list of floats
+        Penalty; "cv" tries thirteen from 1e-5 to 10.
+    n_centers : int
+        Number of centres: distinct target rows, drawn where there are more.
+    standardize : bool
+        Divide the features by their standard deviation first (the variances of both samples
+        averaged); widths are then in these units.
+    random_state : int, RandomState or None
+        Seed of the draw of centres.
+
+    Attributes
+    ----------
+    width_, reg_ : float
+        The pair used.
+    scores_ : (widths, penalties) array
+        Leave-one-out criterion, when there was a choice.
+    centers_, coef_ : (b, n) and (b,) arrays
+        c_l, in the units of the kernel, and a_l.
+    weights_, effective_sample_size_
+        See `Weighter`.
+
+    Notes
+    -----
+    Source: Kanamori, Hido and Sugiyama (2009), *A least-squares approach to direct importance
+    estimation*. Two departures. Negative *values* of the ratio are set to zero; the paper sets
+    negative coefficients to zero, after which the fit no longer minimises anything, and on a
+    Gaussian mean shift in ten dimensions the error is several times as large. And a training row
+    is left out of H alone, a target row of h alone, in the paper pairs of them at once: every row
+    counts, whatever the order. Rows of equal value are left out together in the target.
+
+    With H = U diag(d) U', the leave-one-out values at all penalties are two matrix products
+    (Sherman and Morrison). Time O(b^3 + (N + M) b^2) for each width; memory in blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import ULSIF
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1))
+    >>> ratio = ULSIF(random_state=0).fit(X, X_target=T)
+    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
+    array([0.6, 1. , 1.5])
+    """
+
+    def __init__(
+        self,
+        width: Any = "cv",
+        reg: Any = "cv",
+        *,
+        n_centers: int = 100,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.width = width
+        self.reg = reg
+        self.n_centers = n_centers
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _mixture(self) -> float:
+        return 0.0
+
+
+class RULSIF(_LeastSquaresRatio):
+    """Relative unconstrained least-squares importance fitting: a bounded ratio.
+
+    Estimates q / (alpha q + (1 - alpha) p), which never exceeds 1 / alpha, as `ULSIF` does, with
+
+        H = alpha mean of k(t) k(t)' over the target + (1 - alpha) mean of k(x) k(x)' over X.
+
+    Parameters
+    ----------
+    alpha : float, 0 <= alpha < 1
+        Share of the target in the denominator. 0 is `ULSIF`; towards 1 the weights become equal.
+    width, reg, n_centers, standardize, random_state
+        As in `ULSIF`.
+
+    Attributes
+    ----------
+    width_, reg_, scores_, centers_, coef_
+        As in `ULSIF`.
+    weights_, effective_sample_size_
+        See `Weighter`. The weights estimate the relative ratio, scaled to mean one.
+
+    Notes
+    -----
+    Source: Yamada, Suzuki, Kanamori, Hachiya and Sugiyama (2013), *Relative density-ratio
+    estimation for robust distribution comparison*; selection by leave-one-out as in `ULSIF`, where
+    the paper uses folds. A left-out target row leaves both H and h. Cost as `ULSIF`; with unequal
+    target weights O(M b) for each pair of the grid on top.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import RULSIF
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1))
+    >>> ratio = RULSIF(alpha=0.5, random_state=0).fit(X, X_target=T)
+    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)
+    array([0.8, 1. , 1.3])
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        width: Any = "cv",
+        reg: Any = "cv",
+        *,
+        n_centers: int = 100,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.width = width
+        self.reg = reg
+        self.n_centers = n_centers
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _mixture(self) -> float:
+        if not 0 <= self.alpha < 1:
+            raise ValueError(f"alpha={self.alpha!r} is not in [0, 1).")
+        return float(self.alpha)
+
+
+class _Rows:
+    """One sample: its weight in H (omega), its weight in h (share), its kernel in blocks."""
+
+    def __init__(self, points: Real, omega: Real, share: Real, centers: Real) -> None:
+        self.omega, self.share = omega, share  # (rows,) each
+        self.n_centers = len(centers)
+        self._points, self._centers = points, centers
+        self.blocks = list(blocks(len(points), len(centers)))
+        # A small sample keeps its distances for the next width.
+        self._kept = squared_distances(points, centers) if len(self.blocks) == 1 else None
+
+    def kernel(self, block: slice, width: float) -> Real:
+        if self._kept is not None:
+            return np.exp(self._kept * (-0.5 / width**2))
+        return _kernel(self._points[block], self._centers, width)
+
+
+def _kernel(X: Real, C: Real, width: float) -> Real:
+    return np.exp(squared_distances(X, C) * (-0.5 / width**2))
+
+
+def _spectrum(rows: _Rows, targets: _Rows, width: float) -> tuple[Real, Real, Real]:
+    """H = U diag(d) U' and g = U'h."""
+    b = rows.n_centers
+    H, h = np.zeros((b, b)), np.zeros(b)
+    for sample in (rows, targets):
+        for block in sample.blocks:
+            K, omega = sample.kernel(block, width), sample.omega[block]
+            if omega.any():
+                H += (K * omega[:, None]).T @ K
+            h += sample.share[block] @ K
+    d, U = eigh(H, check_finite=False)
+    return np.maximum(d, 0.0), U, U.T @ h
+
+
+def _scores(rows: _Rows, targets: _Rows, width: float, penalties: Real) -> Real:
+    """Leave-one-out criterion at one width, for every penalty: (L,)."""
+    d, U, g = _spectrum(rows, targets, width)
+    score = np.zeros(len(penalties))
+    for sample in (rows, targets):
+        for block in sample.blocks:
+            omega, share = sample.omega[block], sample.share[block]
+            values = _left_out(sample.kernel(block, width) @ U, d, g, penalties, omega, share)
+            score += omega @ values**2 / 2 - share @ values
+    return score
+
+
+def _left_out(Z: Real, d: Real, g: Real, penalties: Real, omega: Real, share: Real) -> Real:
+    """Ratio at each row z when it is left out of the fit, at each penalty: (rows, L).
+
+    Without the row, H is (H - omega zz') / (1 - omega) and h is (h - share z) / (1 - share).
+    """
+    if omega.min() == omega.max():
+        inverse = 1 / (d[:, None] + penalties * (1 - omega[0]))  # (b, L)
+        leverage, fit = (Z * Z) @ inverse, Z @ (g[:, None] * inverse)
+    else:
+        leverage, fit = np.empty((2, len(Z), len(penalties)))
+        for k, penalty in enumerate(penalties):
+            scaled = Z / (d + penalty * (1 - omega[:, None]))
+            leverage[:, k], fit[:, k] = (scaled * Z).sum(axis=1), scaled @ g
+    omega, share = omega[:, None], share[:, None]
+    rest = np.maximum((1 - share) * (1 - omega * leverage), np.finfo(float).eps)
+    return np.asarray(np.maximum((1 - omega) * (fit - share * leverage) / rest, 0.0))
