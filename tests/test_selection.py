@@ -69,9 +69,7 @@ def test_the_weighted_estimate_is_nearer_to_the_target_risk():
         points, outcome, target, truth = one_dimension(seed)
         model = LinearRegression().fit(points, outcome)
         risk = np.mean((model.predict(target) - truth) ** 2)
-        found = compare(
-            {}, points, outcome, target, baseline=LinearRegression(), weighter="ulsif"
-        )
+        found = compare({}, points, outcome, target, baseline=LinearRegression(), weighter="ulsif")
         weighted.append(found.rows[0]["risk"] - risk)
         losses = -cross_val_score(
             LinearRegression(), points, outcome, scoring="neg_mean_squared_error", cv=KFold(5)
