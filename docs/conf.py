@@ -28,7 +28,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {
     # Written by scikit-learn, with links into its own documentation.
-    "exclude-members": "set_fit_request, set_predict_request, set_score_request",
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_predict_request, "
+    "set_score_request, set_split_request",
 }
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are words, not links
