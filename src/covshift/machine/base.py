@@ -50,6 +50,32 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
     __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
 
+    def __init__(
+        self,
+        correction: Any = "blended",
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        reg: Any = "auto",
+        solver: str = "auto",
+        n_components: int = 300,
+        n_folds: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.correction = correction
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.reg = reg
+        self.solver = solver
+        self.n_components = n_components
+        self.n_folds = n_folds
+        self.random_state = random_state
+
     def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
         self._check_parameters()
         self._forget()

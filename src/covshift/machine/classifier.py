@@ -118,18 +118,20 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         n_folds: int = 5,
         random_state: Any = None,
     ) -> None:
-        self.correction = correction
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.reg = reg
-        self.solver = solver
-        self.n_components = n_components
+        super().__init__(
+            correction=correction,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            reg=reg,
+            solver=solver,
+            n_components=n_components,
+            n_folds=n_folds,
+            random_state=random_state,
+        )
         self.probability = probability
-        self.n_folds = n_folds
-        self.random_state = random_state
 
     def fit(
         self,
