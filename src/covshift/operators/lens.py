@@ -41,6 +41,13 @@ def unit_scale(trace: float, weight: float, largest: float = inf) -> float | Non
     return weight / trace if trace > 0 and weight / trace < largest else None
 
 
+def weighted_gram(A: Array, w: Array) -> Array:
+    """A' diag(w) A, as the product of one matrix with itself: BLAS then computes only half."""
+    xp = namespace(A)
+    root = A if bool(xp.all(w == 1)) else xp.sqrt(w)[:, None] * A
+    return root.T @ root
+
+
 class Lens(Protocol):
     """A target, ready to sum over blocks of training rows."""
 
@@ -65,10 +72,10 @@ class ViewsLens:
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
         xp = namespace(A)
         R = self._views.factor(X)
-        weighted, squares = w[:, None] * A, R.squares()
+        squares = R.squares()
         return Sums(
-            totals=self._views.totals(R, weighted),
-            own=weighted.T @ A if self._blend else None,
+            totals=self._views.totals(R, A if bool(xp.all(w == 1)) else w[:, None] * A),
+            own=weighted_gram(A, w) if self._blend else None,
             trace=float(xp.sum(w * squares)),
             weight=float(xp.sum(w)),
             covered=float(xp.sum(xp.where(squares > 0, w, xp.zeros_like(w)))),
@@ -90,7 +97,7 @@ class DiagonalLens:
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
         v = w if self._v is None else w * self._v[rows]
         weight = float(namespace(w).sum(w))
-        return Sums(None, (v[:, None] * A).T @ A, float(namespace(w).sum(v)), weight, weight)
+        return Sums(None, weighted_gram(A, v), float(namespace(w).sum(v)), weight, weight)
 
     def gram(self, sums: Sums) -> Array:
         return sums.own

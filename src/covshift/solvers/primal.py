@@ -21,6 +21,7 @@ from .._parallel import over_rows, thread_count
 from ..kernels import Kernel, whitening
 from ..operators import Lens, Sums
 from ..operators.base import blocks
+from ..operators.lens import weighted_gram
 from .folds import hashed_folds
 from .tuning import Tuning, penalties
 
@@ -101,7 +102,7 @@ class Primal:
 
     def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
         A = np.concatenate([self.kernel(X, self.Z), np.ones((len(X), 1)), Y], axis=1)
-        plain = (w[:, None] * A).T @ A if self.n_folds > 1 else None
+        plain = weighted_gram(A, w) if self.n_folds > 1 else None
         return FoldSums(self.lens.sums(X, A, w, rows), plain)
 
     def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:

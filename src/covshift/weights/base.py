@@ -69,7 +69,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self._scale = 1 / mean
         self.weights_ = raw * self._scale
         self.effective_sample_size_ = effective_sample_size(self.weights_)
-        self._self_check(X, T, share)
+        self._warn_if_few_rows(len(X))
+        self._warn_if_moved_away(X, T, share)
         return self
 
     def predict(self, X: Any) -> Real:
@@ -92,24 +93,25 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
 
-    def _self_check(self, X: Real, T: Real, share: Real) -> None:
-        """Warn when the weights rest on a few rows, or move the sample away from the target."""
-        N, name = len(X), type(self).__name__
+    def _warn_if_few_rows(self, N: int) -> None:
         if self.effective_sample_size_ < _FEW_ROWS * N and N > 1:
             warnings.warn(
-                f"The weights of {name} rest on few rows: the effective sample size is "
-                f"{self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
+                f"The weights of {type(self).__name__} rest on few rows: the effective sample size "
+                f"is {self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
                 "overlap of X and X_target, or use a stronger penalty.",
                 WeightWarning,
                 stacklevel=3,
             )
+
+    def _warn_if_moved_away(self, X: Real, T: Real, share: Real) -> None:
+        N = len(X)
         before, after = _mismatches(X, T, share, np.column_stack([np.ones(N), self.weights_]))
         noise = (1 / N + float(share @ share)) / 6  # mean square distance of two samples' CDFs
         if after > before + noise:
             warnings.warn(
-                f"The weights of {name} move the sample away from the target: the mean squared "
-                f"distance between the distribution functions grew from {before:.3g} to "
-                f"{after:.3g}. Do not use them.",
+                f"The weights of {type(self).__name__} move the sample away from the target: the "
+                f"mean squared distance between the distribution functions grew from "
+                f"{before:.3g} to {after:.3g}. Do not use them.",
                 WeightWarning,
                 stacklevel=3,
             )

@@ -277,11 +277,11 @@ class CDFWeights(Weighter):
             )
         warnings.warn(message, WeightWarning, stacklevel=5)
 
-    def _self_check(self, X: Real, T: Real, share: Real) -> None:
+    def _warn_if_moved_away(self, X: Real, T: Real, share: Real) -> None:
         # By construction the weights do not move the sample away in the views that they match, so
         # large samples need not be sorted once more.
         if len(X) + len(T) <= 2 * _LARGE:
-            super()._self_check(X, T, share)
+            super()._warn_if_moved_away(X, T, share)
 
 
 def _target_size(target_weight: Any, share: Real) -> float:
