@@ -45,8 +45,10 @@ format: $(STAMP)lint ## Repair style and format where ruff can
 types: $(STAMP)types ## Check types
 	$(BIN)/mypy
 
-bench: $(STAMP)core ## Time the products with V against plain NumPy
+bench: $(STAMP)core ## Time products with V and the machines, compare corrections (about 15 minutes)
 	$(BIN)/python benchmarks/operators.py
+	$(BIN)/python benchmarks/machines.py
+	$(BIN)/python benchmarks/defaults.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
