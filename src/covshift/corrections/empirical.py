@@ -31,6 +31,7 @@ from ..operators import (
     ViewsLens,
     VOperator,
     WeightedLens,
+    projected,
 )
 from .base import VMatrixCorrection, check_flag
 from .importance import importance_weights
@@ -320,15 +321,11 @@ class _Projections:
     directions: NDArray[np.float64]  # (G, n)
 
     def __call__(self, points: Array) -> Iterator[Array]:
-        return (_projected(points, direction) for direction in self.directions)
-
-
-def _projected(points: Array, direction: NDArray[np.float64]) -> Array:
-    """Project term by term: equal rows stay ties, which a blocked matrix product would not keep."""
-    xp = namespace(points)
-    terms = (points[:, k] * float(a) for k, a in enumerate(direction) if a)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = sum(terms, start=xp.zeros_like(points[:, 0]))
-    if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError("A projection overflows. Scale the features to ordinary sizes first.")
-    return values
+        xp = namespace(points)
+        for direction in self.directions:
+            values = projected(points, direction)
+            if not bool(xp.all(xp.isfinite(values))):
+                raise ValueError(
+                    "A projection overflows. Scale the features to ordinary sizes first."
+                )
+            yield values

@@ -8,7 +8,7 @@ from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
 from .lens import DiagonalLens, Lens, Sums, ViewsLens, WeightedLens, unit_scale
 from .lines import LineFactor, Lines
-from .views import BoxViews, Coordinates, LineViews, Views
+from .views import BoxViews, Coordinates, LineViews, Views, projected
 
 __all__ = [
     "BoxViews",
@@ -36,5 +36,6 @@ __all__ = [
     "WeightedLens",
     "WeightedSum",
     "min_product",
+    "projected",
     "unit_scale",
 ]

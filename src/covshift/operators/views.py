@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._array import Array, namespace
 from .base import Factor
 from .compose import StackedFactor
@@ -37,6 +40,13 @@ class Coordinates:
 
     def __call__(self, points: Array) -> Iterator[Array]:
         return (points[:, k] for k in range(points.shape[1]))
+
+
+def projected(points: Array, direction: NDArray[np.float64]) -> Array:
+    """Project term by term: equal rows stay ties, which a blocked matrix product would not keep."""
+    terms = (points[:, k] * float(a) for k, a in enumerate(direction) if a)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return sum(terms, start=namespace(points).zeros_like(points[:, 0]))
 
 
 class LineViews:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._moments import moments
-from ..operators import BoxViews, Coordinates, Factor, LineViews, Views
+from ..operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from ._lines import TAILS, Flags, LineTarget, Real
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
@@ -147,13 +147,9 @@ class _Projections:
     directions: Real  # (G, n)
 
     def __call__(self, points: Real) -> Iterator[Real]:
-        # Term by term: equal rows stay ties, which a blocked matrix product would not keep.
+        largest = np.finfo(float).max
         for direction in self.directions:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = sum(
-                    (points[:, k] * a for k, a in enumerate(direction)), start=np.zeros(len(points))
-                )
-            yield np.nan_to_num(values, posinf=np.finfo(float).max, neginf=-np.finfo(float).max)
+            yield np.nan_to_num(projected(points, direction), posinf=largest, neginf=-largest)
 
 
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
