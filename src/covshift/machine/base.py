@@ -130,10 +130,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _tune_dual(self, V: Any, problem: Problem, given: Real | None) -> Tuning:
         gammas = self._gammas(problem)
         regs = None if self.reg == "auto" else np.array([float(self.reg)])
+        if regs is not None and len(gammas) == 1:
+            return Tuning((gammas[0],), regs, np.zeros((1, 1)))
         kernels = [self._kernel(gamma) for gamma in gammas]
-        n_folds = min(int(self.n_folds), problem.N)
-        folds = ranked_folds(problem.X, problem.Y, n_folds)
-        if (regs is not None and len(gammas) == 1) or len(np.unique(folds)) < 2:
+        folds = ranked_folds(problem.X, problem.Y, min(int(self.n_folds), problem.N))
+        if len(np.unique(folds)) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
