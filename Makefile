@@ -45,10 +45,11 @@ format: $(STAMP)lint ## Repair style and format where ruff can
 types: $(STAMP)types ## Check types
 	$(BIN)/mypy
 
-bench: $(STAMP)core ## Time products with V and the machines, compare corrections (about 15 minutes)
+bench: $(STAMP)core ## Time products with V and the machines, compare corrections (about 25 minutes)
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/machines.py
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/auto.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html

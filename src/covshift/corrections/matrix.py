@@ -9,9 +9,10 @@ from typing import Any
 
 from .._array import Array, namespace
 from ..exceptions import CoverageWarning
+from ..weights import WEIGHTERS
 from .base import Correction
 from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
-from .given import Unweighted
+from .given import Importance, Unweighted
 from .known import Gaussian, Uniform
 
 CORRECTIONS: dict[str, Callable[[], Correction]] = {
@@ -31,14 +32,29 @@ _FAINT = 0.01
 
 
 def as_correction(correction: Any) -> Any:
-    """Return the correction that a name stands for, or the object itself."""
+    """Return the correction that a name stands for, or the object itself.
+
+    The name of a weighter stands for importance weighting with it.
+
+    >>> from covshift.corrections import as_correction
+    >>> as_correction("kliep")
+    Importance(weights='kliep')
+    """
     if isinstance(correction, str):
-        if correction not in CORRECTIONS:
+        if correction in CORRECTIONS:
+            return CORRECTIONS[correction]()
+        if correction in WEIGHTERS:
+            return Importance(correction)
+        if correction == "auto":
             raise ValueError(
-                f"correction={correction!r} is unknown. Choose one of "
-                f"{', '.join(map(repr, CORRECTIONS))}, or pass an object of covshift.corrections."
+                "correction='auto' compares fitted models, so only estimators that say so take it, "
+                "such as VSVC and VSVR."
             )
-        return CORRECTIONS[correction]()
+        names = dict.fromkeys([*CORRECTIONS, *WEIGHTERS])
+        raise ValueError(
+            f"correction={correction!r} is unknown. Choose one of {', '.join(map(repr, names))}, "
+            "or pass an object of covshift.corrections."
+        )
     if isinstance(correction, type) or not hasattr(correction, "operator"):
         raise TypeError(
             f"correction={correction!r} has no usable operator(X, X_target). Pass a name or an "

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
 from .._validation import check_points, unwrap_target
-from ..corrections import as_correction
+from ..corrections import Unweighted, as_correction
 from ..corrections.matrix import warn_if_faint, warn_if_unseen
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
@@ -23,6 +23,7 @@ from ..solvers.expansion import Expansion
 from ..solvers.folds import ranked_folds
 from ..solvers.primal import Primal
 from ..solvers.tuning import Tuning, kernel_scale, tune_dual
+from .auto import auto_candidates, choose_correction
 from .problem import Problem, check_problem
 
 Real = NDArray[np.float64]
@@ -36,9 +37,10 @@ _FITTED = (
     "landmarks_",
     "reg_path_",
     "target_coverage_",
+    "selection_report_",
     "_stream",
 )
-_WIDTH_ROWS = 1000  # rows that choose a width for the primal solver
+_SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -81,14 +83,17 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._forget()
         given = self.kernel == "precomputed"
         problem = check_problem(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
+        self._columns = problem.columns
+        self._stream: Primal | None = None
+        if self._chooses():
+            self._fit_auto(problem)
+            return self
         self.correction_ = clone(as_correction(self.correction), safe=False)
         if given and self.correction_.needs_points:
             raise ValueError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
                 "needs. Make it beforehand: correction=Precomputed(v_matrix(X, X_target))."
             )
-        self._columns = problem.columns
-        self._stream: Primal | None = None
         if self._solver(problem.N) == "dual":
             self._fit_dual(problem)
         else:
@@ -100,29 +105,32 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     # The exact machine
 
     def _fit_dual(self, problem: Problem) -> None:
-        V = self.correction_.operator(
-            problem.X,
-            (problem.T,),
-            target_weight=problem.share,
-            sample_weight=problem.w if problem.weighted else None,
-        )
-        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
-        self.target_coverage_ = warn_if_unseen(
-            diagonal, problem.w, correction=self.correction_, stacklevel=5
-        )
+        V = self._operator(problem)
         given = problem.X if self.kernel == "precomputed" else None
         tuning = self._tune_dual(V, problem, given)
         self.gamma_, self.reg_ = tuning.gamma, tuning.reg
         kernel = self._kernel(self.gamma_)
         K = kernel(problem.X, problem.X) if given is None else given
+        dual = self._solve_dual(V, problem, K)
+        points = None if given is not None else kernel
+        self._f = Expansion(points, problem.X, self.dual_coef_, self.intercept_)
+        self._after_dual(problem, dual, K)
+
+    def _operator(self, problem: Problem) -> Any:
+        V = problem.operator(self.correction_)
+        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
+        self.target_coverage_ = warn_if_unseen(
+            diagonal, problem.w, correction=self.correction_, stacklevel=6
+        )
+        return V
+
+    def _solve_dual(self, V: Any, problem: Problem, K: Real) -> Dual:
         dual = Dual(small_factor(V), K)
         solution = dual.solve(problem.Y, self.reg_)
         self._warn_if_ill_conditioned(solution.ill_conditioned)
         self.rank_ = solution.rank
         self.dual_coef_, self.intercept_ = solution.A, solution.c
-        points = None if given is not None else kernel
-        self._f = Expansion(points, problem.X, solution.A, solution.c)
-        self._after_dual(problem, dual, K)
+        return dual
 
     def _after_dual(self, problem: Problem, dual: Dual, K: Real) -> None:
         """Let a subclass change the exact solution."""
@@ -149,6 +157,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         random_state = check_random_state(self.random_state)
         Z = landmarks(problem.X, int(self.n_components), random_state)
         self.gamma_ = self._primal_gamma(problem, random_state)
+        self._start_stream(problem, whole, Z)
+
+    def _start_stream(self, problem: Problem, whole: Real | None, Z: Real) -> None:
         lens = self.correction_.lens(problem.T, problem.share, whole)
         n_folds = max(2, int(self.n_folds)) if self.reg == "auto" else 1
         self._stream = Primal(self._kernel(self.gamma_), Z, lens, n_folds=n_folds)
@@ -188,6 +199,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self._forget()
             if self.kernel == "precomputed":
                 raise ValueError("partial_fit needs points, not a precomputed kernel.")
+            if self._chooses():
+                raise ValueError(
+                    "correction='auto' compares corrections on the whole training sample, so "
+                    "partial_fit cannot use it. Choose one, such as 'blended'."
+                )
             problem = check_problem(X, Y, X_target, sample_weight, target_weight, streamed=True)
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
@@ -209,14 +225,57 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         gammas = self._gammas(problem)
         if len(gammas) == 1:
             return gammas[0]
-        some = np.arange(problem.N)
-        if problem.N > _WIDTH_ROWS:
-            some = np.sort(random_state.choice(problem.N, _WIDTH_ROWS, replace=False))
+        some = _some_rows(problem.N, _SAMPLE_ROWS, random_state)
         X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
         V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
         folds = ranked_folds(X, Y, max(2, int(self.n_folds)))
         kernels = [self._kernel(gamma) for gamma in gammas]
         return tune_dual(V.subset(some), X, Y, w, kernels, folds).gamma
+
+    # A correction found by comparison
+
+    def _chooses(self) -> bool:
+        return isinstance(self.correction, str) and self.correction == "auto"
+
+    def _fit_auto(self, problem: Problem) -> None:
+        """Mix the correction of least estimated target error with the uncorrected machine."""
+        self._check_auto(problem)
+        exact = self._solver(problem.N) == "dual"
+        random_state = check_random_state(self.random_state)
+        most = problem.N if exact else _SAMPLE_ROWS
+        some = problem.rows(_some_rows(problem.N, most, random_state))
+        tuning = self._tune_dual(Unweighted().operator(some.X), some, None)
+        self.gamma_ = tuning.gamma
+        kernel = self._kernel(self.gamma_)
+        K = kernel(some.X, some.X)
+        n_folds = min(int(self.n_folds), some.N)
+        choice = choose_correction(some, K, tuning, n_folds)
+        self.selection_report_ = choice.report(tuning.regs)
+        Z = problem.X if exact else landmarks(problem.X, int(self.n_components), random_state)
+        coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
+        for evidence, share in choice.parts():
+            self.correction_ = auto_candidates()[evidence.correction]
+            if exact:
+                self.reg_ = float(tuning.regs[evidence.setting])
+                self._solve_dual(self._operator(problem), problem, K)
+            else:
+                self._start_stream(problem, problem.X, Z)
+                self._add_and_solve(problem)
+            coef += share * (self.dual_coef_ if exact else self.coef_)
+            intercept += share * self.intercept_
+        setattr(self, "dual_coef_" if exact else "coef_", coef)
+        self.intercept_, self._stream = intercept, None
+        self._f = Expansion(kernel, Z, coef, intercept)
+
+    def _check_auto(self, problem: Problem) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError("correction='auto' needs points, not a precomputed kernel.")
+        if np.ptp(problem.w) > 0:
+            raise ValueError(
+                "correction='auto' judges by weights that carry the training rows to the target, "
+                "which are found for rows of equal sample_weight only. Choose a correction, such "
+                "as 'blended'."
+            )
 
     # Parameters
 
@@ -280,3 +339,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _some_rows(N: int, most: int, random_state: Any) -> NDArray[np.intp]:
+    """Return all rows, or a random part where there are more than ``most``, in their order."""
+    if N <= most:
+        return np.arange(N)
+    return np.asarray(np.sort(random_state.choice(N, most, replace=False)))

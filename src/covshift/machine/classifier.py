@@ -31,6 +31,9 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     correction : str or correction
         How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
         symmetric, normalised and mixed half and half with the identity. "none" ignores the target.
+        The name of a weighter, such as "kliep", weights the rows. "auto" compares no correction,
+        "blended", CDF weights and both together by importance-weighted cross-validation, and mixes
+        the best with the uncorrected machine as far as the evidence goes (theory, section 3.4).
     kernel : str or callable
         "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn, a callable,
         or "precomputed" (with a correction that needs no points, such as ``Precomputed(V)``).
@@ -71,6 +74,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     reg_path_ : dict
         Penalties, widths and their cross-validated errors, where "auto" compared them.
     correction_ : correction
+        The one used; with "auto", the one that was mixed in, `Unweighted` where none was.
+    selection_report_ : dict
+        With "auto": what was "chosen", its "share" in the mixture, the "reason", and for all
+        "candidates" their estimated target error, gain and standard error.
     target_coverage_ : float
         Share of the training rows, by weight, that the target sees.
     rank_ : int
@@ -223,6 +230,11 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         if self.probability not in ("clip", "qp", None):
             raise ValueError(
                 f"probability={self.probability!r} is unknown. Use 'clip', 'qp' or None."
+            )
+        if self.probability == "qp" and self._chooses():
+            raise ValueError(
+                "probability='qp' bounds one machine, and correction='auto' mixes two. Use "
+                "probability='clip', or choose a correction."
             )
 
     def _after_dual(self, problem: Problem, dual: Dual, K: Real) -> None:

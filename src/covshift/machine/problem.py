@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._array import to_numpy
 from .._validation import check_samples, check_weight, unwrap_target
 from ..exceptions import ConstantColumnWarning
+from ..operators import VOperator
 
 Real = NDArray[np.float64]
 
@@ -31,6 +32,20 @@ class Problem:
     @property
     def N(self) -> int:
         return len(self.X)
+
+    def operator(self, correction: Any) -> VOperator:
+        """Return V as the correction makes it from the samples and their weights."""
+        V: VOperator = correction.operator(
+            self.X,
+            (self.T,),
+            target_weight=self.share,
+            sample_weight=self.w if self.weighted else None,
+        )
+        return V
+
+    def rows(self, some: NDArray[np.intp]) -> Problem:
+        """Return the problem of some of the training rows, with the whole target."""
+        return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some])
 
 
 def check_problem(

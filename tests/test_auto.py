@@ -1,0 +1,230 @@
+"""``correction="auto"``: the evidence by its definition, the mixture by its parts, no harm."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from sklearn.model_selection import GridSearchCV
+
+from covshift import VSVC, VSVR
+from covshift.corrections import Additive, Gaussian, Importance, Unweighted, as_correction
+from covshift.corrections.auto import choose
+from covshift.weights import WEIGHTERS, CDFWeights
+
+rng = np.random.default_rng(0)
+
+
+def curved(N, shift=1.0, seed=0):
+    """Return a problem that a straight line cannot serve everywhere: a target elsewhere pays."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(N, 2)), rng.normal(shift, 0.7, size=(400, 2))
+    f = lambda Z: Z[:, 0] ** 2 + Z[:, 1]  # noqa: E731
+    return X, f(X) + 0.2 * rng.normal(size=N), T, f(T)
+
+
+# The evidence
+
+
+def paths(seed, N=60, P=4, k=1):
+    rng = np.random.default_rng(seed)
+    Y = rng.normal(size=(N, k))
+    w = rng.exponential(size=N)
+    predictions = {
+        name: Y + rng.normal(scale=scale, size=(P, N, k)) + rng.normal(size=(P, 1, 1))
+        for name, scale in (("none", 1.0), ("a", 0.7), ("b", 1.5))
+    }
+    return predictions, Y, w
+
+
+def loop_error(f, Y, w):
+    return sum(w[i] * ((f[i] - Y[i]) ** 2).sum() for i in range(len(w))) / sum(w)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 3))
+def test_evidence_is_what_its_definition_says(seed, k):
+    predictions, Y, w = paths(seed, k=k)
+    choice = choose(predictions, Y, w, setting=2)
+    f_0 = predictions["none"][2]
+    assert choice.baseline.error == pytest.approx(loop_error(f_0, Y, w))
+    for found in choice.compared:
+        path = predictions[found.correction]
+        errors = [loop_error(f, Y, w) for f in path]
+        assert found.setting == int(np.argmin(errors))
+        f = path[found.setting]
+        best = minimize_scalar(
+            lambda a, f=f: loop_error((1 - a) * f_0 + a * f, Y, w),
+            bounds=(0, 1),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert found.best_share == pytest.approx(best.x, abs=1e-4)
+        assert found.gain == pytest.approx(choice.baseline.error - best.fun, abs=1e-6)
+        mixture = (1 - found.best_share) * f_0 + found.best_share * f
+        gains = ((f_0 - Y) ** 2 - (mixture - Y) ** 2).sum(axis=1)
+        variance = sum((w[i] * (gains[i] - found.gain)) ** 2 for i in range(len(w)))
+        assert found.standard_error == pytest.approx(variance**0.5 / w.sum())
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_share_needs_a_gain_beyond_its_noise(seed):
+    choice = choose(*paths(seed), setting=0)
+    for found in choice.compared:
+        t = found.gain / found.standard_error if found.standard_error else 0.0
+        expected = found.best_share * max(0.0, 1 - (1.2 / t) ** 2) if t > 1.2 else 0.0
+        assert found.share == pytest.approx(expected)
+    assert sum(share for _, share in choice.parts()) == pytest.approx(1)
+    assert 0 <= choice.share <= 1
+
+
+def test_a_candidate_that_predicts_the_same_is_left_out():
+    predictions, Y, w = paths(0)
+    choice = choose(
+        {"none": predictions["none"], "a": predictions["none"][[1, 1]]},
+        Y,
+        w,
+        setting=1,
+    )
+    assert choice.chosen is choice.baseline
+    assert choice.share == 0
+
+
+# The mixture
+
+
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_the_machine_is_the_mixture_of_the_two_it_names(solver):
+    X, y, T, _ = curved(300)
+    options = {"kernel": "linear", "reg": 0.5, "solver": solver, "n_components": 20}
+    auto = VSVR("auto", random_state=3, **options).fit(X, y, X_target=T)
+    report = auto.selection_report_
+    assert 0 < report["share"] < 1
+    weights = CDFWeights(allow_no_overlap=True, random_state=0)
+    named = {
+        "blended": as_correction("blended"),
+        "weights": Importance(weights),
+        "doubly corrected": Additive(symmetric=True, normalize=True, blend=0.5, weights=weights),
+    }
+    assert type(auto.correction_) is type(named[report["chosen"]])
+    parts = [
+        VSVR(correction, random_state=3, **options).fit(X, y, X_target=T).predict(T)
+        for correction in ("none", named[report["chosen"]])
+    ]
+    expected = (1 - report["share"]) * parts[0] + report["share"] * parts[1]
+    np.testing.assert_allclose(auto.predict(T), expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_without_a_clear_gain_it_is_the_uncorrected_machine(kernel):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 2))
+    y = (rng.uniform(size=80) < 0.5).astype(int)  # nothing to learn
+    T = rng.normal(size=(100, 2))
+    auto = VSVC("auto", kernel=kernel).fit(X, y, X_target=T)
+    if auto.selection_report_["share"] == 0:
+        none = VSVC("none", kernel=kernel).fit(X, y, X_target=T)
+        np.testing.assert_array_equal(auto.predict_proba(T), none.predict_proba(T))
+        assert isinstance(auto.correction_, Unweighted)
+        assert "left as it is" in auto.selection_report_["reason"]
+    else:
+        pytest.fail(f"A correction was mixed into noise: {auto.selection_report_}")
+
+
+def test_a_model_too_simple_for_the_truth_is_corrected():
+    X, y, T, truth = curved(400)
+    error = {
+        name: np.mean((VSVR(name, kernel="linear").fit(X, y, X_target=T).predict(T) - truth) ** 2)
+        for name in ("none", "auto")
+    }
+    assert error["auto"] < 0.7 * error["none"]
+
+
+def test_the_report_is_plain_data_with_the_baseline_first():
+    X, y, T, _ = curved(150)
+    report = VSVR("auto", kernel="linear").fit(X, y, X_target=T).selection_report_
+    assert json.loads(json.dumps(report)) == report
+    names = [row["correction"] for row in report["candidates"]]
+    assert names == ["none", "blended", "weights", "doubly corrected"]
+    assert sum(row["share"] for row in report["candidates"]) == pytest.approx(1)
+    assert report["reason"].startswith(f"'{report['chosen']}' lowers the estimated target error")
+
+
+def test_many_classes_many_outputs_and_no_target():
+    X, y, T, _ = curved(120)
+    labels = np.digitize(y, np.quantile(y, [0.33, 0.66]))
+    p = VSVC("auto").fit(X, labels, X_target=T).predict_proba(T)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert VSVR("auto").fit(X, np.column_stack([y, -y])).predict(T).shape == (400, 2)
+
+
+def test_the_width_is_chosen_with_the_uncorrected_machine():
+    X, y, T, _ = curved(80)
+    auto = VSVR("auto", gamma="auto").fit(X, y, X_target=T)
+    assert auto.gamma_ == VSVR("none", gamma="auto").fit(X, y, X_target=T).gamma_
+
+
+def test_one_distinct_row_leaves_nothing_to_compare():
+    X = np.ones((4, 2))
+    auto = VSVR("auto").fit(X, [1.0, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(auto.predict(X), 1)
+    assert auto.selection_report_["share"] == 0
+
+
+def test_it_works_in_a_search_with_a_target_as_long_as_X():
+    X, y, T, _ = curved(60)
+    search = GridSearchCV(VSVR(kernel="linear"), {"correction": ["none", "auto"]}, cv=3)
+    search.fit(X, y, X_target=(T[:60],))
+    assert "selection_report_" in vars(search.best_estimator_) or (
+        search.best_params_["correction"] == "none"
+    )
+
+
+def test_a_later_fit_forgets_the_report():
+    X, y, T, _ = curved(60)
+    model = VSVR("auto", kernel="linear").fit(X, y, X_target=T)
+    model.set_params(correction="none").fit(X, y, X_target=T)
+    assert not hasattr(model, "selection_report_")
+
+
+# What it refuses
+
+
+def test_unequal_sample_weights_are_refused_and_equal_ones_taken():
+    X, y, T, _ = curved(60)
+    with pytest.raises(ValueError, match="equal sample_weight only"):
+        VSVR("auto").fit(X, y, X_target=T, sample_weight=np.linspace(1, 2, 60))
+    weighted = VSVR("auto", reg=1.0).fit(X, y, X_target=T, sample_weight=np.ones(60))
+    plain = VSVR("auto", reg=1.0).fit(X, y, X_target=T)
+    np.testing.assert_allclose(weighted.predict(T), plain.predict(T))
+
+
+def test_a_precomputed_kernel_blocks_and_bounded_machines_are_refused():
+    X, y, T, _ = curved(60)
+    with pytest.raises(ValueError, match="needs points"):
+        VSVR("auto", kernel="precomputed").fit(X @ X.T, y)
+    with pytest.raises(ValueError, match="partial_fit cannot use it"):
+        VSVR("auto").partial_fit(X, y, X_target=T)
+    with pytest.raises(ValueError, match="mixes two"):
+        VSVC("auto", probability="qp").fit(X, y > 0, X_target=T)
+
+
+def test_auto_is_no_correction_by_itself():
+    with pytest.raises(ValueError, match="only estimators"):
+        as_correction("auto")
+
+
+@pytest.mark.parametrize("name", sorted(set(WEIGHTERS) - {"gaussian"}))
+def test_a_weighters_name_weights_the_rows(name):
+    correction = as_correction(name)
+    assert isinstance(correction, Importance)
+    assert correction.weights == name
+
+
+def test_gaussian_is_the_correction_not_the_weighter():
+    assert isinstance(as_correction("gaussian"), Gaussian)
