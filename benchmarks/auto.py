@@ -35,6 +35,15 @@ CONTROL = "auto, target = train"
 KERNELS = ("rbf", "linear")
 
 
+VERDICT = (
+    "The rule keeps most of the gain where a correction pays and takes little harm elsewhere: 2 to 3 % "
+    'of the fits are more than 2 % worse than none, against 12 to 15 % with "blended" and half of '
+    "them with weights. One confirmation cell of 40 exceeds 1.02. It is not the default: with the "
+    'default kernel, rbf, "blended" does better on the confirmation problems, and "auto" '
+    "takes no unequal sample weights."
+)
+
+
 def generated(n, f, classify):
     """Return a problem of n normal features whose outcome follows f."""
 
@@ -141,6 +150,7 @@ def main() -> None:
         "the same split (geometric means). A cell is a problem, a strength of the shift and a "
         'kernel; "worst problem" is the worst cell. "weights" are `CDFWeights`. The '
         "control knows no target.",
+        VERDICT,
         f"Machine: {machine()}.",
         *sections,
         "Command: `python benchmarks/auto.py`.",
