@@ -36,11 +36,11 @@ KERNELS = ("rbf", "linear")
 
 
 VERDICT = (
-    "The rule keeps most of the gain where a correction pays and takes little harm elsewhere: 2 to 3 % "
-    'of the fits are more than 2 % worse than none, against 12 to 15 % with "blended" and half of '
-    "them with weights. One confirmation cell of 40 exceeds 1.02. It is not the default: with the "
-    'default kernel, rbf, "blended" does better on the confirmation problems, and "auto" '
-    "takes no unequal sample weights."
+    "The rule keeps most of the gain where a correction pays and takes little harm elsewhere: "
+    "2 to 3 % of the fits are more than 2 % worse than none, against 12 to 15 % with "
+    '"blended" and half of them with weights. One confirmation cell of 40 exceeds 1.02. It is '
+    'not the default: with the default kernel, rbf, "blended" does better on the confirmation '
+    'problems, and "auto" takes no unequal sample weights.'
 )
 
 
