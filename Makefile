@@ -28,7 +28,7 @@ demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, sav
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-extras: $(STAMP)extras ## Run the tests that need PyTorch, piqp or daqp (TORCH="torch" is what pip installs)
+test-extras: $(STAMP)extras ## Run the tests that need PyTorch, XGBoost, LightGBM, piqp or daqp (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/

@@ -28,7 +28,7 @@ LAYERS = [
     ["solvers"],
     ["weights"],
     ["corrections"],
-    ["machine", "robust", "reweighted"],
+    ["machine", "robust", "reweighted", "objectives", "torch"],
     ["bounds", "estimates", "selection"],
     ["testing"],
 ]

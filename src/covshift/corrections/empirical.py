@@ -77,6 +77,7 @@ class EmpiricalCorrection(VMatrixCorrection):
         self.blend = blend
         self.weights = weights
 
+    nonnegative = True
     advice = (
         "Check that X and X_target overlap; use symmetric=True, or blend > 0; in many dimensions "
         "use 'additive' or 'sliced'."

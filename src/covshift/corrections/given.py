@@ -14,6 +14,8 @@ from .importance import importance_weights
 class _EveryPoint(Correction):
     """Base of the corrections under which no training point can go unseen."""
 
+    nonnegative = True
+
     def raw_diagonal(self, X: Array, T: Array, share: Array) -> Array:
         xp = namespace(X)
         return xp.ones((X.shape[0],), dtype=X.dtype, device=device(X))

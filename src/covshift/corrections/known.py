@@ -25,6 +25,7 @@ _ROUNDING = 1e-12  # how far a survival may lie outside [0, 1]
 
 
 class _KnownTarget(VMatrixCorrection):
+    nonnegative = True
     unseen = "lie above the assumed target in some feature"
     advice = "Check the parameters of that target, or use blend > 0."
 

@@ -22,8 +22,8 @@ def check_correction(
 
     Every operator passes `check_operator`; permuting the training rows permutes V; the order of
     the target does not matter; integer target weights equal repeated rows; the target may come as
-    a one-tuple, or not at all; the correction can be cloned and leaves its input and its own
-    parameters as they were.
+    a one-tuple, or not at all; V has no negative entry where the correction says so; the correction
+    can be cloned and leaves its input and its own parameters as they were.
 
     Parameters
     ----------
@@ -53,6 +53,8 @@ def check_correction(
         V = _dense(correction, X, T)
         scale = 1e-9 * float(np.abs(V).max())
         check_operator(clone(correction).operator(X, T))
+        if getattr(correction, "nonnegative", False):
+            _holds(bool((V >= 0).all()), "V has no negative entry, as the correction says")
         _close(_dense(correction, X, (T,)), V, 0.0, "a one-tuple target gives the same V")
         if not row_bound:
             rows = rng.permutation(len(X))
