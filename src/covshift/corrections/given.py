@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array import Array, device, namespace
+from .._array import Array, device, is_numpy, like, namespace, to_numpy
 from .._validation import check_points
 from ..operators import Dense, Diagonal, DiagonalLens, Lens, VOperator
 from .base import Correction
@@ -113,4 +113,4 @@ class Precomputed(Correction):
         V = check_points(self.V, "V")
         if tuple(V.shape) != (X.shape[0], X.shape[0]):
             raise ValueError(f"V has shape {tuple(V.shape)}, but X has {X.shape[0]} rows.")
-        return Dense(V)
+        return Dense(V if is_numpy(X) and is_numpy(V) else like(to_numpy(V), X))

@@ -1,0 +1,5 @@
+"""Examples in a module are tested where its extra is installed."""
+
+from importlib.util import find_spec
+
+collect_ignore = [] if find_spec("torch") else ["src/covshift/torch.py"]

@@ -1,0 +1,36 @@
+"""Modules that need an extra say which one is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_the_loss_for_torch_says_what_to_install():
+    code = """
+import sys
+class Blocked:  # as if it were not installed
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocked())
+try:
+    import covshift.torch
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (
+        'covshift.torch needs torch. Install it with: pip install "covshift[torch]"'
+    )
+
+
+def test_the_objectives_need_no_engine():
+    code = """
+import sys
+sys.modules["xgboost"] = sys.modules["lightgbm"] = None
+from covshift.objectives import xgboost_objective
+print(xgboost_objective([[0.0], [1.0]])([0.0, 1.0], [0.0, 0.0])[0].shape)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(2,)"
