@@ -26,6 +26,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_mock_imports = ["torch"]  # the pages are built without it
 autodoc_default_options = {
     # Written by scikit-learn, with links into its own documentation.
     "exclude-members": "set_fit_request, set_partial_fit_request, set_predict_request, "
