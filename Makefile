@@ -50,6 +50,7 @@ bench: $(STAMP)core ## Time products with V and the machines, compare correction
 	$(BIN)/python benchmarks/machines.py
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/auto.py
+	$(BIN)/python benchmarks/boosting_quality.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
