@@ -286,8 +286,8 @@ def main() -> None:
         "boosting_quality",
         "Boosted trees on the V-loss",
         f"N = {defaults.N_TRAIN} training rows, up to 1000 target rows, {len(seeds)} seed(s); "
-        f"scores on the labelled target. {LEAVES} leaves of at least {ROWS} rows and lambda = {REG} "
-        f"throughout; rounds from {ROUNDS} by squared error on a fifth of the training rows. "
+        f"scores on the labelled target. {LEAVES} leaves of at least {ROWS} rows and lambda = "
+        f"{REG} throughout; rounds from {ROUNDS} by squared error on a fifth of the training rows. "
         "Learning rate 0.1; 1 for the engines' V-loss. Standard deviations are over seeds, "
         "ratios are geometric means over splits ± standard error; below one is better. LightGBM is "
         "compared with XGBoost's squared error. Controls make V from the training rows alone.",
