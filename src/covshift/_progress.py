@@ -14,18 +14,24 @@ _EVERY = 0.1  # seconds between two pictures of the bar
 
 
 def track(items: Iterable[Item], total: int, label: str, *, verbose: bool) -> Iterator[Item]:
-    """Yield ``items``; with ``verbose``, show how many of ``total`` are done, on a terminal."""
+    """Yield ``items``; with ``verbose``, show how many of ``total`` are done, on a terminal.
+
+    A loop that ends early, as searches do, leaves the bar where it got to.
+    """
     if not (verbose and sys.stderr.isatty()):
         yield from items
         return
-    drawn = 0.0
-    for done, item in enumerate(items):
-        if time.monotonic() - drawn > _EVERY:
-            drawn = time.monotonic()
-            _draw(label, done, total)
-        yield item
-    _draw(label, total, total)
-    sys.stderr.write("\n")
+    done, drawn = 0, 0.0
+    try:
+        for item in items:
+            if time.monotonic() - drawn > _EVERY:
+                drawn = time.monotonic()
+                _draw(label, done, total)
+            done += 1
+            yield item
+    finally:
+        _draw(label, done, total)
+        sys.stderr.write("\n")
 
 
 def _draw(label: str, done: int, total: int) -> None:

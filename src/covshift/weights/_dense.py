@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._progress import track
 from ._points import Real, blocks
 
 
@@ -19,9 +20,18 @@ def check_fits(N: int, max_rows: int, name: str) -> None:
         )
 
 
-def target_mean(function: Callable[[Real, Real], Real], X: Real, T: Real, share: Real) -> Real:
+def target_mean(
+    function: Callable[[Real, Real], Real],
+    X: Real,
+    T: Real,
+    share: Real,
+    *,
+    label: str = "",
+    verbose: int = 0,
+) -> Real:
     """Mean over the target of function(x, t) for every row x, block by block: (N,)."""
     means = np.empty(len(X))
-    for rows in blocks(len(X), len(T)):
+    parts = list(blocks(len(X), len(T)))
+    for rows in track(parts, len(parts), label, verbose=bool(verbose)):
         means[rows] = function(X[rows], T) @ share
     return means

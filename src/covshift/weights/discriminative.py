@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from .._progress import track
 from ._points import Real, equal_shares, fold_of, pooled_units
 from .base import LogRatioWeighter
 
@@ -34,6 +35,8 @@ class Discriminative(LogRatioWeighter):
         and neighbours give it, would be an infinite weight.
     random_state : int, RandomState or None
         Seed of the folds; a classifier with random parts has its own.
+    verbose : int
+        Show a progress bar over the folds, on a terminal.
 
     Attributes
     ----------
@@ -70,11 +73,13 @@ class Discriminative(LogRatioWeighter):
         *,
         max_ratio: float = 100.0,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.classifier = classifier
         self.cv = cv
         self.max_ratio = max_ratio
         self.random_state = random_state
+        self.verbose = verbose
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         if self.cv is not None and self.cv < 2:
@@ -98,7 +103,9 @@ class Discriminative(LogRatioWeighter):
         if folds.max() == 0:  # not asked for, or all rows are equal
             return self._log_odds(self.classifier_, self._log_prior, X)
         log_ratio = np.empty(len(X))
-        for fold in range(folds.max() + 1):
+        n_folds = int(folds.max()) + 1
+        label = "Discriminative: folds"
+        for fold in track(range(n_folds), n_folds, label, verbose=bool(self.verbose)):
             held = folds == fold
             fitted = self._classifier(X[~held], T, share, weighted)
             log_ratio[held] = self._log_odds(*fitted, X[held])

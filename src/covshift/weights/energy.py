@@ -33,6 +33,9 @@ class EnergyWeights(Weighter):
         Largest N: the distances take 8 N^2 bytes.
     backend : {None, "piqp"}
         Solver of the quadratic programme; see `covshift.solvers.simplex.solve_simplex`.
+    verbose : int
+        Show a progress bar over the rows that meet the target, on a terminal. The solver after it
+        has none: how many systems it takes is not known.
 
     Attributes
     ----------
@@ -72,11 +75,13 @@ class EnergyWeights(Weighter):
         standardize: bool = True,
         max_rows: int = 20_000,
         backend: str | None = None,
+        verbose: int = 0,
     ) -> None:
         self.reg = reg
         self.standardize = standardize
         self.max_rows = max_rows
         self.backend = backend
+        self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
@@ -85,7 +90,9 @@ class EnergyWeights(Weighter):
             raise ValueError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
-        apart = target_mean(cdist, X, T, share)  # d(x_i)
+        apart = target_mean(  # d(x_i)
+            cdist, X, T, share, label="EnergyWeights: distances", verbose=self.verbose
+        )
         self._unit = float(apart.mean()) or 1.0
         apart /= self._unit
         norm = np.linalg.norm(X, axis=1) / self._unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
+from .._progress import track
 from ._points import (
     Real,
     Whole,
@@ -26,6 +27,7 @@ from ._points import (
 from .base import _LARGEST_EXPONENT, Weighter
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
+_MOST_WIDTHS = 9  # seven between these, and two to refine
 _N_FOLDS = 5
 _MAX_STEPS = 200
 _SMALLEST_STEP = 1e-10
@@ -54,6 +56,8 @@ class KLIEP(Weighter):
         averaged); widths are then in these units.
     random_state : int, RandomState or None
         Seed of the draw of centres and of the folds.
+    verbose : int
+        Show a progress bar over the widths, on a terminal; the search may end early.
 
     Attributes
     ----------
@@ -98,11 +102,13 @@ class KLIEP(Weighter):
         n_centers: int = 100,
         standardize: bool = True,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.width = width
         self.n_centers = n_centers
         self.standardize = standardize
         self.random_state = random_state
+        self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         if self.n_centers < 1:
@@ -128,7 +134,10 @@ class KLIEP(Weighter):
     ) -> None:
         folds_X, folds_T = folds
         n_folds = min(folds_X.max(), folds_T.max()) + 1
-        search = _Search(lambda width: problem.score(width, folds_X % n_folds, folds_T % n_folds))
+        search = _Search(
+            lambda width: problem.score(width, folds_X % n_folds, folds_T % n_folds),
+            verbose=bool(self.verbose),
+        )
         by_name = isinstance(self.width, str)
         if n_folds == 1 or (len(widths) == 1 and not by_name):  # no choice, or no way to choose
             self.width_ = float(widths.max())
@@ -208,22 +217,30 @@ class _Problem:
 class _Search:
     """Scores of the widths tried so far; of equal scores the wider one wins."""
 
-    def __init__(self, score: Callable[[float], float]) -> None:
-        self.score = score
+    def __init__(self, score: Callable[[float], float], *, verbose: bool) -> None:
+        self.score, self.verbose = score, verbose
         self.scores: dict[float, float] = {}
 
-    def over(self, widths: Iterable[float]) -> float:
-        for width in widths:
+    def over(self, widths: Real) -> float:
+        return self._over(widths, len(widths))
+
+    def coarse_to_fine(self, unit: float) -> float:
+        return self._over(self._downwards(unit), _MOST_WIDTHS)
+
+    def _over(self, widths: Iterable[float], most: int) -> float:
+        for width in track(widths, most, "KLIEP: widths", verbose=self.verbose):
             self.scores[float(width)] = self.score(float(width))
         return self._best()
 
-    def coarse_to_fine(self, unit: float) -> float:
+    def _downwards(self, unit: float) -> Iterator[float]:
+        """Halve the width until the scores fall, then go half a step to both sides of the best."""
         width = _WIDEST * unit
         while width > _NARROWEST * unit and self._best(width) < 4 * width:
-            self.over([width])
+            yield width
             width /= 2
         best = self._best()
-        return self.over([best * np.sqrt(2), best / np.sqrt(2)])
+        yield best * np.sqrt(2)
+        yield best / np.sqrt(2)
 
     def _best(self, none: float = 0.0) -> float:
         ranked = sorted((score, width) for width, score in self.scores.items())

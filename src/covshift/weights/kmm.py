@@ -45,6 +45,9 @@ class KMM(Weighter):
         Largest N: the kernel takes 8 N^2 bytes.
     backend : {None, "piqp"}
         Solver of the quadratic programme; see `covshift.solvers.simplex.solve_simplex`.
+    verbose : int
+        Show a progress bar over the rows that meet the target, on a terminal. The solver after it
+        has none: how many systems it takes is not known.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class KMM(Weighter):
         standardize: bool = True,
         max_rows: int = 20_000,
         backend: str | None = None,
+        verbose: int = 0,
     ) -> None:
         self.B = B
         self.eps = eps
@@ -102,6 +106,7 @@ class KMM(Weighter):
         self.standardize = standardize
         self.max_rows = max_rows
         self.backend = backend
+        self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
@@ -114,7 +119,9 @@ class KMM(Weighter):
         self._kernel = self._make_kernel(X)
         self.gamma_ = self._kernel.gamma
         K = self._kernel(X, X)
-        kappa = N * target_mean(self._kernel, X, T, share)
+        kappa = N * target_mean(
+            self._kernel, X, T, share, label="KMM: kernel means", verbose=self.verbose
+        )
         found = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
         self.objective_, self.total_ = found.objective, float(found.w.sum())
         self._X, self._w, self._count = X, found.w / count, count

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
+from .._progress import track
 from ._points import (
     Real,
     blocks,
@@ -35,6 +36,7 @@ class _LeastSquaresRatio(Weighter):
     n_centers: int
     standardize: bool
     random_state: Any
+    verbose: int
 
     def _mixture(self) -> float:
         raise NotImplementedError
@@ -67,7 +69,9 @@ class _LeastSquaresRatio(Weighter):
             self.width_ = float(widths[0]) if len(widths) == 1 else unit
             self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
         else:
-            self.scores_ = np.stack([_scores(rows, targets, width, penalties) for width in widths])
+            label = f"{type(self).__name__}: widths"
+            tried = track(widths, len(widths), label, verbose=bool(self.verbose))
+            self.scores_ = np.stack([_scores(rows, targets, width, penalties) for width in tried])
             best = np.unravel_index(np.argmin(self.scores_), self.scores_.shape)
             self.width_, self.reg_ = float(widths[best[0]]), float(penalties[best[1]])
         d, U, g = _spectrum(rows, targets, self.width_)
@@ -108,6 +112,8 @@ class ULSIF(_LeastSquaresRatio):
         averaged); widths are then in these units.
     random_state : int, RandomState or None
         Seed of the draw of centres.
+    verbose : int
+        Show a progress bar over the widths, on a terminal.
 
     Attributes
     ----------
@@ -151,12 +157,14 @@ class ULSIF(_LeastSquaresRatio):
         n_centers: int = 100,
         standardize: bool = True,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.width = width
         self.reg = reg
         self.n_centers = n_centers
         self.standardize = standardize
         self.random_state = random_state
+        self.verbose = verbose
 
     def _mixture(self) -> float:
         return 0.0
@@ -173,7 +181,7 @@ class RULSIF(_LeastSquaresRatio):
     ----------
     alpha : float, 0 <= alpha < 1
         Share of the target in the denominator. 0 is `ULSIF`; towards 1 the weights become equal.
-    width, reg, n_centers, standardize, random_state
+    width, reg, n_centers, standardize, random_state, verbose
         As in `ULSIF`.
 
     Attributes
@@ -210,6 +218,7 @@ class RULSIF(_LeastSquaresRatio):
         n_centers: int = 100,
         standardize: bool = True,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.width = width
@@ -217,6 +226,7 @@ class RULSIF(_LeastSquaresRatio):
         self.n_centers = n_centers
         self.standardize = standardize
         self.random_state = random_state
+        self.verbose = verbose
 
     def _mixture(self) -> float:
         if not 0 <= self.alpha < 1:

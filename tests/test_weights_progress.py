@@ -1,0 +1,88 @@
+"""Progress bars of long fits: on stderr, on a terminal, when asked for, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from covshift._progress import track
+from covshift.weights import (
+    KLIEP,
+    KMM,
+    RULSIF,
+    ULSIF,
+    CDFWeights,
+    Discriminative,
+    EnergyWeights,
+)
+
+LONG = [  # weighter, label, how many steps the bar ends at
+    (CDFWeights(), "CDFWeights: penalty", None),
+    (CDFWeights(reg="cv", random_state=0), "CDFWeights: folds", "5/5"),
+    (KLIEP(random_state=0), "KLIEP: widths", None),
+    (KLIEP(width=[1.0, 2.0, 3.0], random_state=0), "KLIEP: widths", "3/3"),
+    (ULSIF(random_state=0), "ULSIF: widths", "9/9"),
+    (RULSIF(width=[1.0, 2.0], random_state=0), "RULSIF: widths", "2/2"),
+    (Discriminative(cv=4, random_state=0), "Discriminative: folds", "4/4"),
+    (KMM(), "KMM: kernel means", "1/1"),
+    (EnergyWeights(), "EnergyWeights: distances", "1/1"),
+]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(120, 2)), rng.normal(0.5, 1.0, size=(100, 2))
+
+
+def shown(monkeypatch, stream, weighter, samples):
+    """What a fit writes to stderr, and its weights."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    X, T = samples
+    weights = clone(weighter).fit(X, X_target=T).weights_
+    return stream.getvalue(), weights
+
+
+@pytest.mark.parametrize(("weighter", "label", "end"), LONG, ids=lambda value: str(value))
+def test_a_bar_is_shown_on_a_terminal_when_asked_for(
+    monkeypatch, capfd, samples, weighter, label, end
+):
+    loud = clone(weighter).set_params(verbose=True)
+    text, weights = shown(monkeypatch, Terminal(), loud, samples)
+    last = text.split("\r")[-1]
+    assert last.startswith(f"{label} [")
+    assert last.endswith("\n")
+    assert end is None or last.endswith(f"] {end}\n")
+    done, total = map(int, re.search(r"(\d+)/(\d+)\n$", last).groups())
+    assert 1 <= done <= total
+    # The bar changes nothing, and without it there is nothing to see.
+    quiet, same = shown(monkeypatch, Terminal(), weighter, samples)
+    np.testing.assert_array_equal(weights, same)
+    assert quiet == ""
+    assert shown(monkeypatch, io.StringIO(), loud, samples)[0] == ""  # a file or a pipe
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_loop_that_ends_early_leaves_the_bar_where_it_got_to(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for item in track(range(8), 8, "search", verbose=True):
+        if item == 2:
+            break
+    assert sys.stderr.getvalue().endswith("search [###########                   ] 3/8\n")
+
+
+def test_a_loop_that_fails_leaves_the_line(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(ZeroDivisionError):
+        [1 // item for item in track([1, 0, 1], 3, "work", verbose=True)]
+    assert sys.stderr.getvalue().endswith("2/3\n")
