@@ -6,6 +6,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 SPHINX_ARGS ?= -W --keep-going
+BENCHMARKS ?= operators machines defaults auto boosting_quality weights discrepancy
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -45,12 +46,8 @@ format: $(STAMP)lint ## Repair style and format where ruff can
 types: $(STAMP)types ## Check types
 	$(BIN)/mypy
 
-bench: $(STAMP)core ## Time products with V and the machines, compare corrections (about 25 minutes)
-	$(BIN)/python benchmarks/operators.py
-	$(BIN)/python benchmarks/machines.py
-	$(BIN)/python benchmarks/defaults.py
-	$(BIN)/python benchmarks/auto.py
-	$(BIN)/python benchmarks/boosting_quality.py
+bench: $(STAMP)core ## Run the benchmarks (BENCHMARKS="operators weights" runs some; all take over an hour)
+	@set -e; for name in $(BENCHMARKS); do echo "benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html

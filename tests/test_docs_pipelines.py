@@ -1,4 +1,4 @@
-"""The page on pipelines and searches runs from top to bottom, and prints what it says."""
+"""The pages with examples run from top to bottom, and print what they say."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from pathlib import Path
 import pytest
 import sklearn
 
-PAGE = Path(__file__).parents[1] / "docs" / "pipelines.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_the_page_prints_what_it_says():
+@pytest.mark.parametrize("page", ["pipelines.md", "weights.md"])
+def test_the_page_prints_what_it_says(page):
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
-    text = PAGE.read_text(encoding="utf-8")
+    text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     # A fence of another kind would be an example that nobody runs.
     assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
 
-    namespace = {"__name__": PAGE.stem}  # shared: the page is read in order
+    namespace = {"__name__": page}  # shared: the page is read in order
     for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
         if kind == "text":
             assert following != "text", "an output without its code"
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(block, PAGE.name, "exec"), namespace)
+            exec(compile(block, page, "exec"), namespace)
         assert printed.getvalue() == (output if following == "text" else ""), block
-    # The page switches routing on in `with` blocks only.
+    # The pages switch routing on in `with` blocks only.
     assert sklearn.get_config()["enable_metadata_routing"] is False
