@@ -10,6 +10,7 @@ Each peer lives in an environment of its own (`python -m venv`, then `pip instal
 `skada==0.6.0`, `adapt==0.4.5 tensorflow`, `balance==0.23.0`), named by its interpreter. Every fit,
 ours too, is a process of `peers.py` on the same data with one thread. ``--jobs 4`` runs four of
 them at a time: faster, and CPU seconds still tell, where nobody is in a hurry for exact ones.
+``--keep FOLDER`` keeps each fit's result there, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ LARGEST = {"kliep": 10**5}  # rows; beyond, its two kernels take several gigabyt
 SLOW = ("balance/ipw", "adapt/kliep", "adapt/kmm", "densratio/rulsif")  # one seed,
 PATIENCE = 2000  # and no more rows than this
 PEERS = ("densratio", "skada", "adapt", "balance")
+SIZES = [(1000, 1000, 5, 5), (2000, 2000, 10, 5), (5000, 5000, 10, 2)]  # N, M, n, seeds
+ROWS = [10**5, 10**6]  # of the linear methods
+GRID, DIMENSIONS = [(300, 20), (2000, 3)], (1, 5, 10, 20)  # N and seeds, n, of the last table
 QUICK = ["covshift/ulsif", "densratio/ulsif", "covshift/kliep", "densratio/kliep"]
 QUICK += ["covshift/kmm, skada's kernel", "skada/kmm", "adapt/kmm", "covshift/cdf"]
 
@@ -100,11 +104,12 @@ class Problem:
             return "too slow for this size"
         path = self.paths[1 if contender in SLOW else max(self.paths)]
         result = path.with_name(f"{path.stem}-{contender.replace('/', '-')}.npz")
-        command = [python, str(RUNNER), contender, str(path), str(result)]
-        environment = {**os.environ, **ONE_THREAD, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if done.returncode:
-            return "failed: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:120]
+        if not result.exists():
+            command = [python, str(RUNNER), contender, str(path), str(result)]
+            environment = {**os.environ, **ONE_THREAD, "TF_CPP_MIN_LOG_LEVEL": "3"}
+            done = subprocess.run(command, capture_output=True, text=True, env=environment)
+            if done.returncode:
+                return "failed: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:120]
         with np.load(result) as found:
             return dict(found)
 
@@ -312,6 +317,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep results there, and use those there")
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
     options = parser.parse_args()
     quick, jobs = options.quick, options.jobs
@@ -321,8 +327,7 @@ def main() -> None:
         if name not in PEERS or not python:
             parser.error(f"--peer {given}: write NAME=PYTHON, NAME one of {', '.join(PEERS)}.")
         pythons[name] = python
-    sizes = [(1000, 1000, 5, 5), (2000, 2000, 10, 5), (5000, 5000, 10, 2)]
-    grid, dimensions, rows = [(300, 20), (2000, 3)], (1, 5, 10, 20), [10**5, 10**6]
+    sizes, grid, dimensions, rows = SIZES, GRID, DIMENSIONS, ROWS
     contenders, linear, main_size = [contender for contender, _ in CONTENDERS], LINEAR, 1
     if quick:
         sizes, grid, dimensions, rows, main_size = [(150, 120, 3, 2)], [(60, 1)], (2,), [500], 0
@@ -330,7 +335,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # few rows under a strong shift, as it should say
     sections, seen = [], []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(options.keep or name)
+        folder.mkdir(parents=True, exist_ok=True)
         for N, M, n, seeds in sizes:
             problem = Problem(folder, N, M, n, seeds, 500 if quick else FRESH)
             found = run_all(problem, contenders, pythons, jobs)
