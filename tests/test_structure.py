@@ -29,7 +29,9 @@ LAYERS = [
     ["weights"],
     ["corrections"],
     ["machine", "robust", "reweighted"],
-    ["bounds", "estimates", "selection"],
+    ["bounds", "estimates", "selection", "diagnostics"],
+    ["plot"],
+    ["report"],
     ["testing"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""
