@@ -63,8 +63,8 @@ def main() -> None:
         "diagnose",
         "Diagnosis",
         f"`covshift.diagnose` with its four weighting methods, seed {SEED}, once. The demand: "
-        "under 20 s on two cores for 100,000 rows of 20 features against as many. Memory is what is "
-        "allocated beyond the input, with CDF weights alone; beyond the sizes that each part can "
+        "under 20 s on two cores for 100,000 rows of 20 features against as many. Memory is "
+        "what is allocated beyond the input, with CDF weights alone; beyond the sizes that each part can "
         "afford, rows are drawn at random (docs/diagnosis.md).",
         f"Machine: {machine()}.",
         table(header, [measure(*size) for size in sizes]),
