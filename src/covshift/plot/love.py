@@ -104,7 +104,7 @@ class LovePlotDisplay:
         ax.set_ylim(-0.6, len(order) - 0.4)
         ax.set_yticks(rows, [style.label(self.names[k]) for k in order])
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("standardised mean difference, target minus training")
+        ax.set_xlabel("standardised mean difference, target minus training", fontsize=9)
         if self.after is not None:
             ax.legend(
                 frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9
