@@ -6,7 +6,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= operators machines defaults auto boosting_quality weights discrepancy
+BENCHMARKS ?= operators machines defaults auto boosting_quality weights discrepancy diagnose
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,7 +29,7 @@ demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, sav
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-extras: $(STAMP)extras ## Run the tests that need PyTorch, XGBoost, LightGBM, piqp or daqp (TORCH="torch" is what pip installs)
+test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
@@ -79,7 +79,7 @@ $(STAMP)venv:
 	@touch $@
 
 $(STAMP)core: $(STAMP)venv $(PINS)
-	$(INSTALL) -e ".[plot]"
+	$(INSTALL) -e ".[plot,report]"
 	@touch $@
 
 $(STAMP)test $(STAMP)types $(STAMP)docs: $(STAMP)core
@@ -90,7 +90,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp,report]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.

@@ -16,6 +16,7 @@ PACKAGE = Path(covshift.__file__).parent
 LAYERS = [
     [
         "_optional",
+        "_files",
         "_parallel",
         "_progress",
         "_array",
@@ -29,7 +30,9 @@ LAYERS = [
     ["weights"],
     ["corrections"],
     ["machine", "robust", "reweighted", "objectives", "torch"],
-    ["bounds", "estimates", "selection"],
+    ["bounds", "estimates", "selection", "diagnostics"],
+    ["plot"],
+    ["report"],
     ["testing"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""
