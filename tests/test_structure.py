@@ -17,6 +17,7 @@ LAYERS = [
     [
         "_optional",
         "_parallel",
+        "_compiled",
         "_progress",
         "_array",
         "exceptions",
@@ -28,7 +29,7 @@ LAYERS = [
     ["solvers"],
     ["weights"],
     ["corrections"],
-    ["machine", "robust", "reweighted"],
+    ["machine", "boosting", "robust", "reweighted"],
     ["bounds", "estimates", "selection"],
     ["testing"],
 ]

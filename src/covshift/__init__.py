@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         testing,
         weights,
     )
+    from .boosting import VBoostClassifier, VBoostRegressor
     from .corrections import v_matrix
     from .estimates import bootstrap_mean, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
@@ -43,6 +44,8 @@ _MODULES = (
 _HOME = {
     "Reweighted": "reweighted",
     "RobustBiasAware": "robust",
+    "VBoostClassifier": "boosting",
+    "VBoostRegressor": "boosting",
     "VSVC": "machine",
     "VSVR": "machine",
     "bootstrap_mean": "estimates",
@@ -56,6 +59,8 @@ __all__ = [
     "VSVR",
     "Reweighted",
     "RobustBiasAware",
+    "VBoostClassifier",
+    "VBoostRegressor",
     "__version__",
     "bootstrap_mean",
     "bounds",
