@@ -28,7 +28,7 @@ demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, sav
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-extras: $(STAMP)extras ## Run the tests that need PyTorch, piqp or daqp (TORCH="torch" is what pip installs)
+test-extras: $(STAMP)extras ## Run the tests that need PyTorch, numba, piqp or daqp (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
@@ -48,6 +48,7 @@ types: $(STAMP)types ## Check types
 bench: $(STAMP)core ## Time products with V and the machines, compare corrections (about 15 minutes)
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/machines.py
+	$(BIN)/python benchmarks/boosting.py
 	$(BIN)/python benchmarks/defaults.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
@@ -91,7 +92,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp,fast]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.

@@ -43,8 +43,12 @@ def sums_up_to(codes: Codes, order: Rows, leaves: NDArray[np.intp], values: Real
     work = n * values.shape[1] * int((leaves[:, 1] - leaves[:, 0]).sum())
 
     def add(features: slice) -> None:
-        add_up(codes, order, leaves, values, sums, features.start, features.stop)
+        if values.shape[1] == 1:
+            add_up_one(codes, order, leaves, column, flat, B, features.start, features.stop)
+        else:
+            add_up(codes, order, leaves, values, sums, features.start, features.stop)
 
+    flat, column = sums.reshape(len(leaves), n * B * values.shape[1]), values[:, 0]
     over_rows(add, n, at_least=max(1, n * _CELLS // max(1, work)))
     return sums
 
@@ -66,7 +70,57 @@ def _add_up(
                     sums[leaf, k, b, c] += sums[leaf, k, b - 1, c]
 
 
-add_up = Loop(_add_up)
+def _add_up_one(
+    codes: Any,
+    order: Any,
+    leaves: Any,
+    column: Any,
+    flat: Any,
+    B: int,
+    first: int,
+    last: int,
+) -> None:
+    for leaf in range(len(leaves)):
+        table = flat[leaf]
+        for p in range(leaves[leaf, 0], leaves[leaf, 1]):
+            row = order[p]
+            value = column[row]
+            for k in range(first, last):
+                table[np.uint32(k * B) + codes[row, k]] += value
+        for k in range(first, last):
+            for cell in range(k * B + 1, (k + 1) * B):
+                table[cell] += table[cell - 1]
+
+
+add_up, add_up_one = Loop(_add_up), Loop(_add_up_one)
+
+
+def by_bin(code: Codes, rows: Rows, B: int) -> tuple[Rows, Rows]:
+    """Sort ``rows`` by their bins ``code`` (N,): the rows in order, and where each bin ends."""
+    if has_numba():
+        order, ends = np.empty_like(rows), np.zeros(B, dtype=np.intp)
+        sort_loop(code, rows, order, ends)
+        return order, ends
+    bins = code[rows]
+    return rows[np.argsort(bins, kind="stable")], np.cumsum(np.bincount(bins, minlength=B))
+
+
+def _sort_loop(code: Any, rows: Any, order: Any, ends: Any) -> None:
+    """Sort by counting; ``ends`` starts at zero."""
+    for p in range(len(rows)):
+        ends[code[rows[p]]] += 1
+    total = 0
+    for b in range(len(ends)):  # now where each bin starts
+        count = ends[b]
+        ends[b] = total
+        total += count
+    for p in range(len(rows)):
+        b = code[rows[p]]
+        order[ends[b]] = rows[p]
+        ends[b] += 1
+
+
+sort_loop = Loop(_sort_loop)
 
 
 class Candidates:
@@ -81,6 +135,14 @@ class Candidates:
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
         self.bin = np.zeros((L, n), dtype=np.intp)
 
+    def enter(self, leaf: int, sums: Real, first: int, signs: Real) -> None:
+        """Start a leaf from its sums (n, B, C): column 2 is Vr, directions are from ``first``."""
+        if has_numba():
+            enter_loop(sums, first, signs, self.num[leaf], self.alpha[leaf])
+        else:
+            self.num[leaf] = -2 * sums[..., 2]
+            self.alpha[leaf] = sums[..., first:] ** 2 @ signs
+
     def change(self, leaves: Rows, sums: Real, steps: Real) -> None:
         """Follow a split elsewhere: ``sums`` (L, n, B, p) along p directions, steps (L, p, 3)."""
         if has_numba():
@@ -93,8 +155,8 @@ class Candidates:
                 self.beta[leaf] += for_beta * y
                 self.num[leaf] += for_num * y
 
-    def rank(self, leaves: Rows, tau: Real, w: Real, cost: float) -> None:
-        """Find the best bin of every feature in some leaves: gains, or upper bounds of gains.
+    def rank(self, leaves: Rows, tau: Real, w: Real, cost: float, features: slice) -> None:
+        """Find the best bin of some features in some leaves: gains, or upper bounds of gains.
 
         ``tau`` (L,) is lambda / (1 + lambda (D^-1)_ll), ``w`` (L,) the present leaf values.
         """
@@ -104,15 +166,28 @@ class Candidates:
             tau,
             w,
             cost,
-            self.alpha,
-            self.beta,
-            self.num,
-            self.square,
-            self.allowed,
-            self.exact,
-            self.gain,
-            self.bin,
+            self.alpha[:, features],
+            self.beta[:, features],
+            self.num[:, features],
+            self.square[:, features],
+            self.allowed[:, features],
+            self.exact[:, features],
+            self.gain[:, features],
+            self.bin[:, features],
         )
+
+
+def _enter_loop(sums: Any, first: int, signs: Any, num: Any, alpha: Any) -> None:
+    for k in range(sums.shape[0]):
+        for b in range(sums.shape[1]):
+            num[k, b] = -2.0 * sums[k, b, 2]
+            total = 0.0
+            for d in range(len(signs)):
+                total += signs[d] * sums[k, b, first + d] ** 2
+            alpha[k, b] = total
+
+
+enter_loop = Loop(_enter_loop)
 
 
 def _change(leaves: Any, sums: Any, steps: Any, alpha: Any, beta: Any, num: Any) -> None:

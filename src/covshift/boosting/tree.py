@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..operators import VOperator
 from ..operators.prefixes import Codes, Real, Rows, nested, prefix_squares
-from .candidates import TIE, Candidates, sums_up_to
+from .candidates import TIE, Candidates, by_bin, sums_up_to
 
 _NOISE = 1e-12  # of the loss: a gain below it is rounding
 _MARGIN = 1e-12  # of z'Vz: taken off a lower bound, for its rounding
@@ -72,9 +72,7 @@ class Grower:
         kept = self.curves.get((box, feature))
         if kept is not None:
             return kept
-        code = self.codes[rows, feature]
-        ends = np.cumsum(np.bincount(code, minlength=self.B))
-        order = rows[np.argsort(code, kind="stable")]
+        order, ends = by_bin(self.codes[:, feature], rows, self.B)
         squares = prefix_squares(self.V, order, ends, np.ones(len(rows)))
         if len(rows) >= _KEPT_ROWS * len(self.w) and len(self.curves) < _KEPT:
             self.curves[box, feature] = squares
@@ -146,7 +144,7 @@ class _Growing:
             rows = self.order[start:stop]
             state.square[leaf, k] = self.of.squares(rows, k, self.box[leaf].tobytes())
             state.exact[leaf, k] = True
-            self._rank([leaf])
+            self._rank([leaf], slice(k, k + 1))
 
     def _split(self, m: int, k: int) -> None:
         """Split leaf ``m`` at the best bin of feature ``k``: its right part keeps the number."""
@@ -163,9 +161,9 @@ class _Growing:
         z = np.zeros(len(self.leaf))
         z[A] = 1
         Vz = self.of.product(z)
-        before = self.leaf.copy()
-        before[A] = m
-        c: Real = 2 * np.bincount(before, Vz, T).astype(np.float64)  # 2 Z'Vz, before the split
+        sums: Real = np.bincount(self.leaf, Vz, T + 1).astype(np.float64)
+        sums[m] += sums[T]
+        c = 2 * sums[:T]  # 2 Z'Vz, of the leaves before the split
         square = 2 * float(state.square[m, k, b])
         beta, num = float(state.beta[m, k, b]), float(state.num[m, k, b])
         kappa, column = self.inverse[m, m], self.inverse[:, m].copy()
@@ -229,9 +227,8 @@ class _Growing:
         theta: float,
     ) -> None:
         """Let the candidates of all other leaves know of the new directions."""
-        touched = np.array(
-            [new[self.order[slice(*self.ranges[leaf])]].any() for leaf in range(len(self.node))]
-        )
+        touched = np.zeros(len(self.node), dtype=bool)
+        touched[self.leaf[new.any(axis=1)]] = True
         self.touched = np.vstack([self.touched, self.touched[m]])
         self.touched = np.column_stack([self.touched, *[touched] * new.shape[1]])
         others = np.array([leaf for leaf in self.open if touched[leaf]], dtype=np.intp)
@@ -270,10 +267,9 @@ class _Growing:
             values = self.store[np.ix_(rows, np.flatnonzero(kept))]
         sums = sums_up_to(codes, order, place, values, self.of.B)[0]
         count, below, own = sums[..., 0], sums[..., 1], sums[..., 3]
-        along = sums[..., self.base :]
-        state.num[leaf] = -2 * sums[..., 2]
-        state.alpha[leaf] = along**2 @ self.signs[self.touched[leaf]]
-        state.beta[leaf] = beta(along)
+        state.enter(leaf, sums, self.base, self.signs[self.touched[leaf]])
+        if self.lam > 0:
+            state.beta[leaf] = beta(sums[..., self.base :])
         total = float(own[0, -1])  # z'Vz of the leaf
         state.allowed[leaf] = (below >= enough) & (weight - below >= enough)
         state.allowed[leaf] &= (count > 0) & (count < len(rows))
@@ -287,11 +283,12 @@ class _Growing:
             self.open.append(leaf)
             self._rank([leaf])
 
-    def _rank(self, leaves: Any) -> None:
+    def _rank(self, leaves: Any, features: slice = slice(None)) -> None:
         leaves = np.asarray(leaves, dtype=np.intp)
         kappa = self.inverse[leaves, leaves]
         tau = self.lam / (1 + self.lam * kappa)
-        self.candidates.rank(leaves, tau, self.w[leaves], float(self.of.growth.reg_leaves))
+        price = float(self.of.growth.reg_leaves)
+        self.candidates.rank(leaves, tau, self.w[leaves], price, features)
 
     def _border(self, m: int, c: Real, square: float, u: float) -> None:
         """D and U of the new leaves, from those before and c = 2 Z'Vz of the new column."""

@@ -39,66 +39,70 @@ class BinnedLines:
         return np.concatenate(self.weights)
 
     @cached_property
-    def _meets(self) -> list[tuple[Real, Real]]:
-        return [_up_and_down(w, symmetric=self.symmetric) for w in self.weights]
+    def _meets(self) -> Real:
+        """Weight of the thresholds at or above each bin of each view, and of those below it."""
+        return np.concatenate([_up_and_down(w, symmetric=self.symmetric) for w in self.weights])
 
     def fast(self, A: NDArray[Any]) -> bool:
         """Whether `normal` is the shorter way to V A, and small enough to hold."""
-        small = A.shape[1] <= _FEW and 8 * A.shape[1] * int(self._offsets[-1]) <= _BYTES
+        small = A.shape[1] <= _FEW and 8 * int(self._offsets[-1]) <= _BYTES
         return small and A.dtype == np.float64 and has_numba()
 
     def normal(self, A: Real) -> Real:
-        """V A: (N, D) -> (N, D), by compiled loops."""
-        A = np.ascontiguousarray(A)
+        """V A: (N, D) -> (N, D), by compiled loops, a column at a time."""
+        product = np.empty(A.shape)
+        for d in range(A.shape[1]):
+            self._times(np.ascontiguousarray(A[:, d]), product[:, d])
+        return product
+
+    def _times(self, a: Real, out: Real) -> None:
         parts: dict[int, Real] = {}
 
         def add(rows: slice) -> None:
-            totals = np.zeros((int(self._offsets[-1]), A.shape[1]))
-            add_rows(self.codes, self._offsets, A, totals, rows.start, rows.stop)
-            parts[rows.start] = totals
+            parts[rows.start] = np.zeros(int(self._offsets[-1]))
+            add_rows(self.codes, self._cells, a, parts[rows.start], rows.start, rows.stop)
 
-        over_rows(add, len(A), at_least=_ROWS)
-        table: Real = sum(parts[start] for start in sorted(parts))  # type: ignore[assignment]
+        def read(rows: slice) -> None:
+            read_rows(self.codes, self._cells, table, out, rows.start, rows.stop)
+
+        over_rows(add, len(a), at_least=_ROWS)
+        first, *others = (parts[start] for start in sorted(parts))
+        table = sum(others, start=first)
         between(table, self._offsets, self._flat, self._starts, self.symmetric)
-        product = np.empty_like(A)
-        over_rows(
-            lambda rows: read_rows(
-                self.codes, self._offsets, table, product, rows.start, rows.stop
-            ),
-            len(A),
-            at_least=_ROWS,
-        )
-        return product
+        over_rows(read, len(a), at_least=_ROWS)
+
+    @cached_property
+    def _cells(self) -> NDArray[np.uint32]:
+        return self._offsets.astype(np.uint32)
 
     def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
         """z_b'Vz_b: O(p G log U) compiled; in NumPy O(G (p + B U)), a histogram a view."""
-        one_view = self._compiled_squares if has_numba() else self._numpy_squares
         G = self.codes.shape[1]
-        squares = np.zeros((G, len(ends)))
-        codes = self.codes[rows]
+        if not has_numba():
+            return np.asarray(sum(self._squares_of_view(g, rows, ends, u) for g in range(G)))
+        parts: dict[int, Real] = {}
 
         def add(views: slice) -> None:
-            for g in range(views.start, views.stop):
-                one_view(g, codes[:, g], ends, u, squares[g])
+            parts[views.start] = np.zeros(len(ends))
+            some = np.array([views.start, views.stop])
+            squares_of_prefixes(
+                self.codes, self._offsets, self._meets, rows, ends, u, parts[views.start], some
+            )
 
         over_rows(add, G, at_least=max(1, _ROWS // max(1, len(rows))))
-        return np.asarray(squares.sum(axis=0))
+        return np.asarray(sum(parts[start] for start in sorted(parts)))
 
-    def _compiled_squares(self, g: int, codes: Codes, ends: Rows, u: Real, out: Real) -> None:
-        up, down = self._meets[g]
-        squares_of_prefixes(codes, up, down, ends, u, out, self.sizes[g])
-
-    def _numpy_squares(self, g: int, codes: Codes, ends: Rows, u: Real, out: Real) -> None:
+    def _squares_of_view(self, g: int, rows: Rows, ends: Rows, u: Real) -> Real:
         """Fill a histogram of (prefix, bin of the view), and sum it up along both."""
         bins = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         p, size = len(bins), self.sizes[g]
-        cells = np.bincount(bins * size + codes[:p], u[:p], minlength=len(ends) * size)
+        codes = self.codes[rows[:p], g]
+        cells = np.bincount(bins * size + codes, u[:p], minlength=len(ends) * size)
         seen = cells.reshape(len(ends), size).cumsum(axis=0).cumsum(axis=1)
         if self.symmetric:
             above = seen[:, -1:] - seen[:, :-1:2]
-            out += (seen[:, 1::2] ** 2 + above**2) @ self.weights[g]
-        else:
-            out += seen[:, :-1] ** 2 @ self.weights[g]
+            return np.asarray((seen[:, 1::2] ** 2 + above**2) @ self.weights[g])
+        return np.asarray(seen[:, :-1] ** 2 @ self.weights[g])
 
 
 class NestedLines:
@@ -168,11 +172,10 @@ def _growing_with(code: Codes, views: Codes, n_bins: int) -> list[int]:
     return growing
 
 
-def _up_and_down(weights: Real, *, symmetric: bool) -> tuple[Real, Real]:
-    """Weight of the thresholds at or above each bin, and of those at or below it."""
+def _up_and_down(weights: Real, *, symmetric: bool) -> Real:
     up = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     if not symmetric:
-        return up, np.zeros_like(up)
+        return np.column_stack([up, np.zeros_like(up)])
     bins = np.arange(2 * len(weights) + 1)
     down = np.append(0.0, np.cumsum(weights))
-    return up[bins // 2], down[(bins + 1) // 2]
+    return np.column_stack([up[bins // 2], down[(bins + 1) // 2]])

@@ -14,89 +14,89 @@ import numpy as np
 from .._compiled import Loop
 
 
-def _add_rows(codes: Any, offsets: Any, A: Any, totals: Any, start: int, stop: int) -> None:
-    """Add rows ``start`` to ``stop`` of A (N, D) into the bins of every view."""
+def _add_rows(codes: Any, offsets: Any, a: Any, totals: Any, start: int, stop: int) -> None:
+    """Add rows ``start`` to ``stop`` of a column (N,) into the bins of every view."""
     for i in range(start, stop):
-        for g in range(codes.shape[1]):
-            cell = offsets[g] + codes[i, g]
-            for d in range(A.shape[1]):
-                totals[cell, d] += A[i, d]
+        value = a[i]
+        if value != 0.0:
+            for g in range(codes.shape[1]):
+                totals[offsets[g] + codes[i, g]] += value
 
 
 def _read_rows(codes: Any, offsets: Any, table: Any, out: Any, start: int, stop: int) -> None:
-    """Sum the table's rows at the codes of rows ``start`` to ``stop``."""
+    """Sum the table at the codes of rows ``start`` to ``stop``."""
     for i in range(start, stop):
-        for d in range(out.shape[1]):
-            out[i, d] = 0.0
+        value = 0.0
         for g in range(codes.shape[1]):
-            cell = offsets[g] + codes[i, g]
-            for d in range(out.shape[1]):
-                out[i, d] += table[cell, d]
+            value += table[offsets[g] + codes[i, g]]
+        out[i] = value
 
 
 def _between(totals: Any, offsets: Any, weights: Any, starts: Any, symmetric: bool) -> None:
-    """Turn bin totals into what a row in each bin reads of V A, in place."""
+    """Turn bin totals into what a row in each bin reads of V a, in place."""
     for g in range(len(starts) - 1):
         first, U = offsets[g], starts[g + 1] - starts[g]
-        size = 2 * U + 1 if symmetric else U + 1
-        for d in range(totals.shape[1]):
-            total = 0.0
-            for c in range(size):  # prefix sums
-                total += totals[first + c, d]
-                totals[first + c, d] = total
-            if symmetric:
-                suffix = 0.0
-                for u in range(U):
-                    suffix += weights[starts[g] + u] * totals[first + 2 * u + 1, d]
-                prefix = 0.0
-                for u in range(U):
-                    weight = weights[starts[g] + u]
-                    upper = weight * totals[first + 2 * u + 1, d]
-                    lower = weight * (total - totals[first + 2 * u, d])
-                    totals[first + 2 * u, d] = suffix + prefix
-                    prefix += lower
-                    totals[first + 2 * u + 1, d] = suffix + prefix
-                    suffix -= upper
-                totals[first + 2 * U, d] = prefix
-            else:
-                suffix = 0.0
-                for u in range(U - 1, -1, -1):
-                    suffix += weights[starts[g] + u] * totals[first + u, d]
-                    totals[first + u, d] = suffix
-                totals[first + U, d] = 0.0
+        total = 0.0
+        for c in range(first, offsets[g + 1]):  # prefix sums
+            total += totals[c]
+            totals[c] = total
+        suffix = 0.0
+        if symmetric:
+            for u in range(U):
+                suffix += weights[starts[g] + u] * totals[first + 2 * u + 1]
+            prefix = 0.0
+            for u in range(U):
+                weight = weights[starts[g] + u]
+                upper = weight * totals[first + 2 * u + 1]
+                lower = weight * (total - totals[first + 2 * u])
+                totals[first + 2 * u] = suffix + prefix
+                prefix += lower
+                totals[first + 2 * u + 1] = suffix + prefix
+                suffix -= upper
+            totals[first + 2 * U] = prefix
+        else:
+            for u in range(U - 1, -1, -1):
+                suffix += weights[starts[g] + u] * totals[first + u]
+                totals[first + u] = suffix
+            totals[first + U] = 0.0
 
 
 def _prefix_squares(
-    codes: Any, up: Any, down: Any, ends: Any, u: Any, squares: Any, size: int
+    codes: Any, offsets: Any, meets: Any, rows: Any, ends: Any, u: Any, squares: Any, views: Any
 ) -> None:
-    """Add z_b'Vz_b of one view to ``squares`` (B,), for rows with bins ``codes`` (p,) in order.
+    """Add z_b'Vz_b of some views, from ``views[0]`` to ``views[1]``, to ``squares`` (B,).
 
-    A row in bin c joins those already in, of which those up to bin c are found by a Fenwick tree.
+    ``meets`` holds up and down of every bin of every view. A row in bin c joins those already in,
+    of which those up to bin c are found by a tree of partial sums (Fenwick).
     """
-    tree = np.zeros((size + 1, 2))
-    weight = seen = square = 0.0
-    p = 0
-    for b in range(len(ends)):
-        while p < ends[b]:
-            c = np.intp(codes[p])
-            below = difference = 0.0
-            node = c + 1
-            while node > 0:
-                below += tree[node, 0]
-                difference += tree[node, 1]
-                node &= node - 1
-            meets = up[c] * below + down[c] * (weight - below) + seen + difference
-            square += u[p] * (2.0 * meets + u[p] * (up[c] + down[c]))
-            weight += u[p]
-            seen += u[p] * up[c]
-            change = u[p] * (down[c] - up[c])
-            node = c + 1
-            while node <= size:
-                tree[node, 0] += u[p]
-                tree[node, 1] += change
-                node += node & -node
-            p += 1
-        squares[b] += square
+    for g in range(views[0], views[1]):
+        first = offsets[g]
+        size = offsets[g + 1] - first
+        tree = np.zeros((size + 1, 2))
+        weight = seen = square = 0.0
+        p = 0
+        for b in range(len(ends)):
+            while p < ends[b]:
+                c = np.intp(codes[rows[p], g])
+                up, down = meets[first + c, 0], meets[first + c, 1]
+                below = difference = 0.0
+                node = c + 1
+                while node > 0:
+                    below += tree[node, 0]
+                    difference += tree[node, 1]
+                    node &= node - 1
+                joined = up * below + down * (weight - below) + seen + difference
+                square += u[p] * (2.0 * joined + u[p] * (up + down))
+                weight += u[p]
+                seen += u[p] * up
+                change = u[p] * (down - up)
+                node = c + 1
+                while node <= size:
+                    tree[node, 0] += u[p]
+                    tree[node, 1] += change
+                    node += node & -node
+                p += 1
+            squares[b] += square
 
 
 def _spread(
