@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from .._compiled import Loop, has_numba
 from .._parallel import over_rows
@@ -35,10 +36,10 @@ def sums_up_to(codes: Codes, order: Rows, leaves: NDArray[np.intp], values: Real
     if not has_numba():
         for leaf, (start, stop) in zip(sums, leaves, strict=True):
             rows = order[start:stop]
-            for k in range(n):
-                for c in range(values.shape[1]):
-                    cells = np.bincount(codes[rows, k], values[rows, c], minlength=B)
-                    leaf[k, :, c] = cells
+            cells = (codes[rows] + B * np.arange(n)).ravel()
+            parts = (np.ones(len(cells)), cells, np.arange(0, len(cells) + 1, n))
+            member = csc_array(parts, shape=(n * B, len(rows)))
+            leaf += (member @ values[rows]).reshape(leaf.shape)
         return np.cumsum(sums, axis=2, out=sums)
     work = n * values.shape[1] * int((leaves[:, 1] - leaves[:, 0]).sum())
 
