@@ -6,7 +6,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= operators machines defaults auto boosting_quality weights discrepancy diagnose
+BENCHMARKS ?= operators machines defaults auto boosting boosting_quality weights discrepancy diagnose
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -90,7 +90,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp,report]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp,report,fast]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         testing,
         weights,
     )
+    from .boosting import VBoostClassifier, VBoostRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
     from .estimates import bootstrap_mean, estimate_mean, estimate_risk
@@ -53,6 +54,8 @@ _HOME = {
     "Diagnosis": "diagnostics",
     "Reweighted": "reweighted",
     "RobustBiasAware": "robust",
+    "VBoostClassifier": "boosting",
+    "VBoostRegressor": "boosting",
     "VSVC": "machine",
     "VSVR": "machine",
     "bootstrap_mean": "estimates",
@@ -68,6 +71,8 @@ __all__ = [
     "Diagnosis",
     "Reweighted",
     "RobustBiasAware",
+    "VBoostClassifier",
+    "VBoostRegressor",
     "__version__",
     "bootstrap_mean",
     "bounds",

@@ -2,7 +2,7 @@
 
 Gradient-boosting engines ask for the first and second derivative of the loss at every training row
 and fit a tree to them. The V-loss couples the rows, so its Hessian is no diagonal; the engines get
-one that majorises it (theory, eqs. 5.4 and 5.5), so that a full step never overshoots. Trees grown
+one that majorises it (theory, eqs. 5.4 and 5.10), so that a full step never overshoots. Trees grown
 on the exact objective, leaves solved together, are those of `covshift.VBoostClassifier`.
 """
 
@@ -160,7 +160,7 @@ class VObjective:
     ours): since V has no negative entries, 2 diag(V1) - 2V is positive semidefinite, and the
     engine's quadratic model of the loss lies above the loss everywhere. With ``squash="sigmoid"``,
     p = 1 / (1 + exp(-f)) and s = p (1 - p), the gradient is c 2 s V(p - y) and the Hessian
-    c (9/32) V1, a bound over all f (theory, eq. 5.5; ours).
+    c (9/32) V1, a bound over all f (theory, eq. 5.10; ours).
 
     Several columns f (classes as one-hot labels, or several outcomes) are summed; they share V.
 

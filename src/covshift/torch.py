@@ -1,7 +1,7 @@
 """The V-loss for PyTorch: of all rows at once, and an unbiased estimate of it from a batch.
 
 The loss couples rows, so the mean over a batch is not what it is over all of them; what has to be
-added is the weight of pairs (theory, eq. 5.6).
+added is the weight of pairs (theory, eq. 5.11).
 """
 
 from __future__ import annotations

@@ -40,6 +40,10 @@ class BinSums(Protocol):
         """Read one view's ``table`` (its bins,) at each row's code: (N,)."""
         ...
 
+    def table(self) -> NDArray[Any] | None:
+        """Return the codes as a NumPy array (N, G), or None where they lie elsewhere."""
+        ...
+
     def subset(self, rows: NDArray[np.intp]) -> BinSums:
         """Keep some of the rows."""
         ...
@@ -107,6 +111,9 @@ class _SparseBins:
     def pick(self, view: int, table: Array) -> Array:
         return table[self._codes[:, view]]
 
+    def table(self) -> NDArray[Any] | None:
+        return self._codes
+
     def subset(self, rows: NDArray[np.intp]) -> _SparseBins:
         part = copy(self)
         part._codes = self._codes[rows]
@@ -170,6 +177,9 @@ class _SortedBins:
 
     def pick(self, view: int, table: Array) -> Array:
         return namespace(table).take(table, self._codes[view])
+
+    def table(self) -> NDArray[Any] | None:
+        return None
 
     def subset(self, rows: NDArray[np.intp]) -> _SortedBins:
         return _SortedBins([take_rows(code, rows) for code in self._codes], self._sizes)

@@ -13,6 +13,17 @@ from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
 from .base import Factor, VOperator, columns, row_weights, scale_rows
+from .prefixes import (
+    Codes,
+    Nested,
+    NestedSum,
+    NestedWeighted,
+    Real,
+    Rows,
+    nested,
+    prefix_squares,
+    sum_of_prefix_squares,
+)
 
 
 class FactorOperator:
@@ -43,6 +54,12 @@ class FactorOperator:
     def weighted(self, w: Array) -> FactorOperator:
         return FactorOperator(ColumnWeightedFactor(self.R, w))
 
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return prefix_squares(self.R, rows, ends, u)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return nested(self.R, codes, n_bins)
+
 
 class WeightedSum:
     """V = sum_k c_k V_k with c_k >= 0."""
@@ -70,6 +87,12 @@ class WeightedSum:
 
     def weighted(self, w: Array) -> WeightedSum:
         return WeightedSum([(c, V.weighted(w)) for c, V in self._terms])
+
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return sum_of_prefix_squares(self._terms, rows, ends, u)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedSum((c, nested(V, codes, n_bins)) for c, V in self._terms)
 
 
 class StackedFactor:
@@ -103,6 +126,12 @@ class StackedFactor:
     def subset(self, rows: NDArray[np.intp]) -> StackedFactor:
         return StackedFactor([(s, R.subset(rows)) for s, R in self._parts])
 
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return sum_of_prefix_squares([(s**2, R) for s, R in self._parts], rows, ends, u)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedSum((s**2, nested(R, codes, n_bins)) for s, R in self._parts)
+
 
 class RowWeighted:
     """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
@@ -131,6 +160,12 @@ class RowWeighted:
     def weighted(self, w: Array) -> RowWeighted:
         return RowWeighted(self._V, self._w * row_weights(w, self.shape[0], self._w))
 
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return prefix_squares(self._V, rows, ends, u * self._w[rows])
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedWeighted(nested(self._V, codes, n_bins), self._w, codes, n_bins)
+
 
 class ColumnWeightedFactor:
     """R diag(w)."""
@@ -156,6 +191,12 @@ class ColumnWeightedFactor:
 
     def subset(self, rows: NDArray[np.intp]) -> ColumnWeightedFactor:
         return ColumnWeightedFactor(self._R.subset(rows), take_rows(self._w, rows))
+
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return prefix_squares(self._R, rows, ends, u * self._w[rows])
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedWeighted(nested(self._R, codes, n_bins), self._w, codes, n_bins)
 
     def _scaled(self, A: Array, what: str) -> Array:
         return scale_rows(self._w, columns(A, self.shape[1], what, self._w))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
 from .base import columns, row_weights, scale_rows
+from .prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
 
 
 class Diagonal:
@@ -34,6 +35,25 @@ class Diagonal:
     def weighted(self, w: Array) -> Diagonal:
         """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
         return Diagonal(self._w * row_weights(w, self.shape[0], self._w))
+
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return prefix_sums(self._w[rows] * u**2, ends)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedDiagonal(self._w, codes, n_bins)
+
+
+class NestedDiagonal:
+    """(z_b - share z)' diag(w) (z_b - share z), exact."""
+
+    whole = True
+
+    def __init__(self, w: Real, codes: Codes, n_bins: int) -> None:
+        self._w, self._codes, self._n_bins = w, codes, n_bins
+
+    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+        inside = bin_sums_of(self._codes, rows, self._w[rows] * u**2, self._n_bins).cumsum(axis=1)
+        return np.asarray((1 - share) ** 2 * inside + share**2 * (inside[:, -1:] - inside))
 
 
 class DiagonalFactor:

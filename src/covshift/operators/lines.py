@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import iadd
 from typing import Any
 
@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from .._array import Array, device, namespace, searchsorted
 from .._parallel import over_rows
 from .base import anderson_darling_weights, blocks, columns
+from .binned import BinnedLines, NestedLines
 from .bins import BinSums, bin_offsets, bin_sums
+from .prefixes import Codes, Nested, Real, Rows
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
 
@@ -123,6 +125,19 @@ class LineFactor:
         self._like = lines.lines[0].thresholds  # namespace, device and dtype of the points
         self.shape = (lines.rows, n_points)
 
+    @cached_property
+    def _binned(self) -> BinnedLines | None:
+        codes = self._bins.table()
+        if codes is None:
+            return None
+        weights = [np.asarray(line.weights) for line in self._lines.lines]
+        return BinnedLines(codes, weights, symmetric=self._lines.symmetric)
+
+    def _need_bins(self) -> BinnedLines:
+        if self._binned is None:
+            raise TypeError("Trees need V made from NumPy arrays. Convert the samples first.")
+        return self._binned
+
     def matmat(self, A: Array) -> Array:
         A = columns(A, self.shape[1], "R.matmat", self._like)
         product = _empty((self.shape[0], A.shape[1]), A, A.dtype)
@@ -137,7 +152,17 @@ class LineFactor:
 
     def normal(self, A: Array) -> Array:
         A = columns(A, self.shape[1], "V.matmat", self._like)
+        if self._binned is not None and self._binned.fast(A):
+            return self._binned.normal(A)
         return self._gathered(A, lambda part, rows, cols: part._forward(A[:, cols]))
+
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        """z_b'Vz_b of the first ``ends[b]`` rows, weighted by ``u``; see `prefixes`."""
+        return self._need_bins().prefix_squares(rows, ends, u)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        """Return the views that grow with a feature, feature by feature; see `prefixes`."""
+        return NestedLines(self._need_bins(), codes, n_bins)
 
     def totals(self, A: Array) -> Array:
         """Add the rows of ``A`` into the bins of every view; totals over blocks of rows add up."""

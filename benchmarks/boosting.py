@@ -1,0 +1,157 @@
+"""Boosted trees against scikit-learn's histogram trees: time, memory, compilation.
+
+    python benchmarks/boosting.py             the table of results/boosting.md
+    python benchmarks/boosting.py --quick     small sizes, as the tests run it
+    python benchmarks/boosting.py --rows 10000 --trees 20 --repeats 1    part of it
+
+The peer fits the same rows in the same run: `HistGradientBoostingRegressor` with as many trees,
+leaves and bins, without early stopping. It knows no target and solves each leaf by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+import warnings
+
+import numpy as np
+from harness import best_time, machine, publish, table
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from covshift import VBoostRegressor
+from covshift._compiled import has_numba
+from covshift._parallel import thread_count
+from covshift.exceptions import CoverageWarning
+
+FEATURES, SEED = 10, 0
+CORRECTIONS = {
+    "none": "none",
+    "additive (paper)": "additive",
+    "blended (default)": "blended",
+    "multiplicative": "multiplicative",
+}
+
+
+def sample(N, M, seed=SEED):
+    """Gaussian features, a target shifted by 0.3, and an outcome of two of the features."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, FEATURES))
+    y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(size=N)
+    return X, y, rng.normal(0.3, 1, size=(M, FEATURES))
+
+
+def ours(correction, trees):
+    return VBoostRegressor(correction, n_estimators=trees, early_stopping=False)
+
+
+def speed(sizes, M, trees, repeats, slow_rows):
+    rows = []
+    for N in sizes:
+        X, y, T = sample(N, M)
+        peer = HistGradientBoostingRegressor(max_iter=trees, early_stopping=False)
+        seconds = best_time(lambda p=peer, X=X, y=y: p.fit(X, y), repeats)
+        predicts = best_time(lambda p=peer, X=X: p.predict(X), repeats)
+        for name, correction in CORRECTIONS.items():
+            if correction == "multiplicative" and slow_rows < N:
+                continue
+            model = ours(correction, trees)
+            fit = best_time(
+                lambda m=model, X=X, y=y, T=T: m.fit(X, y, X_target=T),
+                1 if correction == "multiplicative" else repeats,
+            )
+            predict = best_time(lambda m=model, X=X: m.predict(X), repeats)
+            rows.append(
+                [
+                    f"{N:,}",
+                    name,
+                    f"{seconds:.2f}",
+                    f"{fit:.2f}",
+                    f"{fit / seconds:.1f}",
+                    f"{predicts:.3f}",
+                    f"{predict:.3f}",
+                    f"{predict / predicts:.1f}",
+                ]
+            )
+    header = ["N", "correction", "peer fits s", "fit s", "ratio", "peer predicts s", "predict s"]
+    return table([*header, "ratio"], rows)
+
+
+def memory(sizes, M, trees):
+    rows = []
+    for N in sizes:
+        X, y, T = sample(N, M)
+        tracemalloc.start()
+        ours("additive", trees).fit(X, y, X_target=T)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        rows.append([f"{N:,}", f"{peak:.0f}", f"{1e3 * peak / N:.2f}"])
+    return table(["N", "memory above the input MB", "KB a row"], rows)
+
+
+FIRST_FIT = """
+import time, numpy as np
+from covshift import VBoostRegressor
+X = np.random.default_rng(0).normal(size=(1000, 10))
+start = time.perf_counter()
+VBoostRegressor("additive", n_estimators=2).fit(X, X[:, 0]).predict(X)
+print(time.perf_counter() - start)
+"""
+
+
+def first_calls():
+    """Seconds of the first small fit of a process: with nothing compiled yet, and after that."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, "-c", FIRST_FIT]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        return [
+            float(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+            for _ in range(2)
+        ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5])
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    quick = options.quick
+    warnings.simplefilter("ignore", CoverageWarning)  # what the multiplicative V deserves here
+    if quick:
+        sizes, M, trees, repeats, slow_rows, lengths = [300], 50, 2, 1, 300, [200, 400]
+    else:
+        sizes, trees, repeats = options.rows, options.trees, options.repeats
+        M, slow_rows, lengths = 1000, 10**4, [25_000, 50_000, 100_000, 200_000]
+    first, again = first_calls()
+    publish(
+        "boosting",
+        "Boosted trees",
+        f"{trees} trees of at most 31 leaves, n = {FEATURES}, M = {M}, 255 bins, learning rate "
+        f"0.1, no early stopping, seed {SEED}; best of {repeats} runs (multiplicative: one). "
+        f"{thread_count()} threads for both. Loops: "
+        f"{'compiled by numba' if has_numba() else 'NumPy, numba is not installed'}.",
+        f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'numba', 'covshift'))}.",
+        "## Time, against HistGradientBoostingRegressor on the same rows",
+        "The peer sums gradients bin by bin, of the smaller child alone. Here leaves are coupled: "
+        "every split needs a product with V and a sum over all rows, and every candidate of every "
+        "leaf changes its gain.",
+        speed(sizes, M, trees, repeats, slow_rows),
+        "## Memory, additive",
+        "Peak of what a fit of two trees allocates beyond its input.",
+        memory(lengths, M, 2),
+        "## First call",
+        f"The first fit of a process (1000 rows, 2 trees, imports of its own included) took "
+        f"{first:.1f} s with nothing compiled, and {again:.1f} s in the next process: numba keeps "
+        "what it compiles on disk.",
+        f"Command: `{' '.join(['python benchmarks/boosting.py', *sys.argv[1:]])}`.",
+        write=not quick,
+    )
+
+
+if __name__ == "__main__":
+    main()

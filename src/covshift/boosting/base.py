@@ -1,0 +1,271 @@
+"""What both boosted estimators share: checks, rounds, stopping, the fitted function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
+from numbers import Real as RealNumber
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import to_numpy
+from .._progress import track
+from .._validation import check_points
+from ..corrections import as_correction
+from ..corrections.matrix import warn_if_unseen
+from ..machine.problem import Problem, check_problem
+from ..operators import VOperator
+from ..solvers.folds import ranked_folds
+from .binning import Bins
+from .ensemble import EnsembleBuilder, tree_values
+from .tree import Grower, Growth
+
+Real = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
+
+
+class Booster(BaseEstimator):  # type: ignore[misc]
+    """Add trees that minimise the V-loss of the residuals, a round at a time.
+
+    A subclass turns labels into the columns of Y and f into predictions.
+    """
+
+    __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
+
+    def __init__(
+        self,
+        correction: Any = "blended",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 20,
+        reg_lambda: float = 0.0,
+        reg_leaves: float = 0.0,
+        max_bins: int = 255,
+        subsample: float = 1.0,
+        early_stopping: Any = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        random_state: Any = None,
+        verbose: Any = 0,
+    ) -> None:
+        self.correction = correction
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.reg_lambda = reg_lambda
+        self.reg_leaves = reg_leaves
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
+        self._check_parameters()
+        self.__dict__.pop("validation_score_", None)
+        problem = check_problem(X, Y, X_target, sample_weight, target_weight)
+        self.correction_ = clone(as_correction(self.correction), safe=False)
+        V = self.correction_.operator(
+            problem.X,
+            (problem.T,),
+            target_weight=problem.share,
+            sample_weight=problem.w if problem.weighted else None,
+        )
+        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
+        self.target_coverage_ = warn_if_unseen(
+            diagonal, problem.w, correction=self.correction_, stacklevel=4
+        )
+        self._warn_if_light(problem)
+        train, held_out = self._parts(problem)
+        self._boost(problem, V, train, held_out)
+        return self
+
+    def _boost(self, problem: Problem, V: VOperator, train: Rows, held_out: Rows) -> None:
+        if len(held_out):
+            V = V.subset(train)
+        X, Y, w = problem.X[train], problem.Y[train], problem.w[train]
+        bins = Bins(X, w, int(self.max_bins))
+        codes, held_codes = bins.codes(X), bins.codes(problem.X[held_out])
+        baseline = _best_constant(V, Y, w)
+        built = EnsembleBuilder(baseline, bins, problem.columns, float(self.learning_rate))
+        f, held_f = np.tile(baseline, (len(Y), 1)), np.tile(baseline, (len(held_out), 1))
+        random_state = check_random_state(self.random_state)
+        scores = [_squared_error(held_f, problem, held_out)]
+        grower = None
+        self.n_iter_ = 0
+        rounds = range(int(self.n_estimators))
+        for _ in track(rounds, len(rounds), type(self).__name__, verbose=bool(self.verbose)):
+            rows = self._drawn(len(Y), random_state)
+            if grower is None or rows is not None:
+                some = slice(None) if rows is None else rows
+                part = V if rows is None else V.subset(rows)
+                grower = Grower(part, codes[some], bins.n_bins, w[some], self._growth())
+            for column in range(Y.shape[1]):
+                residuals = f[:, column] - Y[:, column]
+                tree = grower.grow(residuals if rows is None else residuals[rows])
+                step = tree.value[tree.leaf] if rows is None else tree_values(tree, codes)
+                f[:, column] += float(self.learning_rate) * step
+                built.append(column, tree)
+                if len(held_out):
+                    held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
+            self.n_iter_ += 1
+            if len(held_out):
+                scores.append(_squared_error(held_f, problem, held_out))
+                if self._should_stop(scores):
+                    break
+        if len(held_out):
+            self.validation_score_ = np.array(scores)
+        self.ensemble_ = built.build()
+        self.baseline_ = baseline
+
+    def _parts(self, problem: Problem) -> tuple[Rows, Rows]:
+        """Rows to fit, and rows held out for early stopping; equal rows stay together."""
+        every = np.arange(problem.N)
+        wanted = self.early_stopping
+        if not (problem.N > _STOP_ROWS if wanted == "auto" else wanted):
+            return every, every[:0]
+        fraction: Any = self.validation_fraction
+        n_folds = max(2, round(1 / float(fraction)))
+        held = ranked_folds(problem.X, problem.Y, n_folds) == n_folds // 2
+        if not held.any() or held.all():
+            raise ValueError(
+                f"early_stopping holds out every {n_folds}th distinct row, but there are too few. "
+                "Use early_stopping=False."
+            )
+        return np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _should_stop(self, scores: list[float]) -> bool:
+        """Whether none of the last rounds was better than the round before them by ``tol``."""
+        last = int(self.n_iter_no_change)
+        if len(scores) <= last:
+            return False
+        return not any(score < scores[-last - 1] - self.tol for score in scores[-last:])
+
+    def _drawn(self, N: int, random_state: Any) -> Rows | None:
+        """Rows of a round, or None for all of them."""
+        size = int(np.ceil(float(self.subsample) * N))
+        if size == N:
+            return None
+        return np.sort(random_state.choice(N, size, replace=False))
+
+    def _growth(self) -> Growth:
+        return Growth(
+            max_leaf_nodes=int(self.max_leaf_nodes),
+            max_depth=None if self.max_depth is None else int(self.max_depth),
+            min_samples_leaf=float(self.min_samples_leaf),
+            reg_lambda=float(self.reg_lambda),
+            reg_leaves=float(self.reg_leaves),
+        )
+
+    def _warn_if_light(self, problem: Problem) -> None:
+        total, least = float(problem.w.sum()), 2 * float(self.min_samples_leaf)
+        if problem.weighted and total < least <= problem.N:
+            warnings.warn(
+                f"sample_weight sums to {total:.3g}, but a leaf needs {self.min_samples_leaf} of "
+                "it: no tree can split. Give weights with mean one, or lower min_samples_leaf.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    # Parameters
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.correction, str) and self.correction == "auto":
+            raise ValueError(
+                "correction='auto' is not for boosted trees. Name one, such as 'blended', or "
+                "compare several by cross-validation."
+            )
+        _check_integer(self.n_estimators, "n_estimators", 1)
+        _check_integer(self.max_leaf_nodes, "max_leaf_nodes", 2)
+        if self.max_depth is not None:
+            _check_integer(self.max_depth, "max_depth", 1)
+        _check_integer(self.max_bins, "max_bins", 2)
+        _check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
+        _check_number(self.learning_rate, "learning_rate", above=0)
+        _check_number(self.min_samples_leaf, "min_samples_leaf", above=0)
+        _check_number(self.reg_lambda, "reg_lambda", least=0)
+        _check_number(self.reg_leaves, "reg_leaves", least=0)
+        _check_number(self.tol, "tol", least=0)
+        _check_number(self.subsample, "subsample", above=0, most=1)
+        _check_number(self.validation_fraction, "validation_fraction", above=0, most=0.5)
+        stopping = self.early_stopping
+        if stopping != "auto" and not isinstance(stopping, bool | np.bool_):
+            raise ValueError(f"early_stopping={stopping!r} is neither 'auto' nor True or False.")
+
+    # The fitted function
+
+    @property
+    def feature_importances_(self) -> Real:
+        """Share of every feature in the total gain of all splits: (n,)."""
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.importances(self.n_features_in_)
+
+    def _values(self, X: Any) -> Real:
+        """Return f at new rows: (rows, k)."""
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_(self._check_rows(X, reset=False))
+
+    def _staged_values(self, X: Any) -> Iterator[Real]:
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.staged(self._check_rows(X, reset=False))
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Real:
+        """Check rows by themselves, then against the columns of the fit."""
+        points = to_numpy(check_points(X, "X")).astype(np.float64)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return points
+
+
+def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:
+    """C = 1'VY / 1'V1, the constant of the smallest V-loss: (k,); the mean where V is zero."""
+    V1 = np.asarray(V.matmat(np.ones((len(Y), 1))))[:, 0]
+    weight = V1 if V1.sum() > 0 else w
+    return np.asarray(weight @ Y / weight.sum())
+
+
+def _squared_error(f: Real, problem: Problem, rows: Rows) -> float:
+    """Mean squared error on some rows, summed over columns; by weight."""
+    if not len(rows):
+        return 0.0
+    w = problem.w[rows]
+    return float(w @ ((f - problem.Y[rows]) ** 2).sum(axis=1) / w.sum())
+
+
+def _check_integer(value: Any, name: str, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ValueError(f"{name}={value!r} is not an integer of at least {least}.")
+
+
+def _check_number(
+    value: Any,
+    name: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+) -> None:
+    good = isinstance(value, RealNumber) and not isinstance(value, bool)
+    good = good and bool(np.isfinite(float(value)))
+    good = good and (least is None or float(value) >= least)
+    good = good and (above is None or float(value) > above)
+    if not good or (most is not None and float(value) > most):
+        bounds = [f"at least {least}"] if least is not None else []
+        bounds += [f"above {above}"] if above is not None else []
+        bounds += [f"at most {most}"] if most is not None else []
+        raise ValueError(f"{name}={value!r} is not a number {' and '.join(bounds)}.")

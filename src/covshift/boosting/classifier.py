@@ -1,0 +1,125 @@
+"""VBoostClassifier: boosted trees on the V-loss, for two classes or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from .base import Booster
+
+Real = NDArray[np.float64]
+
+
+class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
+    """Gradient-boosted trees that repair covariate shift through the V-matrix.
+
+    Boosts f, an estimate of p(y = 1 | x), on the V-loss with y in {0, 1}, as `VBoostRegressor` does
+    for numbers. More classes: one-hot labels, and one tree for each class a round. The loss is a
+    sum over classes, so that their trees do not wait for each other; all share one V.
+
+    Parameters are those of `VBoostRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array
+    n_iter_, baseline_, ensemble_, feature_importances_, validation_score_, correction_,
+    target_coverage_, n_features_in_, feature_names_in_
+        As in `VBoostRegressor`; k is one for two classes.
+
+    Examples
+    --------
+    >>> from covshift import VBoostClassifier
+    >>> from covshift.datasets import make_sigmoid_shift
+    >>> data = make_sigmoid_shift(300, 1000, random_state=0)
+    >>> model = VBoostClassifier(n_estimators=30).fit(data.X, data.y, X_target=data.X_target)
+    >>> model.predict([[-0.9], [0.9]])
+    array([1, 0])
+    """
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> Self:
+        """Fit on labelled rows, corrected for the target.
+
+        Parameters
+        ----------
+        X : (N, n) array or data frame
+            Training rows.
+        y : (N,) array
+            Their classes.
+        X_target : (M, n) array or data frame, or a one-tuple of it, optional
+            Unlabelled rows of the target. None: the target is the training sample.
+        sample_weight, target_weight : (N,) and (M,) arrays, optional
+            Weights of the rows; integer weights equal repeated rows.
+        """
+        self._check_rows(X, reset=True)
+        labels = self._check_labels(X, y)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
+                f"{self.classes_[0]!r}."
+            )
+        return self._fit(X, self._columns_of(labels), X_target, sample_weight, target_weight)
+
+    def decision_function(self, X: Any) -> Real:
+        """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
+        f = self._values(X)
+        return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
+
+    def predict_proba(self, X: Any) -> Real:
+        """Return the probability of every class (rows, classes): f cut off at 0 and 1."""
+        return self._probabilities(self._values(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of every row; the second of two where f >= 1/2."""
+        return self._labels(self._values(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the most probable classes after every round."""
+        return map(self._labels, self._staged_values(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Real]:
+        """Yield the probabilities after every round."""
+        return map(self._probabilities, self._staged_values(X))
+
+    def _labels(self, f: Real) -> NDArray[Any]:
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(f[:, 0] >= 0.5).astype(int)])
+        return np.asarray(self.classes_[f.argmax(axis=1)])
+
+    def _probabilities(self, f: Real) -> Real:
+        if len(self.classes_) == 2:
+            f = np.column_stack([1 - f[:, 0], f[:, 0]])
+        f = np.clip(f, 0, 1)
+        total = f.sum(axis=1, keepdims=True)
+        # Trees of different classes need not sum to one: where all are negative, all are alike.
+        return np.where(total > 0, f / np.where(total > 0, total, 1), 1 / f.shape[1])
+
+    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        return np.asarray(labels)
+
+    def _columns_of(self, labels: NDArray[Any]) -> Real:
+        """One-hot columns of the labels, of which one is enough for two classes."""
+        one_hot: Real = (labels[:, None] == self.classes_[None, :]).astype(np.float64)
+        return one_hot[:, 1:] if len(self.classes_) == 2 else one_hot

@@ -1,0 +1,182 @@
+"""A fitted ensemble as plain arrays, and its predictions.
+
+All nodes of all trees lie one after another; ``starts`` tells where each tree begins. Everything is
+a NumPy array of numbers, so an ensemble can be written to any format and read without pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compiled import Loop, has_numba
+from .._parallel import over_rows
+from ..operators.base import blocks
+from ..operators.prefixes import Codes
+from .binning import Bins
+from .tree import Tree
+
+Real = NDArray[np.float64]
+
+_ROWS = 1 << 14  # predicted at a time
+_VISITS = 1 << 20  # rows times trees that make a second thread worth while
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """f(x) = baseline + the values of the leaves where x ends, tree by tree."""
+
+    feature: NDArray[np.int32]  # (nodes,): column of X, -1 in a leaf
+    threshold: Real  # (nodes,): rows with x <= threshold go left
+    left: NDArray[np.int32]  # (nodes,): child by its number, -1 in a leaf
+    right: NDArray[np.int32]
+    value: Real  # (nodes,): of a leaf, learning rate included
+    gain: Real  # (nodes,): fall of the objective by the node's split
+    starts: NDArray[np.int64]  # (trees + 1,): first node of every tree
+    output: NDArray[np.int32]  # (trees,): column of f that the tree adds to
+    baseline: Real  # (k,)
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.output)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all there is, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __call__(self, X: Real) -> Real:
+        """Return f at the rows of ``X`` (rows, n): (rows, k)."""
+        f = np.tile(self.baseline, (len(X), 1))
+        self.add(X, f, range(self.n_trees))
+        return f
+
+    def staged(self, X: Real) -> Iterator[Real]:
+        """Yield f after every round: (rows, k)."""
+        f, k = np.tile(self.baseline, (len(X), 1)), len(self.baseline)
+        for first in range(0, self.n_trees, k):
+            self.add(X, f, range(first, first + k))
+            yield f.copy()
+
+    def add(self, X: Real, f: Real, trees: range) -> None:
+        """Add some trees to ``f`` (rows, k), in blocks of rows."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+
+        def walk(chunk: slice) -> None:
+            if has_numba():
+                nodes = (self.feature, self.threshold, self.left, self.right, self.value)
+                ends = (trees.start, trees.stop, chunk.start, chunk.stop)
+                walk_down(X, f, *nodes, self.starts, self.output, *ends)
+                return
+            for part in blocks(chunk.stop - chunk.start, _ROWS):
+                rows = slice(chunk.start + part.start, chunk.start + part.stop)
+                for tree in trees:
+                    f[rows, self.output[tree]] += self._leaves(X[rows], int(self.starts[tree]))
+
+        over_rows(walk, len(X), at_least=max(1, _VISITS // max(1, len(trees))))
+
+    def importances(self, n_features: int) -> Real:
+        """Share of every feature in the total gain: (n,), zero throughout where nothing split."""
+        split = self.feature >= 0
+        total = np.bincount(self.feature[split], self.gain[split], minlength=n_features)
+        return total / total.sum() if total.sum() > 0 else np.zeros(n_features)
+
+    def _leaves(self, X: Real, root: int) -> Real:
+        """Value of the leaf where every row ends in one tree: (rows,)."""
+        node = np.full(len(X), root)
+        moving = np.arange(len(X))
+        while len(moving):
+            at = node[moving]
+            moving, at = moving[self.left[at] >= 0], at[self.left[at] >= 0]
+            low = X[moving, self.feature[at]] <= self.threshold[at]
+            node[moving] = np.where(low, self.left[at], self.right[at])
+        return np.asarray(self.value[node])
+
+
+def _walk_down(
+    X: Any,
+    f: Any,
+    feature: Any,
+    threshold: Any,
+    left: Any,
+    right: Any,
+    value: Any,
+    starts: Any,
+    output: Any,
+    first: int,
+    last: int,
+    start: int,
+    stop: int,
+) -> None:
+    for tree in range(first, last):
+        for i in range(start, stop):
+            node = starts[tree]
+            while left[node] >= 0:
+                low = X[i, feature[node]] <= threshold[node]
+                node = left[node] if low else right[node]
+            f[i, output[tree]] += value[node]
+
+
+walk_down = Loop(_walk_down)
+
+
+class EnsembleBuilder:
+    """Collects trees, ``columns`` telling which column of X each of their features is."""
+
+    def __init__(self, baseline: Real, bins: Bins, columns: NDArray[np.intp], rate: float) -> None:
+        self._baseline, self._bins, self._columns, self._rate = baseline, bins, columns, rate
+        self._trees: list[tuple[int, Tree]] = []
+
+    def append(self, output: int, tree: Tree) -> None:
+        """Add a tree to a column of f."""
+        self._trees.append((output, tree))
+
+    def build(self) -> Ensemble:
+        """Lay out all trees in arrays."""
+        trees = [tree for _, tree in self._trees]
+        sizes = [len(tree.feature) for tree in trees]
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+        def children(side: str) -> list[NDArray[np.int32]]:
+            moved = zip((getattr(tree, side) for tree in trees), starts, strict=False)
+            return [np.where(child >= 0, child + start, -1) for child, start in moved]
+
+        return Ensemble(
+            feature=_join([self._column(tree) for tree in trees], np.int32),
+            threshold=_join([self._thresholds(tree) for tree in trees], np.float64),
+            left=_join(children("left"), np.int32),
+            right=_join(children("right"), np.int32),
+            value=_join([self._rate * tree.value for tree in trees], np.float64),
+            gain=_join([tree.gain for tree in trees], np.float64),
+            starts=starts,
+            output=np.array([output for output, _ in self._trees], dtype=np.int32),
+            baseline=self._baseline,
+        )
+
+    def _column(self, tree: Tree) -> NDArray[np.intp]:
+        return np.where(tree.left >= 0, self._columns[np.maximum(tree.feature, 0)], -1)
+
+    def _thresholds(self, tree: Tree) -> Real:
+        threshold = np.zeros(len(tree.feature))
+        for node in np.flatnonzero(tree.left >= 0):
+            threshold[node] = self._bins.thresholds[tree.feature[node]][tree.bin[node]]
+        return threshold
+
+
+def tree_values(tree: Tree, codes: Codes) -> Real:
+    """Value of the leaf where rows end, by their bins (rows, n): (rows,)."""
+    node = np.zeros(len(codes), dtype=np.intp)
+    moving = np.arange(len(codes))
+    while len(moving):
+        at = node[moving]
+        moving, at = moving[tree.left[at] >= 0], at[tree.left[at] >= 0]
+        low = codes[moving, tree.feature[at]] <= tree.bin[at]
+        node[moving] = np.where(low, tree.left[at], tree.right[at])
+    return np.asarray(tree.value[node])
+
+
+def _join(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)

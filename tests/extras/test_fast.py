@@ -1,0 +1,70 @@
+"""Loops compiled by numba, against the NumPy forms they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covshift import VBoostClassifier, VBoostRegressor, _compiled
+from covshift.corrections import Additive
+from covshift.exceptions import CoverageWarning
+
+from .conftest import require
+
+require("numba")
+
+CORRECTIONS = {
+    "none": "none",
+    "additive": "additive",
+    "blended": "blended",
+    "sliced": "sliced",
+    "multiplicative": "multiplicative",
+    "doubly": Additive(symmetric=True, weights="cdf"),
+}
+
+
+def sample(N=400, n=4, M=150):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(N, n)), rng.normal(0.3, 1, size=(M, n))
+    return np.round(X, 2), np.sin(3 * X[:, 0]) + X[:, 1] + rng.normal(size=N), np.round(T, 2)
+
+
+@pytest.mark.filterwarnings(f"ignore::{CoverageWarning.__module__}.{CoverageWarning.__name__}")
+@pytest.mark.parametrize("correction", CORRECTIONS.values(), ids=CORRECTIONS)
+@pytest.mark.parametrize("reg_lambda", [0.0, 1.0])
+def test_compiled_trees_are_those_of_numpy(correction, reg_lambda, monkeypatch):
+    if correction == "sliced":
+        from covshift.corrections import Sliced
+
+        correction = Sliced(7, random_state=0)
+    X, y, T = sample()
+    model = VBoostRegressor(
+        correction, n_estimators=4, min_samples_leaf=10, reg_lambda=reg_lambda, early_stopping=True
+    )
+    compiled = model.fit(X, y, X_target=T).predict(T)
+    ensemble = model.ensemble_
+    monkeypatch.setattr(_compiled, "ALLOWED", False)
+    plain = model.fit(X, y, X_target=T).predict(T)
+    np.testing.assert_array_equal(ensemble.feature, model.ensemble_.feature)
+    np.testing.assert_allclose(compiled, plain, atol=1e-9)
+    np.testing.assert_allclose(ensemble(T), model.ensemble_(T), atol=1e-9)
+
+
+def test_compiled_products_are_those_of_numpy(monkeypatch):
+    X, y, T = sample()
+    for symmetric in (False, True):
+        V = Additive(symmetric=symmetric).operator(X, T)
+        A = np.column_stack([y, X[:, 0]])
+        compiled = V.matmat(A)
+        with monkeypatch.context() as without:
+            without.setattr(_compiled, "ALLOWED", False)
+            np.testing.assert_allclose(compiled, V.matmat(A), rtol=1e-12, atol=1e-12)
+
+
+def test_threads_change_nothing(monkeypatch):
+    X, y, T = sample()
+    model = VBoostClassifier(n_estimators=3).fit(X, y > 0, X_target=T)
+    many = model.predict_proba(T)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    np.testing.assert_array_equal(model.predict_proba(T), many)
+    np.testing.assert_allclose(model.fit(X, y > 0, X_target=T).predict_proba(T), many, atol=1e-10)
