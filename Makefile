@@ -80,7 +80,7 @@ $(STAMP)venv:
 	@touch $@
 
 $(STAMP)core: $(STAMP)venv $(PINS)
-	$(INSTALL) -e ".[plot]"
+	$(INSTALL) -e ".[cli]"
 	@touch $@
 
 $(STAMP)test $(STAMP)types $(STAMP)docs: $(STAMP)core

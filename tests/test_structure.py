@@ -20,17 +20,22 @@ LAYERS = [
         "_progress",
         "_array",
         "exceptions",
+        "_files",
         "_numbers",
         "_validation",
         "_moments",
     ],
-    ["operators", "kernels", "datasets"],
+    ["operators", "kernels", "datasets", "tables"],
     ["solvers"],
     ["weights"],
     ["corrections"],
     ["machine", "robust", "reweighted"],
     ["bounds", "estimates", "selection"],
+    ["methods", "fitted"],
+    ["comparison", "persistence"],
     ["testing"],
+    ["cli"],
+    ["__main__"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""
 
