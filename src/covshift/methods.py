@@ -88,8 +88,13 @@ def check_method(learner: str, method: str) -> None:
 def fit_weights(
     method: str, X: Any, y: Any, X_target: Any, target_weight: Any = None, random_state: int = 0
 ) -> Any:
-    """Fit the weighter of this name on standardised rows, and return it."""
+    """Fit the weighter of this name on standardised rows, and return it.
+
+    Where samples do not overlap it goes on with the nearest weights and a warning, if it can.
+    """
     weighter = _seeded(clone(as_weighter(method)), random_state)
+    if "allow_no_overlap" in weighter.get_params(deep=False):
+        weighter.set_params(allow_no_overlap=True)
     return weighter.fit(X, y, X_target=(X_target,), target_weight=target_weight)
 
 

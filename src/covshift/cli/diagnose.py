@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, verdict first."""
     options.check_output(args)
-    samples = options.samples_of(args)
+    samples = options.samples_of(args, label=False)
     found = diagnosis_of(samples, args)
     if args.json:
         console.emit(console.as_json({**found.to_dict(), "notes": samples.notes}), args.output)

@@ -122,12 +122,17 @@ def reading_of(args: argparse.Namespace) -> Reading:
     return Reading(separator, args.encoding, frozenset(missing))
 
 
-def samples_of(args: argparse.Namespace) -> Samples:
-    """Read the two files, and print what is worth knowing about them."""
+def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
+    """Read the two files, and print what is worth knowing about them.
+
+    Without ``label`` the column of that name is left out unread.
+    """
     from ..tables import Declared, read_samples
 
+    if not label and args.label is not None:
+        args.drop = [*args.drop, args.label]
     declared = Declared(
-        label=args.label,
+        label=args.label if label else None,
         id=args.id,
         weight=args.weight,
         target_weight=args.target_weight,

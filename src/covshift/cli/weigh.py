@@ -46,13 +46,12 @@ def run(args: argparse.Namespace) -> int:
             "--json prints the summary on stdout: name a file for the weights with -o."
         )
     options.check_output(args)
-    samples = options.samples_of(args)
+    samples = options.samples_of(args, label=False)
     verdict = diagnosis_of(samples, args).verdict
     whole = samples.repeated(target=False)
     scaler = StandardScaler().fit(whole.X)
     X, T = scaler.transform(whole.X), scaler.transform(whole.X_target)
-    y = None if whole.labels is None else whole.labels.y
-    fitted = fit_weights(args.method, X, y, T, whole.target_weight, args.seed)
+    fitted = fit_weights(args.method, X, None, T, whole.target_weight, args.seed)
     w = np.bincount(whole.rows, weights=fitted.weights_, minlength=len(samples.X))
     w = w / w.mean()
     facts = {

@@ -63,7 +63,8 @@ class Findings:
                 "known about them; they count as none of the known levels."
             )
         for name, count in self.filled.items():
-            notes.append(f"{title}: {count} missing values of column {name!r} were imputed.")
+            what = "missing value was" if count == 1 else "missing values were"
+            notes.append(f"{title}, column {name!r}: {count} {what} imputed.")
         return notes
 
 

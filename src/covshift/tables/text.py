@@ -21,7 +21,6 @@ from ..exceptions import InputError
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None")
 """What stands for a missing value unless told otherwise."""
 
-_FIELD_LIMIT = 1 << 20  # characters of one cell; more is a quote that was never closed
 _SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 _KNOWN_BYTES = (
     (b"\x1f\x8b", "is compressed with gzip", "Unpack it: gunzip -c FILE | covshift ... -"),
@@ -66,17 +65,17 @@ class TextTable:
 
     def __init__(self, source: str, file: BinaryIO, head: bytes, reading: Reading) -> None:
         self.title = title_of(source)
+        self._told = reading.separator is not None
         self._separator = reading.separator or _separator_of(source)
         _refuse_known(self.title, head)
         if not head:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         encoding = _encoding(self.title, head, reading.encoding)
-        text = io.TextIOWrapper(file, encoding=encoding, newline="")
         self._encoding = reading.encoding
-        csv.field_size_limit(_FIELD_LIMIT)
-        self._reader = csv.reader(self._lines(text), delimiter=self._separator, strict=True)
+        self._text = io.TextIOWrapper(file, encoding=encoding, newline="")
+        self._reader = csv.reader(self._lines(), delimiter=self._separator, strict=True)
         header = next(self._rows(), None)
-        if header is None:
+        if not header:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.names = self._check_header([name.strip() for name in header])
 
@@ -101,10 +100,10 @@ class TextTable:
         if rows:
             yield start, list(zip(*rows, strict=True))
 
-    def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         number = 0
         try:
-            for line in text:
+            for line in self._text:
                 number += 1
                 if "\0" in line:
                     raise InputError(
@@ -114,9 +113,9 @@ class TextTable:
                 yield line
         except UnicodeError:
             raise InputError(
-                f"{self.title} is not text in {self._encoding} (near line {number + 1}). Say how "
-                "it is written, for example --encoding latin-1, --encoding cp1252 or "
-                "--encoding utf-16; or save it as UTF-8."
+                f"{self.title} is not text in {self._encoding} (near line {number + 1}). Save it "
+                "as UTF-8; or say how the files are written, for example --encoding latin-1, "
+                "--encoding cp1252 or --encoding utf-16."
             ) from None
 
     def _rows(self) -> Iterator[list[str]]:
@@ -140,10 +139,18 @@ class TextTable:
         }
         if len(names) == 1 and others:
             mark = max(others, key=lambda key: others[key])
-            shown = "$'\\t'" if mark == "\t" else f"'{mark}'"
+            shown = "tab" if mark == "\t" else f"'{mark}'"
+            remedy = (
+                "--sep is for both files: make them alike" if self._told else f"use --sep {shown}"
+            )
             raise InputError(
                 f"{self.title} has one column, {_short(names[0])}. It looks separated by "
-                f"{_SEPARATORS[mark]}: use --sep {shown}."
+                f"{_SEPARATORS[mark]}: {remedy}."
+            )
+        if all(map(_is_number, names)):
+            raise InputError(
+                f"{self.title}: the first line holds numbers only, so the header seems to be "
+                "missing. Add a line with the names of the columns."
             )
         nameless = [str(k + 1) for k, name in enumerate(names) if not name]
         if nameless:
@@ -156,11 +163,6 @@ class TextTable:
             raise InputError(
                 f"{self.title}: the header names {', '.join(map(repr, repeated[:5]))} more than "
                 "once. Rename or remove the repeated columns."
-            )
-        if all(map(_is_number, names)):
-            raise InputError(
-                f"{self.title}: the first line holds numbers only, so the header seems to be "
-                "missing. Add a line with the names of the columns."
             )
         return names
 
