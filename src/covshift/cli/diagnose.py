@@ -41,9 +41,13 @@ def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
     import covshift
 
-    whole = samples.repeated()
+    whole = samples.repeated(target=False)
     found = covshift.diagnose(
-        whole.X, whole.X_target, feature_names=whole.names, random_state=args.seed
+        whole.X,
+        whole.X_target,
+        feature_names=whole.names,
+        target_weight=whole.target_weight,
+        random_state=args.seed,
     )
     if found.verdict == "no overlap":
         console.warn(

@@ -107,8 +107,10 @@ def _lines(
     if not model.classes:
         return zip(ids, _finite(model.predict(X)).tolist(), strict=True)
     probability = _finite(model.predict_proba(X))
-    columns = probability.round(6).T.tolist()
-    return zip(ids, model.predict(X).tolist(), *columns, strict=True)
+    second_of_two = probability[:, 1] >= 0.5
+    best = second_of_two if len(model.classes) == 2 else probability.argmax(axis=1)
+    classes = [model.classes[k] for k in best.tolist()]
+    return zip(ids, classes, *probability.round(6).T.tolist(), strict=True)
 
 
 def _finite(values: Any) -> Any:
