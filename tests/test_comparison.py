@@ -147,9 +147,12 @@ def test_a_misspecified_line_is_clearly_better_when_weighted():
 
 def test_balance_is_the_mean_absolute_standardised_difference():
     X, T = np.array([[0.0, 5.0], [2.0, 5.0]]), np.array([[3.0, 5.0], [5.0, 5.0]])
-    assert imbalance(X, T) == 3.0  # (4 - 1) / sqrt((1 + 1) / 2); the constant column has no say
-    assert imbalance(X, T, np.array([0.0, 1.0])) == 2.0
-    assert imbalance(X, T, None, np.array([1.0, 0.0])) == 2 / np.sqrt(0.5)
+    found = imbalance(X, T), imbalance(X, T, np.array([0.0, 1.0]))
+    np.testing.assert_allclose(found, [3 / 2, 2 / 2])  # (4 - 1) / sqrt((1 + 1) / 2), and zero
+    found = imbalance(X, T, None, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(found, 2 / np.sqrt(0.5) / 2)
+    apart = np.array([[1.0], [1.0]])
+    assert imbalance(apart, apart + 1) == 0  # constant in both, and different
 
 
 def test_large_samples_are_thinned_and_it_is_said():

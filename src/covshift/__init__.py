@@ -14,14 +14,18 @@ if TYPE_CHECKING:
         bounds,
         corrections,
         datasets,
+        diagnostics,
         estimates,
         exceptions,
         operators,
+        plot,
+        report,
         selection,
         testing,
         weights,
     )
     from .corrections import v_matrix
+    from .diagnostics import Diagnosis, diagnose
     from .estimates import bootstrap_mean, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
     from .reweighted import Reweighted
@@ -33,19 +37,24 @@ _MODULES = (
     "bounds",
     "corrections",
     "datasets",
+    "diagnostics",
     "estimates",
     "exceptions",
     "operators",
+    "plot",
+    "report",
     "selection",
     "testing",
     "weights",
 )
 _HOME = {
+    "Diagnosis": "diagnostics",
     "Reweighted": "reweighted",
     "RobustBiasAware": "robust",
     "VSVC": "machine",
     "VSVR": "machine",
     "bootstrap_mean": "estimates",
+    "diagnose": "diagnostics",
     "estimate_mean": "estimates",
     "estimate_risk": "estimates",
     "v_matrix": "corrections",
@@ -54,6 +63,7 @@ _HOME = {
 __all__ = [
     "VSVC",
     "VSVR",
+    "Diagnosis",
     "Reweighted",
     "RobustBiasAware",
     "__version__",
@@ -61,11 +71,15 @@ __all__ = [
     "bounds",
     "corrections",
     "datasets",
+    "diagnose",
+    "diagnostics",
     "estimate_mean",
     "estimate_risk",
     "estimates",
     "exceptions",
     "operators",
+    "plot",
+    "report",
     "selection",
     "testing",
     "v_matrix",

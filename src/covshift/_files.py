@@ -39,7 +39,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with place.open("wb") as special:
             yield special
         return
-    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    prefix = f".{place.name[:40]}-"
+    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -50,6 +51,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as UTF-8, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(text.encode())
 
 
 def _mode(place: Path) -> int:

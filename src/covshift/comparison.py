@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from ._progress import track
+from .diagnostics import standardized_mean_differences
 from .estimates import estimate_risk
 from .methods import UNWEIGHTED, Method, check_method, fit_method, fit_weights, methods_for
 from .selection import LOSSES, TargetSafeSplit
@@ -58,7 +59,7 @@ class MethodComparison:
         truth = self.scored_on_target_labels
         head = f"{'method':16s} {'risk':>8s} {'s.e.':>7s} {'gain':>8s} {'s.e.':>7s}"
         head += f" {'truth':>8s}" * truth + f" {'ESS':>7s} {'balance':>8s} {'time s':>7s}"
-        lines = [self.recommendation, "", head]
+        lines = [self.recommendation, *self._checked(), "", head]
         for row in self.rows:
             numbers = [(row["risk"], 8, 4), (row["standard_error"], 7, 4)]
             numbers += [(row["gain"], 8, 4), (row["gain_standard_error"], 7, 4)]
@@ -82,6 +83,18 @@ class MethodComparison:
         if truth:
             lines.append("truth: measured on the target's labels, which had no part in the choice.")
         return "\n".join(lines)
+
+    def _checked(self) -> list[str]:
+        """Set the choice against the truth, where it is known."""
+        risks = {row["method"]: row["true_risk"] for row in self.rows}
+        if not self.scored_on_target_labels or None in (risks[self.chosen], risks[UNWEIGHTED]):
+            return []
+        if self.chosen == UNWEIGHTED:
+            return [f"On the target's labels its risk is {risks[UNWEIGHTED]:.4f}."]
+        return [
+            f"On the target's labels the risk of {self.chosen} is {risks[self.chosen]:.4f}, that of "
+            f"the unweighted model {risks[UNWEIGHTED]:.4f}."
+        ]
 
 
 def compare_methods(
@@ -304,17 +317,12 @@ class _Trial:
 def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None) -> float:
     """Mean absolute standardised mean difference of the columns, X weighted by w.
 
-    |mean_w(X) - mean(T)| / sqrt((var(X) + var(T)) / 2); the variances are those of the unweighted
-    training rows and of the target, so that before and after share one scale.
+    Columns that are constant in both samples, and differ, have no such number and no say.
     """
-    target = T.mean(axis=0) if share is None else np.average(T, axis=0, weights=share)
-    spread = (
-        T.var(axis=0) if share is None else np.average((T - target) ** 2, axis=0, weights=share)
-    )
-    scale = np.sqrt((X.var(axis=0) + spread) / 2)
-    gap = np.abs(np.average(X, axis=0, weights=w) - target)
-    varying = scale > 0
-    return float((gap[varying] / scale[varying]).mean()) if varying.any() else 0.0
+    share = np.ones(len(T)) if share is None else share
+    found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w))
+    finite = found[np.isfinite(found)]
+    return float(finite.mean()) if len(finite) else 0.0
 
 
 def _recommend(rows: list[dict[str, Any]], learner: str) -> tuple[str, str]:

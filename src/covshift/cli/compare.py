@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     samples = options.samples_of(args)
     verdict = diagnosis_of(samples, args).verdict
     found = comparison_of(samples, args)
+    args.found = found
     for text in found.notes:
         console.note(text)
     if args.json:

@@ -26,47 +26,55 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", default="out/demo", help="folder (default: out/demo)"
     )
-    parser.add_argument("--rows", type=int, default=600, help="answers (default: 600)")
+    parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files, then call the commands as a user would, and say what each did."""
-    from .run import run_command
-
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
     answers, population = folder / "survey.csv", folder / "population.csv"
     _write_survey(answers, population, max(100, args.rows), args.seed)
     print(
-        f"A made-up health survey. {answers}: who answered, with the outcome {_LABEL}; older and "
-        f"richer people\nanswered more often. {population}: a fair sample of the population. It "
-        "knows the outcome too, as no real\nproblem does; it is used only to check.\n"
+        f"A made-up health survey. {answers} holds who answered, with the outcome {_LABEL};\n"
+        f"older and richer people answered more often. {population} is a fair sample of the\n"
+        "population. It knows the outcome too, as no real problem does: used only to check.\n"
     )
     files = [str(answers), str(population), "--id", "person", "--label", _LABEL]
-    model, report = str(folder / "model.covshift"), str(folder / "report.html")
-    predictions = str(folder / "predictions.csv")
-    steps: list[tuple[str, list[str]]] = [
-        ("Is there a shift, and where?", ["diagnose", *files]),
-        ("Which correction helps, if any?", ["compare", *files]),
-        ("Fit a model for the population.", ["fit", *files, "-o", model, "--force"]),
-        (
-            "Predict for the population.",
-            ["predict", model, str(population), "-o", predictions, "--force"],
-        ),
-        ("Put it all in one file.", ["report", *files, "-o", report, "--force"]),
-    ]
-    for number, (question, command) in enumerate(steps, start=1):
-        print(console.paint(f"{number}. {question}", "bold", sys.stdout))
-        print(f"$ {shlex.join(['covshift', *command])}", flush=True)
-        code = run_command([*command, "--quiet"] + ["--debug"] * args.debug)
-        if code:
-            return code
-        print(flush=True)
+    model, predictions, report = (
+        str(folder / name) for name in ("model.covshift", "predictions.csv", "report.html")
+    )
+    _step("1. Is there a shift, and where?", ["diagnose", *files])
+    found = _step("2. Which correction helps, if any?", ["compare", *files]).found
+    fit = ["fit", *files, "--method", found.chosen, "-o", model, "--force"]
+    _step("3. Fit what was recommended.", fit)
+    _step(
+        "4. Predict for the population.",
+        ["predict", model, str(population), "-o", predictions, "--force"],
+    )
     _check(answers, population, Path(predictions))
-    print(f"\nThe report to open: {report}")
+    _step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
+    print(f"The report to open: {report}")
     return 0
+
+
+def _step(question: str, command: list[str], found: Any = None) -> argparse.Namespace:
+    """Run a command; a comparison that was ``found`` before is not made again."""
+    from .parser import build_parser
+
+    print(console.paint(question, "bold", sys.stdout))
+    print(f"$ {shlex.join(['covshift', *command])}", flush=True)
+    args = build_parser().parse_args(command)
+    args.found = found
+    before, console.quiet = console.quiet, True
+    try:
+        args.run(args)
+    finally:
+        console.quiet = before
+    print(flush=True)
+    return args
 
 
 def _write_survey(answers: Path, population: Path, rows: int, seed: int) -> None:
@@ -92,8 +100,8 @@ def _check(answers: Path, population: Path, predictions: Path) -> None:
     predicted = _mean(predictions, "probability_1")
     truth = _mean(population, _LABEL)
     print(
-        f"The survey alone says {said:.1%} have the condition; the model predicts {predicted:.1%} "
-        f"of the population; the truth is {truth:.1%}."
+        f"The survey alone says {said:.1%} have the condition, the model {predicted:.1%} of the "
+        f"population; the truth is {truth:.1%}.\n"
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import compare, console, options
 from .diagnose import diagnosis_of
+
+if TYPE_CHECKING:
+    from ..tables import Samples
 
 
 def add(commands: Any) -> None:
@@ -26,7 +28,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--title", help="of the report")
     options.add_output(parser, what="report", required=True)
     options.add_verdict(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, found=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
     options.check_output(args)
     samples = options.samples_of(args)
     found = diagnosis_of(samples, args)
-    comparison = compare.comparison_of(samples, args).to_dict() if args.label else None
+    if args.label and args.found is None:
+        args.found = compare.comparison_of(samples, args)
+    comparison = args.found.to_dict() if args.found else None
     write_report(args.output, samples, comparison, title=args.title, seed=args.seed)
     facts = {"verdict": found.verdict, "file": args.output, "notes": samples.notes}
     if args.json:
@@ -47,33 +51,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_report(
-    path: str, samples: Any, comparison: dict[str, Any] | None, *, title: str | None, seed: int
+    path: str, samples: Samples, comparison: dict[str, Any] | None, *, title: str | None, seed: int
 ) -> None:
     """Write the report with the weights of the chosen weighter, or of the default one."""
-    from sklearn.preprocessing import StandardScaler
+    from ..report import build
 
-    from ..methods import fit_weights
-    from ..weights import WEIGHTERS
-
-    whole = samples.repeated()
+    whole = samples.repeated(target=False)
     labels = whole.labels
-    chosen = comparison["chosen"] if comparison else "cdf"
-    scaler = StandardScaler().fit(whole.X)
-    weights = fit_weights(
-        chosen if chosen in WEIGHTERS else "cdf",
-        scaler.transform(whole.X),
-        None,
-        scaler.transform(whole.X_target),
-        None,
-        seed,
-    ).weights_
+    name = comparison["chosen"] if comparison else ""
+    weights = _weights(whole, name, seed)
     scored = labels is not None and len(labels.scored) == len(whole.X_target)
-    text = import_module("covshift.report").build(
+    text = build(
         whole.X,
         whole.X_target,
         y=None if labels is None else labels.y,
         y_target=labels.y_target if labels is not None and scored else None,
         weights=weights,
+        weights_name=None if weights is None else name,
+        target_weight=whole.target_weight,
         comparison=comparison,
         feature_names=whole.names,
         title=title,
@@ -82,3 +77,18 @@ def write_report(
     )
     with console.text_file(path) as file:
         file.write(text)
+
+
+def _weights(samples: Samples, name: str, seed: int) -> Any:
+    """Weights of the chosen method; None, for the report's own, where it is none or too slow."""
+    from sklearn.preprocessing import StandardScaler
+
+    from ..diagnostics.sizes import most_rows
+    from ..methods import fit_weights
+    from ..weights import WEIGHTERS
+
+    if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > most_rows(name):
+        return None
+    scaler = StandardScaler().fit(samples.X)
+    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    return fit_weights(name, X, None, T, samples.target_weight, seed).weights_

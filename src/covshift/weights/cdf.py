@@ -167,7 +167,7 @@ class CDFWeights(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         reg = self._penalty()
         target = self._target(T, share)
-        self.noise_ = sampling_noise(target, _target_size(self._target_weight, share))
+        self.noise_ = sampling_noise(target, target_size(self._target_weight, share))
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
             problem = self._problem(X, target)
@@ -284,7 +284,7 @@ class CDFWeights(Weighter):
             super()._warn_if_moved_away(X, T, share)
 
 
-def _target_size(target_weight: Any, share: Real) -> float:
+def target_size(target_weight: Any, share: Real) -> float:
     """Number of target rows that the weights stand for: integers are repeats, others Kish's."""
     if target_weight is not None:
         weight = np.asarray(to_numpy(target_weight), dtype=np.float64)

@@ -1,0 +1,61 @@
+"""One line of the diagnosis for each feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .marginal import distances, holm, ks_p_value, standardized_mean_differences
+from .samples import TwoSamples
+
+Real = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FeatureShift:
+    """How one feature differs between the samples.
+
+    ``smd`` is the standardised mean difference, target minus training, and ``smd_corrected`` the
+    same with the training rows weighted by `CDFWeights` (None where no weights were found);
+    infinite where the feature is constant in each sample, at different values. ``ks`` is the
+    Kolmogorov-Smirnov distance and ``p_value`` its p-value, corrected by Holm's method for the
+    number of features. ``energy`` is the energy distance in units of the pooled standard
+    deviation. ``outside_range`` is the share of the target beyond the training values.
+    """
+
+    name: str
+    smd: float
+    smd_corrected: float | None
+    ks: float
+    p_value: float
+    energy: float
+    outside_range: float
+    constant: bool
+
+
+def feature_shifts(
+    samples: TwoSamples, weights: Real | None, outside_range: Real
+) -> tuple[FeatureShift, ...]:
+    """Compare every feature; ``weights`` (N,) give the corrected differences."""
+    X, T, share = samples.X, samples.T, samples.share
+    smd = standardized_mean_differences(X, T, share)
+    after = None if weights is None else standardized_mean_differences(X, T, share, weights)
+    found = [distances(X[:, k], T[:, k], share) for k in range(X.shape[1])]
+    sizes = len(X), samples.target_rows
+    p_values = holm(np.array([ks_p_value(distance.ks, *sizes) for distance in found]))
+    constant = (X == X[0]).all(axis=0) & (T == X[0]).all(axis=0)
+    return tuple(
+        FeatureShift(
+            name,
+            float(smd[k]),
+            None if after is None else float(after[k]),
+            found[k].ks,
+            float(p_values[k]),
+            found[k].energy,
+            float(outside_range[k]),
+            bool(constant[k]),
+        )
+        for k, name in enumerate(samples.names)
+    )

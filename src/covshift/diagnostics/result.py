@@ -1,0 +1,118 @@
+"""The diagnosis as plain data: to print, to store, to draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any
+
+from .._optional import import_extra
+from .features import FeatureShift
+from .joint import TwoSampleAUC
+from .sizes import MethodSize
+from .support import Support
+from .text import describe
+from .verdict import Verdict
+
+
+@dataclass(frozen=True)
+class LossGap:
+    """The paper's bound on the loss at this number of target rows (`covshift.bounds`).
+
+    With ``confidence``, the loss under the additive V lies within ``additive`` times
+    (mean abs residual)^2 of the one with the true distribution functions (Theorem 3.2, one view a
+    feature), and that under the multiplicative V within ``multiplicative`` times
+    (largest abs residual)^2 (Theorem 3.3). One or more: the bound says nothing.
+    """
+
+    additive: float
+    multiplicative: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `covshift.diagnose` found. Print it, or read its fields.
+
+    Attributes
+    ----------
+    verdict : {"no shift", "correctable", "strong", "no overlap"}
+    reason, advice : str
+        Why, and what to do next, in a sentence each.
+    n_train, n_target : int
+        Rows of the samples; target rows of weight zero are left out.
+    features : tuple of FeatureShift
+        In the order of the columns; `worst` sorts them.
+    auc : TwoSampleAUC or None
+        None where a sample has fewer than ten rows.
+    methods : tuple of MethodSize
+        Effective sample sizes.
+    support : Support
+        How much of the target lies outside the training sample.
+    overlap : bool
+        Whether some weights match the distribution functions of the features
+        (`CDFWeights.overlap_`).
+    mismatch, noise : float or None
+        Mean squared difference of the distribution functions that is left under these weights,
+        and what sampling alone would leave (`CDFWeights.mismatch_` and ``noise_``).
+    loss_gap : LossGap or None
+        None with target weights, for which the theorems make no promise.
+    random_state : int
+        Seed of the folds and of the rows that were drawn.
+    notes : tuple of str
+        What was cut or left out, and why.
+    """
+
+    verdict: Verdict
+    reason: str
+    advice: str
+    n_train: int
+    n_target: int
+    features: tuple[FeatureShift, ...]
+    auc: TwoSampleAUC | None
+    methods: tuple[MethodSize, ...]
+    support: Support
+    overlap: bool
+    mismatch: float | None
+    noise: float | None
+    loss_gap: LossGap | None
+    random_state: int
+    notes: tuple[str, ...]
+
+    @property
+    def worst(self) -> tuple[FeatureShift, ...]:
+        """The features, the largest Kolmogorov-Smirnov distance first."""
+        return tuple(sorted(self.features, key=lambda feature: (-feature.ks, -abs(feature.smd))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists and numbers that JSON can hold.
+
+        An infinite number becomes None.
+        """
+        found: dict[str, Any] = _plain(asdict(self))
+        return found
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for each feature, the worst first."""
+        pandas = import_extra("pandas", extra="pandas", needed_by="Diagnosis.to_frame")
+        return pandas.DataFrame([asdict(feature) for feature in self.worst]).set_index("name")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the love plot; returns a `covshift.plot.LovePlotDisplay`."""
+        # Pictures lie a layer above, and need matplotlib: loaded when asked for.
+        display = import_module("covshift.plot").LovePlotDisplay
+        return display.from_diagnosis(self, ax=ax)
+
+    def __str__(self) -> str:
+        return describe(self)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

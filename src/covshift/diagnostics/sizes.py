@@ -1,0 +1,75 @@
+"""How many training rows are left, in effect, once they are weighted."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..exceptions import NoOverlapError
+from ..weights import CDFWeights, Weighter, as_weighter
+
+Real = NDArray[np.float64]
+
+ROWS = {"cdf": 100_000, "discriminative": 30_000, "entropy": 30_000, "gaussian": 30_000}
+OTHER_ROWS = 1_000  # methods whose cost is quadratic or cubic
+METHODS = ("cdf", "discriminative", "entropy", "energy")
+
+
+@dataclass(frozen=True)
+class MethodSize:
+    """Kish's effective sample size of one weighter.
+
+    ``share`` is (sum w)^2 / (N sum w^2) among the ``train_rows`` that were weighted;
+    ``effective_sample_size`` is this share of all training rows. Both are None where the method
+    found no weights, and ``note`` says why.
+    """
+
+    method: str
+    effective_sample_size: float | None
+    share: float | None
+    train_rows: int
+    target_rows: int
+    note: str
+
+
+def most_rows(method: str) -> int:
+    """Rows of a sample beyond which it is cut for this method, to keep the cost down."""
+    return ROWS.get(method, OTHER_ROWS)
+
+
+def weigh(
+    method: str, X: Real, T: Real, target_weight: Real | None, *, random_state: int
+) -> tuple[Any, str]:
+    """Fit the weighter; return it, or None, and what it had to say in one line."""
+    weighter = clone(as_weighter(method))
+    if isinstance(weighter, CDFWeights):
+        weighter.set_params(allow_no_overlap=True)
+    if "random_state" in weighter.get_params():
+        weighter.set_params(random_state=random_state)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            weighter.fit(X, X_target=T, target_weight=target_weight)
+        except (NoOverlapError, ValueError) as error:
+            return None, _first_sentence(str(error))
+    said = [_first_sentence(str(item.message)) for item in caught]
+    return weighter, " ".join(dict.fromkeys(said))
+
+
+def method_size(
+    method: str, weighter: Weighter | None, note: str, used: tuple[int, int], n_train: int
+) -> MethodSize:
+    """Put the outcome of `weigh` on ``used`` rows of both samples into a line of the result."""
+    if weighter is None:
+        return MethodSize(method, None, None, *used, note)
+    kept = weighter.effective_sample_size_ / used[0]
+    return MethodSize(method, kept * n_train, kept, *used, note)
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ")[0].split(": ")[0].rstrip(".") + "."

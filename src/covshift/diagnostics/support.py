@@ -1,0 +1,76 @@
+"""How much of the target lies where there are no training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..weights._points import blocks, pooled_units
+
+Real = NDArray[np.float64]
+
+NEIGHBOR = 5  # whose distance is compared
+LEVEL = 0.01  # share of the training rows that count as outside by their own standard
+
+
+@dataclass(frozen=True)
+class Support:
+    """Shares of the target outside the training sample.
+
+    ``outside`` counts target rows whose distance to the fifth nearest training row is larger than
+    that of 99 % of the training rows among themselves; ``expected`` is what one would see without
+    a shift. None where the training sample is too small. ``outside_range`` counts rows with at
+    least one feature beyond the smallest or largest training value; ``expected_range`` again
+    without a shift, for independent features.
+    """
+
+    outside: float | None
+    expected: float
+    outside_range: float
+    expected_range: float
+    train_rows: int
+    target_rows: int
+
+
+def outside_of_range(X: Real, T: Real, share: Real) -> tuple[Real, float]:
+    """Share of the target beyond the training range: per feature (n,), and in any of them."""
+    beyond = (T < X.min(axis=0)) | (T > X.max(axis=0))
+    found = np.minimum(share @ beyond, 1.0)
+    return found, min(1.0, float(share @ beyond.any(axis=1)))
+
+
+def expected_outside_range(n_train: int, n_features: int) -> float:
+    """Chance that a new row of the same continuous distribution lies beyond the range.
+
+    A new value is the smallest or largest of N + 1 with chance 2 / (N + 1), in each of n
+    independent features.
+
+    >>> round(expected_outside_range(99, 20), 3)
+    0.332
+    """
+    return float(1 - (1 - 2 / (n_train + 1)) ** n_features)
+
+
+def outside_of_neighborhood(X: Real, T: Real, share: Real) -> float | None:
+    """Share of the target farther from the training rows than 99 % of these from one another.
+
+    Distances to the fifth nearest row (fewer rows: the farthest there is), in units of the pooled
+    standard deviation of each feature. Cost O((N + M) N n) in time, blocks of 16 MiB in memory.
+    """
+    if len(X) < NEIGHBOR + 1:
+        return None
+    units = pooled_units(X, T, share)
+    X, T = units(X), units(T)
+    own = _to_neighbor(X, X, NEIGHBOR + 1)  # the nearest of all is the row itself
+    reach = np.quantile(own, 1 - LEVEL, method="higher")
+    return min(1.0, float(share @ (_to_neighbor(T, X, NEIGHBOR) > reach)))
+
+
+def _to_neighbor(rows: Real, X: Real, k: int) -> Real:
+    found = np.empty(len(rows))
+    for block in blocks(len(rows), len(X)):
+        found[block] = np.partition(cdist(rows[block], X), k - 1, axis=1)[:, k - 1]
+    return found

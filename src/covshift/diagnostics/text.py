@@ -1,0 +1,137 @@
+"""The diagnosis as text: verdict first, worst columns next."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Diagnosis
+
+_SHOWN = 10  # features
+_WIDTH = 28  # of a name
+
+
+def describe(diagnosis: Diagnosis) -> str:
+    """Write the diagnosis as lines of at most 88 characters."""
+    parts = [
+        _verdict(diagnosis),
+        _columns(diagnosis),
+        _joint(diagnosis),
+        _sizes(diagnosis),
+        _notes(diagnosis),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def printable(name: str, width: int = _WIDTH) -> str:
+    """Shorten a name, and replace what a terminal might take for a command.
+
+    >>> printable("a\\x1b[31m")
+    'a\\\\x1b[31m'
+    """
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _verdict(d: Diagnosis) -> str:
+    return "\n".join(
+        [
+            f"Verdict: {d.verdict}",
+            fill(d.reason, 88, initial_indent="  ", subsequent_indent="  "),
+            fill(f"Next: {d.advice}", 88, initial_indent="  ", subsequent_indent="  "),
+        ]
+    )
+
+
+def _columns(d: Diagnosis) -> str:
+    corrected = any(feature.smd_corrected is not None for feature in d.features)
+    head = [
+        "SMD",
+        *(["corrected"] if corrected else []),
+        "KS",
+        "p (Holm)",
+        "energy",
+        "beyond range",
+    ]
+    rows = [
+        [
+            _signed(feature.smd),
+            *([_signed(feature.smd_corrected)] if corrected else []),
+            f"{feature.ks:.3f}",
+            _p_value(feature.p_value),
+            f"{feature.energy:.3f}",
+            f"{feature.outside_range:.1%}",
+        ]
+        for feature in d.worst[:_SHOWN]
+    ]
+    names = [printable(feature.name) for feature in d.worst[:_SHOWN]]
+    title = f"{d.n_train:,} training rows, {d.n_target:,} target rows; worst columns first"
+    lines = [title, *_table("column", names, head, rows)]
+    if len(d.features) > _SHOWN:
+        lines.append(f"  and {len(d.features) - _SHOWN} more columns")
+    return "\n".join(lines)
+
+
+def _joint(d: Diagnosis) -> str:
+    lines = ["Jointly"]
+    if d.auc is not None:
+        low, high = d.auc.interval
+        lines.append(
+            f"  two-sample AUC {d.auc.value:.3f}, {d.auc.confidence:.0%} interval {low:.3f} to "
+            f"{high:.3f} (0.5: cannot tell the samples apart)"
+        )
+    if d.support.outside is not None:
+        lines.append(
+            f"  target outside the training support: {d.support.outside:.1%} "
+            f"({d.support.expected:.0%} without a shift)"
+        )
+    lines.append(
+        f"  target beyond the training range in some column: {d.support.outside_range:.1%} "
+        f"({d.support.expected_range:.1%} without a shift)"
+    )
+    lines.append(f"  weights can match the distribution functions: {'yes' if d.overlap else 'NO'}")
+    if d.loss_gap is not None:
+        lines.append(
+            f"  bound on the loss gap at M = {d.n_target:,}: {d.loss_gap.additive:.3f} x (mean "
+            f"abs residual)^2, {d.loss_gap.confidence:.0%}"
+        )
+    return "\n".join(lines)
+
+
+def _sizes(d: Diagnosis) -> str:
+    if not d.methods:
+        return ""
+    lines = [f"Effective sample size, of {d.n_train:,}"]
+    for row in d.methods:
+        size = (
+            "none" if row.share is None else f"{row.effective_sample_size:,.0f} ({row.share:.0%})"
+        )
+        note = f"  {row.note}" if row.note else ""
+        lines.append(f"  {row.method:16s}{size:>16s}{note}")
+    return "\n".join(lines)
+
+
+def _notes(d: Diagnosis) -> str:
+    return "\n".join(
+        fill(f"Note: {note}", 88, subsequent_indent="  ", break_long_words=False)
+        for note in d.notes
+    )
+
+
+def _table(first: str, names: list[str], head: list[str], rows: list[list[Any]]) -> list[str]:
+    width = max(map(len, [first, *names]))
+    widths = [max(len(title), *(len(row[k]) for row in rows)) for k, title in enumerate(head)]
+    lines = []
+    for name, cells in zip([first, *names], [head, *rows], strict=True):
+        numbers = "  ".join(f"{cell:>{w}s}" for cell, w in zip(cells, widths, strict=True))
+        lines.append(f"  {name:{width}s}  {numbers}")
+    return lines
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.3f}"
+
+
+def _p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,134 @@
+"""From the numbers to one word: can a correction help here?
+
+The rules, in order; the thresholds are named below and explained in docs/diagnosis.md.
+
+1. *no shift*: no feature differs (Kolmogorov-Smirnov, Holm's p > 0.025) and the classifier cannot
+   tell the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm
+   in at most one pair of equal samples in twenty. Also where a difference is found but is
+   negligible: AUC surely below 0.53, every KS distance below 0.03, every SMD below 0.1.
+2. *no overlap*: no weights bring the distribution functions together (the alarm of `CDFWeights`),
+   or half of the target lies outside the training support.
+3. *strong*: at least half of the weighting methods leave less than a tenth of the rows, or the
+   classifier's AUC is surely above 0.85, or a tenth of the target lies outside the support.
+4. *correctable*: what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from .features import FeatureShift
+from .joint import TwoSampleAUC
+from .sizes import MethodSize
+from .support import Support
+
+Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
+
+LEVEL = 0.025  # of either test: together at most 0.05
+NEGLIGIBLE_AUC, NEGLIGIBLE_KS, NEGLIGIBLE_SMD = 0.53, 0.03, 0.1
+STRONG_SIZE = 0.1  # share of the rows that is left, in effect
+STRONG_AUC = 0.85  # of two normal distributions whose weights leave a tenth of the rows
+STRONG_OUTSIDE, NO_OVERLAP_OUTSIDE = 0.1, 0.5
+
+ADVICE: dict[Verdict, str] = {
+    "no shift": "Train without weights. If the model still fails on the target, suspect a change "
+    "of the outcome given the features, which no comparison of features can show.",
+    "correctable": "Compare the unweighted model with corrected ones on the estimated target risk "
+    "(covshift.selection.compare), and keep the unweighted one where the gain is within its error.",
+    "strong": "Correct with caution: prefer regularised corrections (the V-machines, or "
+    "CDFWeights with purpose='training'), report the effective sample size, and look for training "
+    "rows like the target's.",
+    "no overlap": "Do not correct by weights. Restrict the target to where there are training "
+    "rows, leave out the features that separate the samples if the outcome does not need them, or "
+    "collect labels there.",
+}
+
+
+class Judgement(NamedTuple):
+    """A verdict, why, and what to do next."""
+
+    verdict: Verdict
+    reason: str
+    advice: str
+
+
+def judge(
+    features: Sequence[FeatureShift],
+    auc: TwoSampleAUC | None,
+    methods: Sequence[MethodSize],
+    support: Support,
+    overlap: bool,
+) -> Judgement:
+    """Apply the rules of this module, in order."""
+    verdict, reason = _decide(features, auc, methods, support, overlap)
+    return Judgement(verdict, reason, ADVICE[verdict])
+
+
+def _decide(
+    features: Sequence[FeatureShift],
+    auc: TwoSampleAUC | None,
+    methods: Sequence[MethodSize],
+    support: Support,
+    overlap: bool,
+) -> tuple[Verdict, str]:
+    outside = support.outside or 0.0
+    shifted = [feature for feature in features if feature.p_value <= LEVEL]
+    told_apart = auc is not None and auc.interval[0] > 0.5
+    if not shifted and not told_apart:
+        return "no shift", _nothing_found(auc)
+    if _negligible(features, auc):
+        return "no shift", (
+            "The samples differ detectably, but by too little to matter: every Kolmogorov-Smirnov "
+            f"distance is below {NEGLIGIBLE_KS:g} and the two-sample AUC below {NEGLIGIBLE_AUC:g}."
+        )
+    found = _what_differs(shifted, len(features), auc)
+    if outside >= NO_OVERLAP_OUTSIDE:
+        return "no overlap", f"{found}, and {outside:.0%} of the target has no training rows near."
+    if not overlap:
+        return "no overlap", (
+            f"{found}, and no weights bring the distribution functions together: parts of the "
+            "target have no training rows."
+        )
+    few = [row for row in methods if (row.share or 0.0) < STRONG_SIZE]
+    if methods and 2 * len(few) >= len(methods):
+        return "strong", (
+            f"{found}, and {len(few)} of {len(methods)} weighting methods leave less than "
+            f"{STRONG_SIZE:.0%} of the training rows in effect."
+        )
+    if auc is not None and auc.interval[0] >= STRONG_AUC:
+        return "strong", f"{found}: a classifier tells most rows of the two samples apart."
+    if outside >= STRONG_OUTSIDE:
+        return "strong", f"{found}, and {outside:.0%} of the target has no training rows near."
+    kept = [row.share for row in methods if row.share is not None]
+    left = f", and weights leave {min(kept):.0%} of the rows or more in effect" if kept else ""
+    return "correctable", f"{found}{left}."
+
+
+def _negligible(features: Sequence[FeatureShift], auc: TwoSampleAUC | None) -> bool:
+    return (
+        auc is not None
+        and auc.interval[1] < NEGLIGIBLE_AUC
+        and all(feature.ks < NEGLIGIBLE_KS for feature in features)
+        and all(abs(feature.smd) < NEGLIGIBLE_SMD for feature in features)
+    )
+
+
+def _nothing_found(auc: TwoSampleAUC | None) -> str:
+    if auc is None:
+        return (
+            "No feature differs significantly; with so few rows, only a large shift would have "
+            "been seen."
+        )
+    return (
+        "No feature differs significantly, and a classifier cannot tell the samples apart (AUC "
+        f"{auc.value:.2f}, interval {auc.interval[0]:.2f} to {auc.interval[1]:.2f})."
+    )
+
+
+def _what_differs(shifted: Sequence[FeatureShift], n: int, auc: TwoSampleAUC | None) -> str:
+    area = f" (two-sample AUC {auc.value:.2f})" if auc is not None else ""
+    if not shifted:
+        return f"No single feature differs significantly, but the samples do jointly{area}"
+    features = "feature" if n == 1 else "features"
+    return f"{len(shifted)} of {n} {features} differ{'s' if len(shifted) == 1 else ''}{area}"

@@ -1,0 +1,20 @@
+"""Pictures of a shift and of its correction, with axes in and out as in scikit-learn's displays.
+
+Each display has a classmethod ``from_...`` that computes and draws, ``plot(ax=None)`` that draws
+again, and ``ax_`` and ``figure_`` afterwards. Given axes are drawn on as they are: neither pyplot's
+state nor any default of matplotlib is touched. Needs matplotlib: ``pip install "covshift[plot]"``.
+"""
+
+from .ecdf import ECDFDisplay
+from .love import LovePlotDisplay
+from .overlap import OverlapDisplay
+from .reliability import ReliabilityDisplay
+from .weights import WeightsDisplay
+
+__all__ = [
+    "ECDFDisplay",
+    "LovePlotDisplay",
+    "OverlapDisplay",
+    "ReliabilityDisplay",
+    "WeightsDisplay",
+]

@@ -1,0 +1,126 @@
+"""Distribution functions of one feature: training, target, corrected training."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import check_weight
+from ..diagnostics.samples import two_samples
+from . import style
+
+Real = NDArray[np.float64]
+
+_MOST_STEPS = 400  # of a drawn curve: finer steps cannot be seen
+
+
+class ECDFDisplay:
+    """Empirical distribution functions, which is also how the method sees the samples.
+
+    Parameters
+    ----------
+    curves : dict of str to (values, heights)
+        "training", "target" and, with weights, "corrected": distinct values and the share of the
+        sample up to and including each.
+    name : str
+        Of the feature.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import ECDFDisplay
+    >>> display = ECDFDisplay.from_samples([[0.0], [1.0]], [[1.0], [2.0]], weights=[1.0, 3.0])
+    >>> display.curves["corrected"][1]
+    array([0.25, 1.  ])
+    """
+
+    def __init__(self, curves: dict[str, tuple[Real, Real]], name: str) -> None:
+        self.curves = curves
+        self.name = name
+
+    @classmethod
+    def from_samples(
+        cls,
+        X: Any,
+        X_target: Any,
+        weights: Any = None,
+        *,
+        feature: int | str = 0,
+        feature_names: Any = None,
+        target_weight: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Compute the curves of one ``feature``, a number or a name, and draw them."""
+        samples = two_samples(X, X_target, target_weight, feature_names)
+        k = _column(feature, samples.names)
+        N = len(samples.X)
+        curves = {
+            "training": _curve(samples.X[:, k], np.full(N, 1 / N)),
+            "target": _curve(samples.T[:, k], samples.share),
+        }
+        if weights is not None:
+            w = check_weight(weights, N, "weights", of="X")
+            w = w / w.max()
+            curves["corrected"] = _curve(samples.X[:, k], w / w.sum())
+        return cls(curves, samples.names[k]).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        ax = style.axes(ax, (5.0, 3.4))
+        looks = {
+            "training": (style.TRAIN, "--", 1.8),
+            "target": (style.TARGET, "-", 2.6),
+            "corrected": (style.CORRECTED, "-", 1.3),
+        }
+        for kind, (values, heights) in self.curves.items():
+            color, line, width = looks[kind]
+            values, heights = _thin(values, heights)
+            ax.step(
+                np.concatenate([values[:1], values]),
+                np.concatenate([[0.0], heights]),
+                where="post",
+                color=color,
+                linestyle=line,
+                linewidth=width,
+                label=kind,
+            )
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_xlabel(style.label(self.name, 48))
+        ax.set_ylabel("share of rows up to x")
+        ax.legend(frameon=False, fontsize=9, loc="lower right")
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _column(feature: int | str, names: tuple[str, ...]) -> int:
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(
+                f"feature={feature!r} is not a column. The columns are {', '.join(names[:20])}."
+            )
+        return names.index(feature)
+    if not 0 <= feature < len(names):
+        raise ValueError(f"feature={feature!r} is not between 0 and {len(names) - 1}.")
+    return int(feature)
+
+
+def _curve(values: Real, share: Real) -> tuple[Real, Real]:
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    return ordered[last], np.minimum(np.cumsum(share[order])[last], 1.0)
+
+
+def _thin(values: Real, heights: Real) -> tuple[Real, Real]:
+    """Leave steps out that are too small to be seen."""
+    if len(values) <= _MOST_STEPS:
+        return values, heights
+    at = np.searchsorted(heights, np.linspace(heights[0], heights[-1], _MOST_STEPS))
+    keep = np.unique(np.concatenate([[0], np.minimum(at, len(values) - 1), [len(values) - 1]]))
+    return values[keep], heights[keep]

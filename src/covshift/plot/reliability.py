@@ -1,0 +1,112 @@
+"""Reliability diagram: do predicted probabilities come true, on the target?"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import check_weight
+from . import style
+
+Real = NDArray[np.float64]
+
+
+class ReliabilityDisplay:
+    """Share of positives against the predicted probability, in bins of equal weight.
+
+    Parameters
+    ----------
+    curves : dict of str to (predicted, observed, error)
+        Per name, for every bin: mean prediction, share of positives, and its standard error.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], n_bins=2)
+    >>> display.curves["model"][1]
+    array([0., 1.])
+    """
+
+    def __init__(self, curves: dict[str, tuple[Real, Real, Real]]) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        probability: Any,
+        weights: Any = None,
+        *,
+        n_bins: int = 10,
+        name: str = "model",
+        ax: Any = None,
+    ) -> Self:
+        """Bin the predictions and draw.
+
+        ``y`` is 0 or 1; ``weights`` make the rows stand for the target: the errors are those of
+        weighted shares (`covshift.estimate_mean`'s, the weights taken as known).
+        """
+        return cls({name: calibration_curve(y, probability, weights, n_bins)}).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        ax = style.axes(ax, (4.6, 4.2))
+        ax.plot([0, 1], [0, 1], color=style.NEUTRAL, linewidth=0.8, linestyle="--")
+        looks = [(style.TRAIN, "o"), (style.CORRECTED, "s"), (style.TARGET, "^")]
+        for k, (name, (predicted, observed, error)) in enumerate(self.curves.items()):
+            color, marker = looks[k % 3]
+            ax.errorbar(
+                predicted,
+                observed,
+                yerr=1.96 * error,
+                color=color,
+                marker=marker,
+                markersize=5,
+                linewidth=1.4,
+                elinewidth=0.9,
+                label=style.label(name),
+            )
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.set_xlabel("predicted probability")
+        ax.set_ylabel("share of positives (bars: 95 %)")
+        ax.legend(frameon=False, fontsize=9, loc="upper left")
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def calibration_curve(
+    y: Any, probability: Any, weights: Any = None, n_bins: int = 10
+) -> tuple[Real, Real, Real]:
+    """Return mean prediction, share of positives and its standard error, per bin."""
+    p, truth = (np.asarray(values, dtype=np.float64) for values in (probability, y))
+    if p.ndim != 1 or p.shape != truth.shape or not len(p):
+        raise ValueError(
+            f"y has shape {truth.shape} and probability {p.shape}. Pass one of each a row."
+        )
+    if not np.isin(truth, (0, 1)).all():
+        raise ValueError("y must hold 0 and 1 only. Pass y == positive_class.")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("probability must lie between 0 and 1.")
+    if n_bins < 1:
+        raise ValueError(f"n_bins={n_bins!r}: at least one bin is needed.")
+    w = np.ones(len(p)) if weights is None else check_weight(weights, len(p), "weights", of="y")
+    p, truth, w = p[w > 0], truth[w > 0], w[w > 0] / w.max()
+    order = np.argsort(p, kind="stable")
+    middle = (np.cumsum(w[order]) - w[order] / 2) / w.sum()
+    # Equal predictions share the bin of the first of them.
+    first = np.searchsorted(p[order], p[order], side="left")
+    group = np.minimum((middle[first] * n_bins).astype(int), n_bins - 1)
+    _, group = np.unique(group, return_inverse=True)
+    p, truth, w = p[order], truth[order], w[order]
+    mass = np.bincount(group, weights=w)
+    predicted = np.bincount(group, weights=w * p) / mass
+    observed = np.bincount(group, weights=w * truth) / mass
+    residual = np.bincount(group, weights=(w * (truth - observed[group])) ** 2)
+    return predicted, observed, np.sqrt(residual) / mass

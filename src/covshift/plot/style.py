@@ -1,0 +1,39 @@
+"""What the pictures share: colours, axes, and names that matplotlib must not read as formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._optional import import_extra
+
+TRAIN = "#0072B2"  # blue, vermilion and green of Okabe and Ito: told apart by most eyes
+TARGET = "#D55E00"
+CORRECTED = "#009E73"
+NEUTRAL = "#595959"
+FAINT = "#c8c8c8"
+
+
+def axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return ``ax``, or the axes of a new figure of pyplot, ``size`` in inches."""
+    if ax is not None:
+        return ax
+    pyplot = import_extra("matplotlib.pyplot", extra="plot", needed_by="covshift.plot")
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def tidy(ax: Any) -> None:
+    """Keep the left and bottom spine only."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def label(name: str, width: int = 28) -> str:
+    """Make a name safe to draw: no formula, no control characters, not too long.
+
+    >>> label("$x_{")
+    '\\\\$x_{'
+    """
+    text = "".join(c if c.isprintable() else "�" for c in name)
+    if len(text) > width:
+        text = text[: width - 1] + "…"
+    return text.replace("$", r"\$")

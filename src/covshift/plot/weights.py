@@ -1,0 +1,71 @@
+"""Histogram of the weights, with the effective sample size they leave."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._validation import check_weight
+from ..weights import effective_sample_size
+from . import style
+
+
+class WeightsDisplay:
+    """How evenly the training rows are weighted.
+
+    Parameters
+    ----------
+    weights : (N,) array
+        Non-negative, on any scale; drawn with mean one.
+
+    Attributes
+    ----------
+    effective_sample_size : float
+        Kish's (sum w)^2 / sum w^2.
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import WeightsDisplay
+    >>> WeightsDisplay.from_weights([1, 1, 1, 3]).effective_sample_size
+    3.0
+    """
+
+    def __init__(self, weights: Any) -> None:
+        rows = np.shape(weights)[0] if np.ndim(weights) == 1 else 0
+        w = check_weight(weights, rows, "weights", of="the training sample")
+        w = w / w.max()
+        self.weights = w / w.mean()
+        self.effective_sample_size = effective_sample_size(self.weights)
+
+    @classmethod
+    def from_weights(cls, weights: Any, ax: Any = None) -> Self:
+        """Draw the histogram of ``weights``."""
+        return cls(weights).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        ax = style.axes(ax, (5.0, 3.2))
+        N, size = len(self.weights), self.effective_sample_size
+        top = float(self.weights.max())
+        spread = top - float(self.weights.min()) > 1e-9
+        edges = np.linspace(0.0, top, 31) if spread else np.linspace(0.5, 1.5, 12)
+        ax.hist(self.weights, bins=edges, color=style.CORRECTED, edgecolor="white", linewidth=0.5)
+        ax.axvline(1.0, color=style.NEUTRAL, linestyle="--", linewidth=1)
+        ax.text(
+            0.98,
+            0.95,
+            f"effective sample size {size:,.0f} of {N:,} ({size / N:.0%})\n"
+            f"largest weight {top:.3g}",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            fontsize=9,
+        )
+        ax.set_xlabel("weight of a training row (mean one: dashed)")
+        ax.set_ylabel("training rows")
+        ax.margins(y=0.25)
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

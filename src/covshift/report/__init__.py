@@ -1,0 +1,8 @@
+"""One self-contained HTML file about a shift and its correction: data, pictures, page.
+
+Needs matplotlib and Jinja2: ``pip install "covshift[report]"``.
+"""
+
+from .build import build, write
+
+__all__ = ["build", "write"]

@@ -1,0 +1,173 @@
+"""From two samples to the text of one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files import write_atomically
+from .._optional import import_extra
+from .._validation import check_weight
+from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
+from ..diagnostics.samples import TwoSamples, two_samples
+from . import pictures
+from .comparison import checked
+from .labels import check_labels, reliability_curves
+
+Real = NDArray[np.float64]
+
+_PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def build(
+    X: Any,
+    X_target: Any,
+    *,
+    y: Any = None,
+    y_target: Any = None,
+    weights: Any = None,
+    weights_name: str | None = None,
+    comparison: Mapping[str, Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+    target_weight: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+    date: str | None = None,
+    random_state: int = 0,
+) -> str:
+    """Return the report as the text of one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    X, X_target : training and target rows
+        As in `covshift.diagnose`.
+    y : (N,) array, optional
+        Labels of the training rows. With two classes the report shows a reliability diagram.
+    y_target : (M,) array, optional
+        Labels of the target rows, to score only.
+    weights : (N,) array, optional
+        Weights of the training rows for the corrected pictures. Default: those of `CDFWeights`.
+    weights_name : str, optional
+        What made the weights.
+    comparison : dict, optional
+        Methods and their estimated risks, as `covshift compare --json` writes them: "learner",
+        "loss", "chosen", "recommendation", "scored_on_target_labels" and "rows".
+    feature_names, target_weight, random_state
+        As in `covshift.diagnose`.
+    title : str, optional
+        Heading of the page.
+    command : str, optional
+        The command that made the report, for the block on reproducibility.
+    date : str, optional
+        Shown as it is. None: no date, and the same input gives the same bytes.
+
+    Notes
+    -----
+    The page loads nothing, runs one script (it sorts tables) that its content security policy names
+    by hash, and shows every name as text. Cost: that of `covshift.diagnose`, and about a second for
+    the pictures.
+
+    Examples
+    --------
+    >>> from covshift import report
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(200, 300, random_state=0)
+    >>> page = report.build(survey.X, survey.X_target, feature_names=survey.feature_names)
+    >>> page[:15], "<svg" in page
+    ('<!doctype html>', True)
+    """
+    jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
+    samples = two_samples(X, X_target, target_weight, feature_names)
+    diagnosis, found = diagnose_and_weigh(
+        samples.X,
+        samples.T,
+        feature_names=samples.names,
+        target_weight=samples.weight,
+        random_state=random_state,
+    )
+    name = "CDFWeights"
+    if weights is not None:
+        found = check_weight(weights, len(samples.X), "weights", of="X")
+        name = weights_name or "the given weights"
+    if y is not None:
+        y = check_labels(y, len(samples.X), "y", "X")
+    if y_target is not None:
+        y_target = _labels_of_target(y_target, target_weight)
+        y_target = check_labels(y_target, len(samples.T), "y_target", "X_target")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    here = files("covshift.report")
+    script = here.joinpath("sort.js").read_text(encoding="utf-8")
+    page = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8")).render(
+        title=title or "Covariate shift report",
+        d=diagnosis,
+        weights_name=name if found is not None else None,
+        comparison=None if comparison is None else checked(comparison),
+        script=script,
+        script_hash=_hash(script),
+        style=here.joinpath("style.css").read_text(encoding="utf-8"),
+        versions=_versions(),
+        command=command,
+        date=date,
+        **_pictures(samples, diagnosis, found, y, y_target, random_state),
+    )
+    return str(page)
+
+
+def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -> None:
+    """Write the report of `build` to ``path``: whole, or not at all."""
+    write_atomically(path, build(X, X_target, **options))
+
+
+def _pictures(
+    samples: TwoSamples,
+    diagnosis: Diagnosis,
+    weights: Real | None,
+    y: Any,
+    y_target: Any,
+    random_state: int,
+) -> dict[str, Any]:
+    after = None
+    if weights is not None:
+        after = standardized_mean_differences(samples.X, samples.T, samples.share, weights)
+    curves = reliability_curves(samples, y, y_target, weights, random_state)
+    return {
+        "after": after,
+        "love": pictures.love_plot(diagnosis, after),
+        "ecdfs": pictures.distribution_functions(samples, diagnosis, weights),
+        "histogram": None if weights is None else pictures.weight_histogram(weights),
+        "map": pictures.overlap_map(samples, diagnosis, random_state),
+        "reliability": None if curves is None else pictures.reliability(*curves),
+    }
+
+
+def _labels_of_target(y_target: Any, target_weight: Any) -> Any:
+    """Labels of the target rows of positive weight, as many as the samples keep."""
+    if target_weight is None or np.shape(y_target) != np.shape(target_weight):
+        return y_target
+    return np.asarray(y_target)[np.asarray(target_weight) > 0]
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed as a package"
+    return found

@@ -1,0 +1,45 @@
+"""The comparison of methods that a report may hold: plain data, checked before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_TEXTS = ("learner", "loss", "chosen", "recommendation")
+_NUMBERS = (
+    "risk",
+    "standard_error",
+    "true_risk",
+    "effective_sample_size",
+    "smd_before",
+    "smd_after",
+    "seconds",
+)
+
+
+def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows; a missing or wrong entry is an error that names it."""
+    missing = [key for key in (*_TEXTS, "scored_on_target_labels", "rows") if key not in comparison]
+    if missing:
+        raise ValueError(
+            f"comparison lacks {', '.join(map(repr, missing))}. Pass what covshift compare found."
+        )
+    rows = [_row(row, at) for at, row in enumerate(comparison["rows"])]
+    return {
+        **{key: str(comparison[key]) for key in _TEXTS},
+        "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
+        "rows": rows,
+        "scored": any(row["true_risk"] is not None for row in rows),
+    }
+
+
+def _row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
+    if "method" not in row or "risk" not in row:
+        raise ValueError(f"comparison: row {at} lacks 'method' or 'risk'.")
+    found: dict[str, Any] = {key: str(row.get(key, "")) for key in ("method", "kind", "note")}
+    for key in _NUMBERS:
+        value = row.get(key)
+        if value is not None and (isinstance(value, str) or not isinstance(value + 0.0, float)):
+            raise ValueError(f"comparison: {key}={value!r} in row {at} is not a number.")
+        found[key] = None if value is None else float(value)
+    return found

@@ -1,0 +1,82 @@
+"""What labels add to the report: how well out-of-fold probabilities come true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..diagnostics.samples import TwoSamples
+from ..plot.reliability import calibration_curve
+
+Real = NDArray[np.float64]
+
+_FOLDS = 5
+_MOST_BINS, _ROWS_A_BIN = 10, 20
+
+
+def check_labels(y: Any, rows: int, name: str, of: str) -> NDArray[Any]:
+    """Return one label a row."""
+    values = np.asarray(y)
+    if values.shape != (rows,):
+        raise ValueError(
+            f"{name} has shape {values.shape}, but {of} has {rows} rows. Pass one label a row."
+        )
+    return values
+
+
+def reliability_curves(
+    samples: TwoSamples,
+    y: NDArray[Any] | None,
+    y_target: NDArray[Any] | None,
+    weights: Real | None,
+    random_state: int,
+) -> tuple[dict[str, tuple[Real, Real, Real]], str] | None:
+    """Curves of a logistic regression, and the caption; None where the labels do not allow them.
+
+    There must be two classes with at least five rows each. Training rows are predicted out of
+    fold; with ``weights`` they stand for the target, and with ``y_target`` the target itself is
+    shown, from a model fitted to all training rows.
+    """
+    if y is None:
+        return None
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) != 2 or counts.min() < _FOLDS:
+        return None
+    positive = (y == classes[1]).astype(np.int64)
+    X, T = _scaled(samples)
+    predicted = np.empty(len(X))
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
+    for train, test in folds.split(X, positive):
+        predicted[test] = _model().fit(X[train], positive[train]).predict_proba(X[test])[:, 1]
+    n_bins = int(np.clip(len(X) // _ROWS_A_BIN, 1, _MOST_BINS))
+    curves = {"training rows": calibration_curve(positive, predicted, None, n_bins)}
+    if weights is not None:
+        name = "weighted to the target"
+        curves[name] = calibration_curve(positive, predicted, weights, n_bins)
+    if y_target is not None and np.isin(y_target, classes).all():
+        on_target = _model().fit(X, positive).predict_proba(T)[:, 1]
+        truth = (y_target == classes[1]).astype(np.int64)
+        n_bins = int(np.clip(len(T) // _ROWS_A_BIN, 1, _MOST_BINS))
+        curves["target labels"] = calibration_curve(truth, on_target, samples.weight, n_bins)
+    caption = (
+        f"Probability of {classes[1]!s:.40} by a plain logistic regression; training rows out of "
+        "fold. A curve on the diagonal is calibrated; a weighted curve off it says that the "
+        "model is wrong where the target lies."
+    )
+    return curves, caption
+
+
+def _model() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def _scaled(samples: TwoSamples) -> tuple[Real, Real]:
+    unit = np.maximum(np.abs(samples.X).max(axis=0), np.abs(samples.T).max(axis=0))
+    unit[unit == 0] = 1.0
+    return samples.X / unit, samples.T / unit

@@ -1,0 +1,156 @@
+"""The pictures of the report, each with its caption and its text alternative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..diagnostics import Diagnosis
+from ..diagnostics.samples import TwoSamples
+from ..plot import (
+    ECDFDisplay,
+    LovePlotDisplay,
+    OverlapDisplay,
+    ReliabilityDisplay,
+    WeightsDisplay,
+)
+from .svg import draw_svg
+
+Real = NDArray[np.float64]
+
+_FEATURES = 6  # distribution functions shown
+_WORDS = 8  # features named in a text alternative
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing, and what is said about it."""
+
+    svg: str
+    title: str
+    caption: str
+
+
+def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
+    """Mean differences before and after the correction."""
+    features = diagnosis.features
+    before = [feature.smd for feature in features]
+    display = LovePlotDisplay([feature.name for feature in features], before, after)
+    order = np.argsort(-np.abs(np.array(before)), kind="stable")
+    said = [f"{features[k].name} {before[k]:+.2f}" for k in order[:_WORDS]]
+    if after is not None:
+        said = [f"{text}, then {after[k]:+.2f}" for text, k in zip(said, order, strict=False)]
+    shown = min(len(features), display.most)
+    title = "How far the means are apart"
+    return Picture(
+        draw_svg(
+            lambda ax: _draw(display, ax),
+            size=(6.6, 1.4 + 0.27 * shown),
+            name="love",
+            title=title,
+            text="Love plot. Standardised mean differences, as sampled"
+            + ("" if after is None else ", then corrected")
+            + f": {'; '.join(said)}"
+            + (" and more." if len(order) > _WORDS else "."),
+        ),
+        title,
+        "Difference of the means in units of the pooled standard deviation; within the grey band "
+        "(0.1) it is usually taken as negligible."
+        + (f" The {shown} largest of {len(features)}." if len(features) > shown else ""),
+    )
+
+
+def distribution_functions(
+    samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None
+) -> list[Picture]:
+    """Training, target and corrected training, for the features that differ most."""
+    found = []
+    index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
+    for feature in [f for f in diagnosis.worst if not f.constant][:_FEATURES]:
+        k = index[id(feature)]
+        columns = (samples.X[:, [k]], samples.T[:, [k]])
+        options: Any = {"feature_names": [feature.name], "target_weight": samples.weight}
+        quartiles = [_quartiles(values) for values in columns]
+        svg = draw_svg(
+            lambda ax, columns=columns, options=options: _same(  # type: ignore[misc]
+                ECDFDisplay.from_samples(columns[0], columns[1], weights, ax=ax, **options)
+            ),
+            size=(4.6, 3.1),
+            name=f"ecdf{k}",
+            title=f"Distribution functions of {feature.name}",
+            text=f"Quartiles of the training rows {quartiles[0]}, of the target rows "
+            f"{quartiles[1]}; largest vertical distance {feature.ks:.2f}.",
+        )
+        caption = f"KS distance {feature.ks:.3f}, energy distance {feature.energy:.3f}"
+        found.append(Picture(svg, feature.name, caption))
+    return found
+
+
+def weight_histogram(weights: Real) -> Picture:
+    """Histogram of the weights."""
+    display = WeightsDisplay(weights)
+    size, N = display.effective_sample_size, len(weights)
+    title = "Weights of the training rows"
+    svg = draw_svg(
+        lambda ax: _draw(display, ax),
+        size=(5.0, 3.3),
+        name="weights",
+        title=title,
+        text=f"Histogram of {N:,} weights of mean one. Effective sample size {size:,.0f} "
+        f"({size / N:.0%}); the largest weight is {display.weights.max():.3g}; "
+        f"{np.mean(display.weights < 0.01):.0%} of the rows weigh next to nothing.",
+    )
+    return Picture(svg, title, "As many equally weighted rows would be as precise.")
+
+
+def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) -> Picture:
+    """Both samples in the plane of the two features that differ most."""
+    options: Any = {"feature_names": samples.names, "target_weight": samples.weight}
+    outside = diagnosis.support.outside
+    share = "" if outside is None else f" {outside:.1%} of the target lies outside the support."
+    title = "Where the two samples lie"
+    svg = draw_svg(
+        lambda ax: _same(
+            OverlapDisplay.from_samples(
+                samples.X, samples.T, most=400, random_state=random_state, ax=ax, **options
+            )
+        ),
+        size=(5.0, 4.0),
+        name="overlap",
+        title=title,
+        text="Scatter plot of training and target rows in the two features that differ most: "
+        f"{', '.join(feature.name for feature in diagnosis.worst[:2])}.{share}",
+    )
+    return Picture(svg, title, "At most 400 rows of each, in the features that differ most.")
+
+
+def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Picture:
+    """Predicted against observed shares."""
+    said = []
+    for name, (predicted, observed, _) in curves.items():
+        pairs = ", ".join(f"{p:.2f} {o:.2f}" for p, o in zip(predicted, observed, strict=True))
+        said.append(f"{name}: {pairs}")
+    title = "Do predicted probabilities come true?"
+    svg = draw_svg(
+        lambda ax: _draw(ReliabilityDisplay(curves), ax),
+        size=(4.8, 4.2),
+        name="reliability",
+        title=title,
+        text=f"Reliability diagram; predicted and observed shares by bin. {'; '.join(said)}.",
+    )
+    return Picture(svg, title, caption)
+
+
+def _quartiles(values: Real) -> str:
+    return ", ".join(f"{q:.3g}" for q in np.quantile(values, [0.25, 0.5, 0.75]))
+
+
+def _draw(display: Any, ax: Any) -> None:
+    display.plot(ax)
+
+
+def _same(display: Any) -> None:
+    """Drawn already, by its classmethod."""

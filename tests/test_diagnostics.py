@@ -1,0 +1,358 @@
+"""The diagnosis: every number against another library, the verdict against known generators."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from conftest import SAMPLES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+import covshift
+from covshift import bounds, diagnose
+from covshift.datasets import make_sigmoid_shift, make_survey
+from covshift.diagnostics import standardized_mean_differences
+from covshift.diagnostics.joint import two_sample_auc, weighted_auc
+from covshift.diagnostics.marginal import distances, holm, ks_p_value
+from covshift.diagnostics.support import expected_outside_range, outside_of_neighborhood
+from covshift.weights import CDFWeights
+
+
+def normal(N, M, n=3, shift=0.0, seed=0):
+    """Standard normal training rows, and a target whose first feature is moved."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(N, n)), rng.normal(size=(M, n))
+    T[:, 0] += shift
+    return X, T
+
+
+# Single features
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distances_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    x, t = rng.integers(0, 8, 40).astype(float), rng.normal(3, 2, 30).round(1)
+    weight = rng.uniform(0.1, 2, 30)
+    found = distances(x, t, np.full(30, 1 / 30))
+    asymptotic = stats.ks_2samp(x, t, method="asymp")
+    assert found.ks == pytest.approx(asymptotic.statistic)
+    assert ks_p_value(found.ks, 40, 30) == pytest.approx(asymptotic.pvalue)
+    unit = np.sqrt((x.var() + t.var()) / 2)
+    assert found.energy == pytest.approx(stats.energy_distance(x / unit, t / unit))
+    weighted = distances(x, t, weight / weight.sum())
+    mean = np.average(t, weights=weight)
+    unit = np.sqrt((x.var() + np.average((t - mean) ** 2, weights=weight)) / 2)
+    expected = stats.energy_distance(x / unit, t / unit, v_weights=weight)
+    assert weighted.energy == pytest.approx(expected)
+
+
+def test_weighted_training_rows_count_as_repeated_ones():
+    x, t = np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0])
+    share = np.array([0.5, 0.5])
+    weighted = distances(x, t, share, np.array([2.0, 1.0, 1.0]))
+    repeated = distances(np.array([0.0, 0.0, 1.0, 2.0]), t, share)
+    assert weighted.ks == pytest.approx(repeated.ks)
+
+
+def test_standardized_mean_difference_is_target_minus_training_in_pooled_units():
+    X, T = normal(50, 80, shift=1.0)
+    found = standardized_mean_differences(X, T, np.full(80, 1 / 80))
+    unit = np.sqrt((X.var(axis=0) + T.var(axis=0)) / 2)
+    np.testing.assert_allclose(found, (T.mean(axis=0) - X.mean(axis=0)) / unit)
+    weights = np.arange(1.0, 51.0)
+    after = standardized_mean_differences(X, T, np.full(80, 1 / 80), weights)
+    moved = np.average(X, axis=0, weights=weights)
+    np.testing.assert_allclose(after, (T.mean(axis=0) - moved) / unit)
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e3).map(lambda v: round(v, 1)), min_size=2, max_size=20),
+    st.lists(st.floats(-1e3, 1e3).map(lambda v: round(v, 1)), min_size=1, max_size=20),
+    st.floats(0.01, 100),
+)
+@settings(deadline=None, max_examples=50)
+def test_distances_do_not_depend_on_units_and_are_symmetric(x, t, unit):
+    x, t = np.array(x), np.array(t)
+    share, other = np.full(len(t), 1 / len(t)), np.full(len(x), 1 / len(x))
+    found = distances(x, t, share)
+    np.testing.assert_allclose(distances(unit * x, unit * t, share), found, atol=1e-7)
+    np.testing.assert_allclose(distances(t, x, other), found, atol=1e-7)
+    assert 0 <= found.ks <= 1
+    assert found.energy >= 0
+
+
+def test_holm_by_hand_and_in_any_order():
+    p = np.array([0.04, 0.01, 0.5, 0.03])
+    np.testing.assert_allclose(holm(p), [0.09, 0.04, 0.5, 0.09])
+    assert holm(np.array([0.9, 0.8])).max() <= 1
+
+
+# Jointly
+
+
+def test_weighted_auc_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    train, target = rng.integers(0, 9, 40) / 2.0, rng.integers(2, 12, 60) / 2.0
+    weight = rng.integers(1, 4, 60).astype(float)
+    area, variance = weighted_auc(train, target, weight)
+    labels, scores = np.repeat([0, 1], [40, 60]), np.concatenate([train, target])
+    mass = np.concatenate([np.ones(40), weight])
+    assert area == pytest.approx(roc_auc_score(labels, scores, sample_weight=mass))
+    repeated, _ = weighted_auc(
+        train, np.repeat(target, weight.astype(int)), np.ones(int(sum(weight)))
+    )
+    assert area == pytest.approx(repeated)
+    assert variance > 0
+
+
+def test_variance_of_the_auc_is_that_over_many_samples():
+    rng = np.random.default_rng(0)
+    draws = [
+        weighted_auc(rng.normal(size=40), rng.normal(0.8, 1.2, size=60), np.ones(60))
+        for _ in range(2000)
+    ]
+    areas, variances = np.transpose(draws)
+    assert np.mean(variances) == pytest.approx(np.var(areas), rel=0.1)
+
+
+def test_auc_of_a_known_shift_is_near_the_best_possible():
+    X, T = normal(3000, 3000, shift=1.0)
+    auc = two_sample_auc(X, T, np.full(3000, 1 / 3000))
+    best = stats.norm.cdf(1 / np.sqrt(2))
+    assert best - 0.03 < auc.value < best + 0.02
+    assert auc.interval[0] < auc.value < auc.interval[1]
+
+
+def test_auc_sees_a_change_of_dependence_that_no_feature_shows():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(1500, 2)), rng.normal(size=(1500, 2))
+    T[:, 1] = 0.7 * T[:, 0] + np.sqrt(1 - 0.49) * T[:, 1]
+    found = diagnose(X, T, methods=())
+    assert all(feature.p_value > 0.025 for feature in found.features)
+    assert found.verdict == "correctable"
+    assert "jointly" in found.reason
+
+
+def test_auc_does_not_depend_on_monotone_changes_of_the_features():
+    X, T = normal(200, 300, shift=0.7)
+    share = np.full(300, 1 / 300)
+    assert two_sample_auc(X, T, share) == two_sample_auc(np.exp(3 * X), np.exp(3 * T), share)
+
+
+def test_perfect_separation_has_an_interval_by_the_rule_of_three():
+    X, T = normal(100, 60)
+    auc = two_sample_auc(X, T + 50, np.full(60, 1 / 60))
+    assert auc.value == 1
+    assert auc.interval == (pytest.approx(1 + np.log(0.05) / 60), 1.0)
+
+
+def test_a_tenth_of_the_target_out_of_reach_is_counted():
+    X, T = normal(2000, 1000, n=2)
+    share = np.full(1000, 1e-3)
+    assert outside_of_neighborhood(X, T, share) == pytest.approx(0.01, abs=0.01)
+    T[:100] += 30
+    assert outside_of_neighborhood(X, T, share) == pytest.approx(0.11, abs=0.01)
+
+
+def test_expected_share_beyond_the_range_is_what_samples_show():
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(200):
+        X, T = rng.uniform(size=(30, 4)), rng.uniform(size=(50, 4))
+        shares.append(((T < X.min(axis=0)) | (T > X.max(axis=0))).any(axis=1).mean())
+    assert np.mean(shares) == pytest.approx(expected_outside_range(30, 4), abs=0.02)
+
+
+# The verdict
+
+
+def test_equal_samples_rarely_raise_an_alarm():
+    verdicts = [
+        diagnose(*normal(60, 90, n=2, seed=seed), methods=()).verdict for seed in range(1000, 1020)
+    ]
+    # At most 0.05 by construction: four or more of twenty have a chance of 0.016.
+    assert verdicts.count("no shift") >= 17
+    assert set(verdicts) <= {"no shift", "correctable"}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("shift", "verdict"), [(0.7, "correctable"), (1.7, "strong"), (6.0, "no overlap")]
+)
+def test_verdict_on_a_moved_normal_distribution(shift, verdict, seed):
+    assert diagnose(*normal(1000, 1000, n=4, shift=shift, seed=seed)).verdict == verdict
+
+
+def test_verdicts_of_the_generators():
+    survey = make_survey(500, 1000, random_state=0)
+    assert diagnose(survey.X, survey.X_target).verdict == "correctable"
+    sigmoid = make_sigmoid_shift(300, 1000, random_state=0)
+    assert diagnose(sigmoid.X, sigmoid.X_target).verdict == "correctable"
+
+
+def test_a_detectable_but_negligible_shift_is_none():
+    X, T = normal(60_000, 60_000, n=1, shift=0.03)
+    found = diagnose(X, T, methods=())
+    assert found.features[0].p_value < 0.025
+    assert found.verdict == "no shift"
+    assert "too little to matter" in found.reason
+
+
+def test_strong_means_that_few_rows_are_left():
+    found = diagnose(*normal(1000, 1000, n=4, shift=1.7))
+    few = [row.method for row in found.methods if (row.share or 0) < 0.1]
+    assert 2 * len(few) >= len(found.methods) == 4
+
+
+# The whole
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_awkward_samples_give_finite_numbers(name):
+    X, T = SAMPLES[name]
+    found = diagnose(X, T)
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert json.loads(text)["verdict"] == found.verdict
+    assert str(found).startswith(f"Verdict: {found.verdict}\n")
+    if name == "no overlap":
+        assert found.verdict == "no overlap"
+    elif name in ("target is train", "constant"):
+        assert found.verdict == "no shift"
+
+
+def test_huge_numbers_stay_finite():
+    X, T = normal(60, 50)
+    X[0, 0], T[0, 0], T[1, 1] = 1.7e308, -1.7e308, 1e308
+    values = diagnose(X, T).to_dict()
+    json.dumps(values, allow_nan=False)
+    for feature in values["features"]:
+        assert all(value is not None for value in feature.values())
+
+
+def test_a_column_constant_in_each_sample_at_different_values():
+    X, T = normal(50, 50)
+    X[:, 1], T[:, 1] = 1.0, 2.0
+    feature = diagnose(X, T).features[1]
+    assert feature.smd == np.inf
+    assert (feature.ks, feature.outside_range, feature.constant) == (1.0, 1.0, False)
+
+
+def test_rounding_gives_a_constant_column_no_spread():
+    X, T = normal(49, 51)
+    X[:, 2] = T[:, 2] = 0.1
+    feature = diagnose(X, T).features[2]
+    assert (feature.smd, feature.ks, feature.energy, feature.constant) == (0, 0, 0, True)
+
+
+def test_integer_target_weights_are_repeated_rows():
+    X, T = normal(80, 40, shift=0.5)
+    weight = np.arange(40) % 3
+    weighted = diagnose(X, T, target_weight=weight)
+    repeated = diagnose(X, np.repeat(T, weight, axis=0))
+    assert weighted.n_target == (weight > 0).sum()
+    for one, other in zip(weighted.features, repeated.features, strict=True):
+        assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=1e-4)
+    assert weighted.support.outside == pytest.approx(repeated.support.outside)
+    sizes = [[row.share for row in found.methods] for found in (weighted, repeated)]
+    np.testing.assert_allclose(*sizes, rtol=1e-3)
+    assert weighted.loss_gap is None
+
+
+def test_rows_may_come_in_any_order():
+    X, T = normal(100, 120, shift=0.4)
+    rng = np.random.default_rng(1)
+    shuffled = diagnose(rng.permutation(X), rng.permutation(T)).features
+    for one, other in zip(diagnose(X, T).features, shuffled, strict=True):
+        assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=1e-6)
+
+
+def test_the_diagnosis_can_be_repeated_and_leaves_its_input_alone():
+    X, T = normal(60, 70, shift=0.4)
+    X.flags.writeable = T.flags.writeable = False
+    assert diagnose(X, T) == diagnose(X, T)
+    single = diagnose(X.astype(np.float32), T.astype(np.float32))
+    assert single.features[0].smd == pytest.approx(diagnose(X, T).features[0].smd, rel=1e-5)
+
+
+def test_names_come_from_the_data_frame():
+    pandas = pytest.importorskip("pandas")
+    X, T = (pandas.DataFrame(rows, columns=["a", "b", "c"]) for rows in normal(50, 50, shift=2.0))
+    found = diagnose(X, (T,))
+    assert [feature.name for feature in found.features] == ["a", "b", "c"]
+    frame = found.to_frame()
+    assert frame.index[0] == "a"
+    assert frame.loc["a", "ks"] == found.features[0].ks
+
+
+def test_the_numbers_of_others_are_handed_on():
+    X, T = normal(100, 150, n=2, shift=0.5)
+    found = diagnose(X, T)
+    cdf = CDFWeights(random_state=0).fit(X, X_target=T)
+    assert found.overlap == cdf.overlap_
+    assert found.mismatch == pytest.approx(cdf.mismatch_)
+    assert found.methods[0].effective_sample_size == pytest.approx(cdf.effective_sample_size_)
+    share = np.full(150, 1 / 150)
+    after = standardized_mean_differences(X, T, share, cdf.weights_)
+    assert [feature.smd_corrected for feature in found.features] == pytest.approx(list(after))
+    assert found.loss_gap.additive == bounds.half_width_1d(150, 0.95, n_views=2)
+    assert found.loss_gap.multiplicative == bounds.half_width(150, 100, 0.95)
+
+
+def test_large_samples_are_cut_and_the_result_says_so(monkeypatch):
+    monkeypatch.setattr("covshift.diagnostics.measure._CLASSIFIER_ROWS", 50)
+    monkeypatch.setattr("covshift.diagnostics.measure._NEIGHBOR_ROWS", 40)
+    monkeypatch.setattr("covshift.diagnostics.sizes.ROWS", {"cdf": 60})
+    X, T = normal(200, 45, shift=1.0)
+    found = diagnose(X, T, methods=["cdf"])
+    assert (found.auc.train_rows, found.auc.target_rows) == (50, 45)
+    assert (found.support.train_rows, found.support.target_rows) == (40, 40)
+    row = found.methods[0]
+    assert (row.train_rows, row.effective_sample_size) == (60, pytest.approx(200 * row.share))
+    assert "two-sample AUC 50 and 45; outside support 40 and 40; cdf 60 and 45" in found.notes[0]
+    assert found.features[0].smd_corrected is not None
+
+
+def test_text_shows_the_verdict_first_and_hides_no_control_characters():
+    X, T = normal(60, 60, n=12, shift=1.0)
+    names = ["a\x1b[2J\n", *(f"feature {k}" for k in range(11))]
+    text = str(diagnose(X, T, feature_names=names))
+    assert "\x1b" not in text
+    assert "a\\x1b[2J\\n" in text
+    assert "and 2 more columns" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"X_target": None}, "nothing to compare"),
+        ({"X_target": np.ones((5, 2))}, "X_target has 2 features, but X has 3"),
+        ({"X_target": np.full((5, 3), np.nan)}, "X_target contains NaN or inf"),
+        ({"X_target": np.empty((0, 3))}, "X_target"),
+        ({"feature_names": ["a"]}, "holds 1 names, but X has 3 columns"),
+        ({"feature_names": "abc"}, "one string"),
+        ({"target_weight": [1.0]}, "target_weight has shape"),
+        ({"methods": "cdf"}, "one string"),
+        ({"methods": ["cfd"]}, "weighter='cfd' is unknown"),
+        ({"confidence": 95}, "strictly between 0 and 1"),
+        ({"random_state": None}, "whole number"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    X, T = normal(20, 5)
+    options = {"X_target": T, **options}
+    with pytest.raises(ValueError, match=message):
+        diagnose(X, **options)
+
+
+def test_diagnosis_is_frozen_public_and_lazy():
+    found = diagnose(*normal(30, 30), methods=())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.verdict = "fine"
+    assert isinstance(found, covshift.Diagnosis)
