@@ -22,8 +22,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, save a picture in out/
-	$(BIN)/python examples/sigmoid_demo.py
+demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
+	$(BIN)/covshift demo
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -91,7 +91,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[cli,torch,qp]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.

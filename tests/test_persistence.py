@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -35,6 +36,14 @@ FITTED = {
     "multinomial regression": LogisticRegression().fit(X, THREE),
     "ridge regression": Ridge().fit(X, NUMBER),
 }
+if find_spec("covshift.boosting"):
+    from covshift.boosting import VBoostClassifier, VBoostRegressor
+
+    small = {"n_estimators": 3, "min_samples_leaf": 3}
+    FITTED["boosted classifier"] = VBoostClassifier(**small).fit(X, TWO, X_target=T)
+    FITTED["boosted classes"] = VBoostClassifier(**small).fit(X, THREE, X_target=T)
+    FITTED["boosted regressor"] = VBoostRegressor(**small).fit(X, NUMBER, X_target=T)
+
 ENCODING = Encoding(
     (Feature("age", "number", fill=1.5), Feature("town", "category", ("u", "<script>")))
 )
@@ -223,6 +232,29 @@ def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, messag
     rewrite(tmp_path / "t.covshift", {**members, "manifest.json": changed})
     with pytest.raises(InputError, match=message):
         load(tmp_path / "t.covshift")
+
+
+@pytest.mark.skipif("boosted regressor" not in FITTED, reason="covshift.boosting is not there")
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("left", 0, 0),  # round in circles
+        ("right", 0, 10**6),
+        ("feature", 0, 3),
+        ("output", 0, 1),
+        ("starts", 0, 1),
+        ("starts", -1, 10**6),
+    ],
+)
+def test_trees_that_lead_nowhere_are_refused(tmp_path, name, place, value):
+    path = tmp_path / "t.covshift"
+    save(path, model_of(FITTED["boosted regressor"]))
+    members, _ = members_of(path)
+    array = np.load(io.BytesIO(members[f"{name}.npy"])).copy()
+    array[place] = value
+    rewrite(path, {**members, f"{name}.npy": npy(array)})
+    with pytest.raises(InputError, match="do not fit together"):
+        load(path)
 
 
 def test_a_deep_or_long_manifest_is_refused(saved, tmp_path, monkeypatch):

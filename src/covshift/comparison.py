@@ -92,8 +92,8 @@ class MethodComparison:
         if self.chosen == UNWEIGHTED:
             return [f"On the target's labels its risk is {risks[UNWEIGHTED]:.4f}."]
         return [
-            f"On the target's labels the risk of {self.chosen} is {risks[self.chosen]:.4f}, that of "
-            f"the unweighted model {risks[UNWEIGHTED]:.4f}."
+            f"On the target's labels the risk of {self.chosen} is {risks[self.chosen]:.4f}, that "
+            f"of the unweighted model {risks[UNWEIGHTED]:.4f}."
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ def take_apart(estimator: Any) -> Parts:
     if isinstance(estimator, LogisticRegression | Ridge):
         arrays = {"coef": np.atleast_2d(estimator.coef_), "c": np.atleast_1d(estimator.intercept_)}
         return "linear", {}, arrays
+    if hasattr(estimator, "ensemble_"):
+        return "boosting", {}, estimator.ensemble_.arrays()
     raise TypeError(
-        f"{type(estimator).__name__} cannot be saved in a model file. Use VSVC, VSVR, "
-        "LogisticRegression or Ridge."
+        f"{type(estimator).__name__} cannot be saved in a model file. Use VSVC, VSVR, V-boosted "
+        "trees, LogisticRegression or Ridge."
     )
 
 
@@ -36,7 +39,7 @@ def put_together(
     kind: str, parameters: dict[str, Any], arrays: Arrays, classes: list[str], n_features: int
 ) -> Any:
     """Return the estimator of `take_apart`, ready to predict; ValueError where parts do not fit."""
-    builders = {"kernel": _to_machine, "linear": _to_linear}
+    builders = {"kernel": _to_machine, "linear": _to_linear, "boosting": _to_boosting}
     if kind not in builders:
         raise ValueError(f"a function of unknown kind {kind!r}")
     estimator = builders[kind](parameters, arrays, classes, n_features)
@@ -90,6 +93,43 @@ def _to_linear(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) ->
     model: Any = LogisticRegression() if classes else Ridge()
     model.coef_, model.intercept_ = (coef, c) if classes else (coef[0], float(c[0]))
     return model
+
+
+def _to_boosting(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -> Any:
+    boosting = import_module(".boosting", __package__)
+    ensemble = import_module(".boosting.ensemble", __package__).Ensemble
+    whole = ("feature", "left", "right", "output")
+    arrays = {k: a.astype(np.int32) if k in whole else a for k, a in arrays.items()}
+    _check_trees(arrays, _outputs(classes), n)
+    model: Any = boosting.VBoostClassifier() if classes else boosting.VBoostRegressor()
+    model.ensemble_ = ensemble(**arrays)
+    model.baseline_ = arrays["baseline"]
+    if not classes:
+        model._single = True
+    return model
+
+
+def _check_trees(arrays: Arrays, outputs: int, n: int) -> None:
+    """Refuse trees that lead outside their arrays, or round in circles."""
+    feature, left, right, starts, output = (
+        arrays[name] for name in ("feature", "left", "right", "starts", "output")
+    )
+    nodes = len(feature)
+    if any(arrays[k].shape != (nodes,) for k in ("threshold", "left", "right", "value", "gain")):
+        raise ValueError("the nodes' arrays have different sizes")
+    if starts.shape != (len(output) + 1,) or starts[0] != 0 or starts[-1] != nodes:
+        raise ValueError("the trees do not cover the nodes")
+    if not (np.diff(starts) > 0).all() or arrays["baseline"].shape != (outputs,):
+        raise ValueError("empty trees, or another number of outputs")
+    if len(output) and not 0 <= output.min() <= output.max() < outputs:
+        raise ValueError("a tree adds to no output")
+    inner = np.flatnonzero(left >= 0)
+    end = np.repeat(starts[1:], np.diff(starts))[inner]
+    for child in (left[inner], right[inner]):  # children come after their parent, in its tree
+        if not ((child > inner) & (child < end)).all():
+            raise ValueError("a node leads out of its tree")
+    if not ((feature[inner] >= 0) & (feature[inner] < n)).all():
+        raise ValueError("a split on a column that is not there")
 
 
 def _outputs(classes: list[str]) -> int:

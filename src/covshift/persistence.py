@@ -148,6 +148,10 @@ def _load(name: str, file: Any, size: int) -> Model:
         arrays = _arrays(archive, manifest)
     try:
         return _model(manifest, arrays)
+    except ModuleNotFoundError:
+        raise InputError(
+            f"{name} holds a learner that this version of covshift lacks. Upgrade it."
+        ) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise _Damaged(f"its contents do not fit together ({error})") from None
 

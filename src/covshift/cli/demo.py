@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
         "-o", "--output", metavar="DIR", default="out/demo", help="folder (default: out/demo)"
     )
     parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
+    parser.add_argument("--files-only", action="store_true", help="write the CSV files, no more")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.set_defaults(run=run)
 
@@ -37,6 +38,9 @@ def run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     answers, population = folder / "survey.csv", folder / "population.csv"
     _write_survey(answers, population, max(100, args.rows), args.seed)
+    if args.files_only:
+        print(f"Wrote {answers} and {population}.")
+        return 0
     print(
         f"A made-up health survey. {answers} holds who answered, with the outcome {_LABEL};\n"
         f"older and richer people answered more often. {population} is a fair sample of the\n"

@@ -93,7 +93,7 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
     learner = args.learner
     if method.startswith(OTHER_LEARNER):
         learner, method = "vsvm", method.removeprefix(OTHER_LEARNER)
-    if method in WEIGHTERS or learner == "vboost":
+    if method in WEIGHTERS:
         samples = samples.repeated(target=False)
     labels = samples.labels
     if labels is None:
