@@ -28,7 +28,7 @@ demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-extras: $(STAMP)extras ## Run the tests that need PyTorch, piqp or daqp (TORCH="torch" is what pip installs)
+test-extras: $(STAMP)extras ## Run the tests that need PyTorch, piqp, daqp or Chromium (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
@@ -49,6 +49,7 @@ bench: $(STAMP)core ## Time products with V and the machines, compare correction
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/machines.py
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/diagnose.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html

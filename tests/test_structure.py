@@ -16,6 +16,7 @@ PACKAGE = Path(covshift.__file__).parent
 LAYERS = [
     [
         "_optional",
+        "_files",
         "_parallel",
         "_progress",
         "_array",

@@ -72,22 +72,21 @@ class ECDFDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         ax = style.axes(ax, (5.0, 3.4))
-        looks = {
-            "training": (style.TRAIN, "--", 1.8),
-            "target": (style.TARGET, "-", 2.6),
-            "corrected": (style.CORRECTED, "-", 1.3),
+        looks: dict[str, dict[str, Any]] = {
+            "training": {"color": style.TRAIN, "linestyle": "--", "linewidth": 1.6},
+            # Wide and pale, so that a corrected curve that lies on it leaves it in sight.
+            "target": {"color": style.TARGET, "linewidth": 5.0, "alpha": 0.4},
+            "corrected": {"color": style.CORRECTED, "linewidth": 1.6},
         }
         for kind, (values, heights) in self.curves.items():
-            color, line, width = looks[kind]
-            values, heights = _thin(values, heights)
+            values, heights = _thin(style.drawable(values), heights)
             ax.step(
                 np.concatenate([values[:1], values]),
                 np.concatenate([[0.0], heights]),
                 where="post",
-                color=color,
-                linestyle=line,
-                linewidth=width,
                 label=kind,
+                solid_capstyle="butt",
+                **looks[kind],
             )
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlabel(style.label(self.name, 48))

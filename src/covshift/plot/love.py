@@ -93,13 +93,13 @@ class LovePlotDisplay:
         ax.axvspan(-_BALANCED, _BALANCED, color="#eeeeee", zorder=0, linewidth=0)
         ax.axvline(0, color=style.NEUTRAL, linewidth=0.8, zorder=1)
         before = np.clip(self.before[order], -limit, limit)
+        ax.plot(before, rows, "o", color=style.TRAIN, markersize=5.5, label="as sampled", zorder=3)
         if self.after is not None:
             after = np.clip(self.after[order], -limit, limit)
             ax.hlines(rows, before, after, color=style.FAINT, linewidth=1.5, zorder=2)
             ax.plot(
                 after, rows, "s", color=style.CORRECTED, markersize=5, label="corrected", zorder=4
             )
-        ax.plot(before, rows, "o", color=style.TRAIN, markersize=5.5, label="as sampled", zorder=3)
         ax.set_xlim(-limit, limit)
         ax.set_ylim(-0.6, len(order) - 0.4)
         ax.set_yticks(rows, [style.label(self.names[k]) for k in order])

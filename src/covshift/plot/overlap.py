@@ -78,13 +78,30 @@ class OverlapDisplay:
             ("training", self.train, style.TRAIN, "o"),
             ("target", self.target, style.TARGET, "^"),
         )
-        for name, points, color, marker in looks:
+        clouds = [
             ax.scatter(
-                *points.T, s=13, color=color, marker=marker, alpha=0.45, linewidths=0, label=name
+                *style.drawable(points.T),
+                s=13,
+                color=color,
+                marker=marker,
+                alpha=0.45,
+                linewidths=0,
+                label=name,
             )
+            for name, points, color, marker in looks
+        ]
         ax.set_xlabel(style.label(self.labels[0], 48))
         ax.set_ylabel(style.label(self.labels[1], 36))
-        ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        legend = ax.legend(
+            handles=clouds,
+            frameon=False,
+            ncols=2,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            fontsize=9,
+        )
+        for handle in legend.legend_handles:
+            handle.set(alpha=1.0, sizes=[30.0])
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

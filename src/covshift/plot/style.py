@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._optional import import_extra
 
 TRAIN = "#0072B2"  # blue, vermilion and green of Okabe and Ito: told apart by most eyes
@@ -19,6 +21,11 @@ def axes(ax: Any, size: tuple[float, float]) -> Any:
         return ax
     pyplot = import_extra("matplotlib.pyplot", extra="plot", needed_by="covshift.plot")
     return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def drawable(values: Any) -> Any:
+    """Cut numbers beyond 1e150, with which matplotlib's own arithmetic would overflow."""
+    return np.clip(values, -1e150, 1e150)
 
 
 def tidy(ax: Any) -> None:

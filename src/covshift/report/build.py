@@ -6,7 +6,9 @@ import base64
 import hashlib
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
@@ -19,12 +21,15 @@ from .._optional import import_extra
 from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.samples import TwoSamples, two_samples
+from ..diagnostics.text import printable
 from . import pictures
 from .comparison import checked
 from .labels import check_labels, reliability_curves
 
 Real = NDArray[np.float64]
 
+# Characters that HTML does not allow: control characters, and halves of characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
@@ -86,7 +91,7 @@ def build(
     ('<!doctype html>', True)
     """
     jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
-    samples = two_samples(X, X_target, target_weight, feature_names)
+    samples = _with_printable_names(two_samples(X, X_target, target_weight, feature_names))
     diagnosis, found = diagnose_and_weigh(
         samples.X,
         samples.T,
@@ -121,12 +126,17 @@ def build(
         date=date,
         **_pictures(samples, diagnosis, found, y, y_target, random_state),
     )
-    return str(page)
+    return _UNPRINTABLE.sub("�", str(page))
 
 
 def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -> None:
     """Write the report of `build` to ``path``: whole, or not at all."""
     write_atomically(path, build(X, X_target, **options))
+
+
+def _with_printable_names(samples: TwoSamples) -> TwoSamples:
+    """Write control characters out, which neither HTML nor SVG can hold."""
+    return replace(samples, names=tuple(printable(name, width=1000) for name in samples.names))
 
 
 def _pictures(

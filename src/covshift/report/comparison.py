@@ -29,6 +29,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
         **{key: str(comparison[key]) for key in _TEXTS},
         "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
         "rows": rows,
+        "noted": any(row["note"] for row in rows),
         "scored": any(row["true_risk"] is not None for row in rows),
     }
 

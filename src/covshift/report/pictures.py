@@ -48,7 +48,7 @@ def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
     return Picture(
         draw_svg(
             lambda ax: _draw(display, ax),
-            size=(6.6, 1.4 + 0.27 * shown),
+            size=(6.0, 1.4 + 0.27 * shown),
             name="love",
             title=title,
             text="Love plot. Standardised mean differences, as sampled"

@@ -44,16 +44,17 @@ def draw_svg(
         draw(figure.subplots())
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata=_METADATA)
-    return _embeddable(out.getvalue(), name, title, text)
+    return _embeddable(out.getvalue(), size, name, title, text)
 
 
-def _embeddable(svg: bytes, name: str, title: str, text: str) -> str:
+def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, text: str) -> str:
     document = minidom.parseString(svg)
     root = document.documentElement
     assert root is not None
     for tag in ("style", "metadata"):
         for element in list(root.getElementsByTagName(tag)):
-            element.parentNode.removeChild(element)
+            parent: Any = element.parentNode
+            parent.removeChild(element)
     elements = [element for element in root.getElementsByTagName("*") if element.nodeType == 1]
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg.decode("utf-8")))
     for element in elements:
@@ -61,6 +62,7 @@ def _embeddable(svg: bytes, name: str, title: str, text: str) -> str:
     for attribute in list(root.attributes.keys()):
         if attribute.startswith("xmlns") or attribute in ("width", "height", "version"):
             root.removeAttribute(attribute)
+    root.setAttribute("style", f"max-width: {size[0] * 96:.0f}px")
     root.setAttribute("role", "img")
     root.setAttribute("aria-labelledby", f"{name}-title {name}-text")
     root.setAttribute("focusable", "false")

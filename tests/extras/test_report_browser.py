@@ -1,0 +1,190 @@
+"""The report in a real browser: loaded from disk, read, sorted, on a phone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from covshift import report
+
+from .conftest import require
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+HOSTILE = [
+    "<script>window.hacked = 1</script>",
+    "</script></style></title><img src=x onerror='window.hacked = 2'>",
+    "$x_{",
+    "\"quotes\" & 'more'",
+    "längst 名前 " + "very_long_name_" * 12,
+    "plain",
+]
+
+
+def find(*names):
+    """First program of these that is installed; skip without, or fail where extras are a must."""
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    reason = f"none of {', '.join(names)} is installed"
+    if os.environ.get("COVSHIFT_REQUIRE_EXTRAS"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report with hostile names, labels and a comparison, as a file."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(300, 6)), rng.normal(0.4, 1.0, size=(200, 6))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    rows = [
+        {
+            "method": name,
+            "kind": "weights",
+            "risk": risk,
+            "standard_error": 0.01,
+            "true_risk": None,
+            "effective_sample_size": size,
+            "smd_before": 0.4,
+            "smd_after": 0.1,
+            "seconds": 1.0,
+            "note": "<b>bold</b>",
+        }
+        for name, risk, size in [("b", 0.2, 9.0), ("a", 0.3, 100.0), ("<c>", 0.1, None)]
+    ]
+    comparison = {
+        "learner": "logistic",
+        "loss": "squared error",
+        "chosen": "a",
+        "recommendation": "Keep it.",
+        "scored_on_target_labels": False,
+        "rows": rows,
+    }
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    report.write(
+        path, X, T, y=y, feature_names=HOSTILE, comparison=comparison, title=HOSTILE[1], command="x"
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium with an empty profile, its console and its requests recorded."""
+    webdriver = require("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(find("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser, page):
+    """The report, opened afresh, with empty logs before."""
+    browser.get("about:blank")
+    browser.get_log("browser"), browser.get_log("performance")
+    browser.get(page.as_uri())
+    return browser
+
+
+def test_it_loads_without_messages_and_without_requests(opened, page):
+    assert opened.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in opened.get_log("performance")]
+    sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    assert [params["request"]["url"] for params in sent] == [page.as_uri()]
+    assert opened.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_hostile_names_stay_text(opened):
+    assert opened.execute_script("return window.hacked") is None
+    assert opened.execute_script("return document.scripts.length") == 1
+    assert opened.execute_script("return document.images.length") == 0
+    cells = opened.execute_script(
+        "return [...document.querySelectorAll('table.features tbody th')].map(c => c.textContent)"
+    )
+    assert sorted(cells) == sorted(HOSTILE)
+    assert opened.title == HOSTILE[1]
+
+
+def test_every_picture_has_a_text_alternative_of_its_own(opened):
+    pictures = opened.execute_script(
+        """return [...document.querySelectorAll('svg')].map(svg => [
+            svg.getAttribute('role'),
+            svg.getAttribute('aria-labelledby').split(' ')
+              .map(id => document.getElementById(id).textContent).join(' | '),
+            svg.getBoundingClientRect().height])"""
+    )
+    assert len(pictures) >= 9
+    assert {role for role, _, _ in pictures} == {"img"}
+    assert all(len(text) > 40 and height > 100 for _, text, height in pictures)
+    assert len({text for _, text, _ in pictures}) == len(pictures)
+    doubles = opened.execute_script(
+        """const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
+           return ids.filter((id, at) => ids.indexOf(id) !== at)"""
+    )
+    assert doubles == []
+
+
+def column(browser, table, at):
+    return browser.execute_script(
+        f"return [...document.querySelectorAll('table.{table} tbody tr')]"
+        f".map(row => row.cells[{at}].textContent)"
+    )
+
+
+def test_tables_sort_when_a_heading_is_clicked(opened):
+    buttons = opened.find_elements("css selector", "table.methods thead button")
+    buttons[0].click()
+    assert column(opened, "methods", 0) == ["<c>", "a", "b"]
+    buttons[4].click()
+    assert column(opened, "methods", 4) == ["9", "100", ""]  # as numbers; empty ones last
+    buttons[4].click()
+    assert column(opened, "methods", 4) == ["100", "9", ""]
+    heads = opened.find_elements("css selector", "table.methods thead th")
+    assert [head.get_attribute("aria-sort") for head in heads].count("descending") == 1
+    opened.find_elements("css selector", "table.features thead button")[1].click()
+    differences = [float(text) for text in column(opened, "features", 1)]
+    assert differences == sorted(differences)
+
+
+@pytest.mark.parametrize("width", [320, 390, 800])
+def test_the_page_does_not_scroll_sideways(opened, width):
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        inner, content = opened.execute_script(
+            "return [window.innerWidth, document.documentElement.scrollWidth]"
+        )
+        assert inner == width
+        assert content <= width
+        widest = opened.execute_script(
+            "return Math.max(...[...document.querySelectorAll('svg')]"
+            ".map(svg => svg.getBoundingClientRect().right))"
+        )
+        assert widest <= width
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_it_prints(opened):
+    printed = opened.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert printed.startswith("JVBERi")  # %PDF, in base 64

@@ -1,0 +1,226 @@
+"""The report is one page that needs nothing else, shows names as text, and can be repeated."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+from covshift import _files, report
+from covshift.datasets import make_survey
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script></style><img src=x onerror=alert(2)>",
+    "$x_{",
+    "\"double\" 'single' & amp; {{ 7 * 7 }}",
+    "名前\x00\x1b[31m " + "long_" * 60,
+    'id="axes_1" url(#p1) href="#p2"',
+    "\ud800",
+    "plain",
+]
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Opens and closes elements, and keeps what the tests ask about."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.tags, self.attributes, self.words = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attributes):
+        self.handle_startendtag(tag, attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        self.ids += [value for name, value in attributes if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 8)), rng.normal(0.3, 1.0, size=(70, 8))
+    return X, T, (X[:, 0] + rng.normal(size=80) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def hostile(samples):
+    X, T, y = samples
+    return report.build(
+        X, T, y=y, y_target=(T[:, 0] > 0).astype(int), feature_names=HOSTILE, title=HOSTILE[1],
+        command=HOSTILE[0], date="<today>", comparison=comparison(note=HOSTILE[1]),
+    )  # fmt: skip
+
+
+def comparison(**changes):
+    row = {
+        "method": "unweighted",
+        "kind": "baseline",
+        "risk": 0.25,
+        "standard_error": 0.01,
+        "true_risk": 0.125,
+        "effective_sample_size": None,
+        "smd_before": 0.3,
+        "smd_after": None,
+        "seconds": 0.5,
+        "note": "",
+        **changes,
+    }
+    return {
+        "learner": "logistic",
+        "loss": "squared_error",
+        "chosen": "unweighted",
+        "recommendation": "Keep the unweighted model.",
+        "scored_on_target_labels": True,
+        "rows": [row],
+    }
+
+
+def test_the_page_is_well_formed_and_its_ids_are_unique(hostile):
+    page = Page(hostile)
+    assert len(page.ids) == len(set(page.ids)) > 20
+    pictures = page.tags.count("svg")
+    assert pictures == 1 + 6 + 1 + 1 + 1  # love, six features, weights, overlap, reliability
+    assert page.tags.count("desc") == pictures
+    assert page.attributes.count(("role", "img")) == pictures
+
+
+def test_hostile_names_stay_text(hostile):
+    page = Page(hostile)
+    assert page.tags.count("script") == 1
+    assert "img" not in page.tags
+    names = {name for name, _ in page.attributes}
+    assert not [name for name in names if name.startswith("on")]
+    assert page.words.count(HOSTILE[0]) >= 2  # in the table and in the command
+    assert any("{{ 7 * 7 }}" in word for word in page.words)
+    assert HOSTILE[5] in page.words
+    assert "\x00" not in hostile
+    hostile.encode("utf-8")
+
+
+def test_nothing_is_fetched(hostile):
+    text = hostile.replace('http-equiv="Content', "")
+    assert "http" not in text
+    page = Page(hostile)
+    for name, value in page.attributes:
+        if name in ("src", "href", "xlink:href"):
+            assert name == "href"
+            assert value.startswith("#")
+            assert value[1:] in page.ids
+        for link in re.findall(r"url\((.*?)\)", value or "") if name != "aria-label" else ():
+            assert link[1:] in page.ids
+    policy = dict(page.attributes)["content"]
+    assert "default-src 'none'" in hostile
+    assert policy
+    assert re.search(r"script-src &#39;sha256-|script-src 'sha256-", hostile)
+
+
+def test_the_same_input_gives_the_same_bytes(samples):
+    X, T, _ = samples
+    assert report.build(X[:, :2], T[:, :2]) == report.build(X[:, :2], T[:, :2])
+
+
+def test_the_verdict_comes_first_and_the_numbers_are_there():
+    survey = make_survey(300, 400, random_state=0)
+    text = report.build(
+        survey.X, survey.X_target, y=survey.y, feature_names=survey.feature_names,
+        comparison=comparison(), command="covshift report a b", date="2026-11-15",
+    )  # fmt: skip
+    words = " ".join(Page(text).words)
+    order = [
+        "Verdict: correctable",
+        "Keep the unweighted model.",
+        "How far the means are apart",
+        "Distribution functions",
+        "Weights of the training rows",
+        "Where the two samples lie",
+        "Do predicted probabilities come true?",
+        "Reproducibility",
+        "covshift report a b",
+        "versions",
+    ]
+    places = [words.index(part) for part in order]
+    assert places == sorted(places)
+    assert "0.125" in words
+    assert "2026-11-15" in words
+
+
+def test_given_weights_are_used(samples):
+    X, T, _ = samples
+    text = report.build(X, T, weights=np.linspace(1, 3, 80), weights_name="<mine>")
+    words = " ".join(Page(text).words)
+    assert "Weights: <mine>." in words
+
+
+@pytest.mark.parametrize("labels", [np.arange(80) / 7, np.zeros(80), np.array(["a", "b"] * 40)])
+def test_a_reliability_diagram_needs_two_classes(samples, labels):
+    X, T, _ = samples
+    text = report.build(X[:, :2], T[:, :2], y=labels)
+    assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
+
+
+def test_awkward_samples_still_make_a_page():
+    wide = np.zeros((12, 1)), np.ones((11, 1))
+    huge = np.array([[1.7e308, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[-1.7e308, 1.0]])
+    for X, T in (wide, huge, (np.ones((1, 1)), np.ones((1, 1)))):
+        Page(report.build(X, T))
+
+
+def test_target_weights_reach_the_labels_too(samples):
+    X, T, y = samples
+    weight = (np.arange(70) % 2).astype(float)
+    Page(report.build(X, T, y=y, y_target=np.arange(70) % 2, target_weight=weight))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"comparison": {"learner": "x"}}, "comparison lacks 'loss'"),
+        ({"comparison": comparison(risk="low")}, "risk='low' in row 0 is not a number"),
+        ({"y": [1, 0]}, "y has shape"),
+        ({"y_target": [1, 0]}, "y_target has shape"),
+        ({"weights": [1.0]}, "weights has shape"),
+    ],
+)
+def test_bad_input_is_named(samples, options, message):
+    X, T, _ = samples
+    with pytest.raises(ValueError, match=message):
+        report.build(X[:, :1], T[:, :1], **options)
+
+
+def test_writing_replaces_the_whole_file_or_nothing(samples, tmp_path, monkeypatch):
+    X, T, _ = samples
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_files.os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            report.write(path, X[:, :1], T[:, :1])
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text(encoding="utf-8") == "old"
+    report.write(str(path), X[:, :1], T[:, :1])
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert len(list(Path(tmp_path).iterdir())) == 1
