@@ -176,7 +176,7 @@ def test_equal_samples_rarely_raise_an_alarm():
     verdicts = [
         diagnose(*normal(60, 90, n=2, seed=seed), methods=()).verdict for seed in range(1000, 1020)
     ]
-    # At most 0.05 by construction: four or more of twenty have a chance of 0.016.
+    # About 0.05 by construction: four or more of twenty have a chance of 0.016.
     assert verdicts.count("no shift") >= 17
     assert set(verdicts) <= {"no shift", "correctable"}
 

@@ -21,7 +21,7 @@ from .weights import effective_sample_size
 
 Real = NDArray[np.float64]
 
-MAX_ROWS = {"vsvm": 1000, "vboost": 2000, "linear": 2000, "trees": 2000}
+MAX_ROWS = {"vsvm": 1000, "vboost": 300, "linear": 2000, "trees": 2000}
 """Rows of either sample that a comparison uses unless told otherwise, by learner."""
 
 _LOSS_WORDS = {

@@ -43,7 +43,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "--max-rows",
         type=int,
         metavar="N",
-        help="thin larger samples to N rows (default: 1000 for vsvm, else 2000)",
+        help="thin larger samples to N rows (default: 1000 for vsvm, 300 for vboost, else 2000)",
     )
 
 

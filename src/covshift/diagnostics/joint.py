@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 Real = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -76,7 +77,9 @@ def two_sample_auc(
     for held in range(N_FOLDS):
         test = fold == held
         weight = mass[~test] * len(mass) / 2 if weighted else None
-        score = _scores(rows[~test], label[~test], weight, rows[test], random_state)
+        # On rows this few a second thread mostly waits, and on a busy machine for long.
+        with threadpool_limits(limits=1):
+            score = _scores(rows[~test], label[~test], weight, rows[test], random_state)
         target = label[test] == 1
         area, variance = weighted_auc(score[~target], score[target], mass[test][target])
         areas.append(area)

@@ -34,6 +34,15 @@ def printable(name: str, width: int = _WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def signed(value: float) -> str:
+    """Write a difference with its sign and three digits, and zero without a minus.
+
+    >>> signed(0.12), signed(-0.0001)
+    ('+0.120', '+0.000')
+    """
+    return f"{round(value, 3) + 0.0:+.3f}"
+
+
 def _verdict(d: Diagnosis) -> str:
     return "\n".join(
         [
@@ -130,7 +139,7 @@ def _table(first: str, names: list[str], head: list[str], rows: list[list[Any]])
 
 
 def _signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}"
+    return "" if value is None else signed(value)
 
 
 def _p_value(value: float) -> str:

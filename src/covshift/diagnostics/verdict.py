@@ -4,7 +4,7 @@ The rules, in order; the thresholds are named below and explained in docs/diagno
 
 1. *no shift*: no feature differs (Kolmogorov-Smirnov, Holm's p > 0.025) and the classifier cannot
    tell the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm
-   in at most one pair of equal samples in twenty. Also where a difference is found but is
+   in about one pair of equal samples in twenty. Also where a difference is found but is
    negligible: AUC surely below 0.53, every KS distance below 0.03, every SMD below 0.1.
 2. *no overlap*: no weights bring the distribution functions together (the alarm of `CDFWeights`),
    or half of the target lies outside the training support.
@@ -25,7 +25,7 @@ from .support import Support
 
 Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
 
-LEVEL = 0.025  # of either test: together at most 0.05
+LEVEL = 0.025  # of either test: together about 0.05
 NEGLIGIBLE_AUC, NEGLIGIBLE_KS, NEGLIGIBLE_SMD = 0.53, 0.03, 0.1
 STRONG_SIZE = 0.1  # share of the rows that is left, in effect
 STRONG_AUC = 0.85  # of two normal distributions whose weights leave a tenth of the rows

@@ -21,7 +21,7 @@ from .._optional import import_extra
 from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.samples import TwoSamples, two_samples
-from ..diagnostics.text import printable
+from ..diagnostics.text import printable, signed
 from . import pictures
 from .comparison import checked
 from .labels import check_labels, reliability_curves
@@ -111,6 +111,7 @@ def build(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters |= {"signed": signed, "sort_key": _sort_key}
     here = files("covshift.report")
     script = here.joinpath("sort.js").read_text(encoding="utf-8")
     page = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8")).render(
@@ -166,6 +167,11 @@ def _labels_of_target(y_target: Any, target_weight: Any) -> Any:
     if target_weight is None or np.shape(y_target) != np.shape(target_weight):
         return y_target
     return np.asarray(y_target)[np.asarray(target_weight) > 0]
+
+
+def _sort_key(value: float | None) -> str:
+    """A number as a script reads it, empty where there is none."""
+    return "" if value is None else repr(float(value)).replace("inf", "Infinity")
 
 
 def _hash(script: str) -> str:
