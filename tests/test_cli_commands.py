@@ -200,6 +200,16 @@ def test_numbers_are_predicted_in_their_unit(files, learner):
     assert np.median(error) < 2
 
 
+def test_hostile_names_reach_the_terminal_as_text(files):
+    bad = [["x\x1b[31m", "<b>", "y"], *([row[0], row[1], row[3]] for row in rows(60)[1:])]
+    train = write(files / "bad.csv", bad)
+    target = write(files / "far.csv", [row[:2] for row in bad])
+    result = covshift("fit", train, target, "--label", "y", "-o", files / "b.covshift")
+    assert result.code == 0
+    assert "\x1b" not in result.out + result.err
+    assert "x\\x1b[31m, <b>" in result.out
+
+
 def test_fit_can_take_what_compare_recommends(files):
     fit = ["fit", *pair(files), "--learner", "linear", "--method", "auto", "--json"]
     result = covshift(*fit, "-o", files / "a.covshift")
@@ -257,6 +267,7 @@ def test_the_report_is_one_html_file(files):
     assert result.code == 0, result.err
     html = (files / "r.html").read_text()
     assert "<html" in html
+    assert "--learner linear" in html  # the command, to do it again
     assert "Wrote the report" in result.out
 
 

@@ -71,7 +71,7 @@ def _step(question: str, command: list[str], found: Any = None) -> argparse.Name
     print(console.paint(question, "bold", sys.stdout))
     print(f"$ {shlex.join(['covshift', *command])}", flush=True)
     args = build_parser().parse_args(command)
-    args.found = found
+    args.argv, args.found = command, found
     before, console.quiet = console.quiet, True
     try:
         args.run(args)

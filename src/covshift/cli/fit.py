@@ -151,15 +151,18 @@ def facts_of(model: Model) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any], path: str) -> str:
-    columns = facts["columns"]
+    from ..diagnostics.text import printable
+
+    columns = [printable(name) for name in facts["columns"]]
     shown = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")
-    what = f"classes {', '.join(facts['classes'])}" if facts["classes"] else "a number"
-    unit = f" in {facts['unit']}" if facts["unit"] else ""
+    classes = ", ".join(map(printable, facts["classes"]))
+    what = f"classes {classes}" if classes else "a number"
+    unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
     return (
         f"Fitted {facts['learner']}, {facts['method']}, on {facts['n_train']} rows for "
         f"{facts['n_target']} target rows.\n"
         f"Shift:  {facts['verdict']}\n"
-        f"Label:  {facts['label']} ({what}{unit})\n"
+        f"Label:  {printable(facts['label'])} ({what}{unit})\n"
         f"Needs:  {shown}\n"
         f"Saved:  {path}\n"
         f"Next:   covshift predict {path} NEW.csv -o predictions.csv"

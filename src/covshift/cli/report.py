@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 from . import compare, console, options
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
-    write_report(args.output, samples, comparison, title=args.title, seed=args.seed)
+    write_report(args, samples, comparison)
     facts = {"verdict": found.verdict, "file": args.output, "notes": samples.notes}
     if args.json:
         print(console.as_json({**facts, "comparison": comparison}))
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_report(
-    path: str, samples: Samples, comparison: dict[str, Any] | None, *, title: str | None, seed: int
+    args: argparse.Namespace, samples: Samples, comparison: dict[str, Any] | None
 ) -> None:
     """Write the report with the weights of the chosen weighter, or of the default one."""
     from ..report import build
@@ -59,7 +58,7 @@ def write_report(
     whole = samples.repeated(target=False)
     labels = whole.labels
     name = comparison["chosen"] if comparison else ""
-    weights = _weights(whole, name, seed)
+    weights = _weights(whole, name, args.seed)
     scored = labels is not None and len(labels.scored) == len(whole.X_target)
     text = build(
         whole.X,
@@ -71,11 +70,11 @@ def write_report(
         target_weight=whole.target_weight,
         comparison=comparison,
         feature_names=whole.names,
-        title=title,
-        command=shlex.join(["covshift", *sys.argv[1:]]),
-        random_state=seed,
+        title=args.title,
+        command=shlex.join(["covshift", *args.argv]),
+        random_state=args.seed,
     )
-    with console.text_file(path) as file:
+    with console.text_file(args.output) as file:
         file.write(text)
 
 

@@ -30,6 +30,7 @@ def run_command(argv: list[str]) -> int:
     except SystemExit as done:  # argparse has printed help, the version, or what is wrong
         return int(done.code or 0)
     console.quiet = args.quiet
+    args.argv = argv
     return _guarded(lambda: int(args.run(args) or FINE), debug=args.debug)
 
 
