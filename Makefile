@@ -23,8 +23,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP)core ## Fit the paper's one-dimensional problem, print errors, save a picture in out/
-	$(BIN)/python examples/sigmoid_demo.py
+demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
+	$(BIN)/covshift demo
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -79,7 +79,7 @@ $(STAMP)venv:
 	@touch $@
 
 $(STAMP)core: $(STAMP)venv $(PINS)
-	$(INSTALL) -e ".[plot,report]"
+	$(INSTALL) -e ".[cli]"
 	@touch $@
 
 $(STAMP)test $(STAMP)types $(STAMP)docs: $(STAMP)core
@@ -90,7 +90,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[plot,torch,qp,report,fast]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[cli,torch,qp,fast]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.

@@ -1,7 +1,8 @@
 """The paper's Experiment 1: how stable is the predicted p(y = 1 | x)?
 
 Training points are uniform on [-1, 1]; seven of ten target points lie below zero. Each method is
-the same kernel machine (paper, section 2.4) with another V. Run it with ``make demo``.
+the same kernel machine (paper, section 2.4) with another V. Run it with
+``python examples/sigmoid_demo.py``.
 """
 
 from __future__ import annotations

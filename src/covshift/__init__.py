@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import (
         bounds,
+        comparison,
         corrections,
         datasets,
         diagnostics,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         exceptions,
         objectives,
         operators,
+        persistence,
         plot,
         report,
         selection,
@@ -37,6 +39,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "bounds",
+    "comparison",
     "corrections",
     "datasets",
     "diagnostics",
@@ -44,6 +47,7 @@ _MODULES = (
     "exceptions",
     "objectives",
     "operators",
+    "persistence",
     "plot",
     "report",
     "selection",
@@ -76,6 +80,7 @@ __all__ = [
     "__version__",
     "bootstrap_mean",
     "bounds",
+    "comparison",
     "corrections",
     "datasets",
     "diagnose",
@@ -86,6 +91,7 @@ __all__ = [
     "exceptions",
     "objectives",
     "operators",
+    "persistence",
     "plot",
     "report",
     "selection",

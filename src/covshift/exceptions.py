@@ -23,3 +23,7 @@ class ConditionWarning(UserWarning):
 
 class NoOverlapError(ValueError):
     """No weights make the training sample look like the target: parts of it have no rows."""
+
+
+class InputError(ValueError):
+    """A file, a table or an option that cannot be used; the message says what to do next."""

@@ -1,0 +1,96 @@
+"""``covshift compare``: which correction helps, if any?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from . import console, options
+from .diagnose import diagnosis_of
+
+if TYPE_CHECKING:
+    from ..comparison import MethodComparison
+    from ..tables import Samples
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "compare",
+        "which correction helps, if any?",
+        "Estimate what each method would cost on the target, without its labels, and recommend one "
+        "of them or the unweighted model.",
+    )
+    options.add_samples(parser, label="required")
+    options.add_task(parser)
+    add_comparison(parser)
+    options.add_output(parser)
+    options.add_verdict(parser)
+    parser.set_defaults(run=run)
+
+
+def add_comparison(parser: argparse.ArgumentParser) -> None:
+    """Add how the comparison is made."""
+    group = parser.add_argument_group("comparison")
+    group.add_argument(
+        "--loss",
+        choices=("squared_error", "zero_one", "log_loss"),
+        default="squared_error",
+        help="what is compared (default: squared_error; of probabilities, for classes)",
+    )
+    group.add_argument(
+        "--max-rows",
+        type=int,
+        metavar="N",
+        help="thin larger samples to N rows (default: 1000 for vsvm, 300 for vboost, else 2000)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the recommendation, then the table."""
+    options.check_output(args)
+    samples = options.samples_of(args)
+    verdict = diagnosis_of(samples, args).verdict
+    found = comparison_of(samples, args)
+    args.found = found
+    for text in found.notes:
+        console.note(text)
+    if args.json:
+        extra = {"verdict": verdict, "notes": samples.notes + found.notes}
+        console.emit(console.as_json({**found.to_dict(), **extra}), args.output)
+    else:
+        console.emit(f"{found}\nShift: {verdict}.", args.output)
+    return options.exit_code(verdict, args)
+
+
+def comparison_of(samples: Samples, args: argparse.Namespace) -> MethodComparison:
+    """Compare all methods on two samples."""
+    from ..comparison import compare_methods
+    from ..exceptions import InputError
+
+    if args.max_rows is not None and args.max_rows < 20:
+        raise InputError("--max-rows must be at least 20.")
+    whole = samples.repeated()
+    labels = whole.labels
+    if labels is None:
+        raise InputError("A comparison needs the outcome: name its column with --label.")
+    if len(whole.X) < 10:
+        raise InputError(
+            f"{args.train} has {len(whole.X)} rows. A comparison holds out parts of them, and "
+            "needs at least ten."
+        )
+    scored = labels.y_target is not None
+    return compare_methods(
+        whole.X,
+        labels.y,
+        whole.X_target,
+        learner=args.learner,
+        task=labels.task,
+        loss=args.loss,
+        y_target=labels.y_target,
+        X_scored=whole.X_target[labels.scored] if scored else None,
+        max_rows=args.max_rows,
+        random_state=args.seed,
+        verbose=not console.quiet,
+    )

@@ -1,0 +1,95 @@
+"""What is printed where: results on stdout, everything else on stderr, colour on terminals only."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from .._files import atomic_file
+
+quiet = False
+_COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
+
+
+def note(text: str) -> None:
+    """Say something worth knowing, on stderr."""
+    if not quiet:
+        print(f"{paint('note:', 'note', sys.stderr)} {text}", file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Say something that may spoil the result, on stderr."""
+    print(f"{paint('warning:', 'warning', sys.stderr)} {text}", file=sys.stderr)
+
+
+def complain(text: str) -> None:
+    """Say why nothing came of it, on stderr."""
+    print(f"{paint('covshift:', 'error', sys.stderr)} {text}", file=sys.stderr)
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    """Colour a text for a terminal; elsewhere, or with NO_COLOR set, leave it as it is."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def emit(text: str, output: str | None) -> None:
+    """Print a result, or write it to the file that -o names; its first line is the verdict."""
+    if output is not None and output != "-":
+        with text_file(output) as file:
+            file.write(text.rstrip("\n") + "\n")
+        note(f"wrote {output}")
+        return
+    first, newline, rest = text.rstrip("\n").partition("\n")
+    print(paint(first, "bold", sys.stdout) + newline + rest)
+
+
+def as_json(data: Any) -> str:
+    """Return strict JSON; numbers that are not finite become null."""
+    return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+@contextmanager
+def text_file(output: str | None) -> Iterator[TextIO]:
+    """Open a text file that appears whole or not at all; standard output for None or "-"."""
+    if output is None or output == "-":
+        yield sys.stdout
+        return
+    with atomic_file(output) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
+
+
+def counted(parts: Iterable[Any], label: str) -> Iterator[Any]:
+    """Yield ``parts``; on a terminal, show how many rows have passed."""
+    shown = sys.stderr.isatty() and not quiet
+    rows = 0
+    for part in parts:
+        yield part
+        rows += len(part)
+        if shown:
+            sys.stderr.write(f"\r{label}: {rows:,} rows")
+            sys.stderr.flush()
+    if shown and rows:
+        sys.stderr.write("\n")
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    if hasattr(data, "tolist"):  # arrays and numbers of NumPy
+        return _plain(data.tolist())
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data

@@ -1,0 +1,115 @@
+"""``covshift demo``: the whole path on an embedded survey, from two CSV files to a report."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import console, options
+
+_LABEL = "chronic_condition"
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "demo",
+        "the whole path on an embedded survey, in less than a minute",
+        "Write two CSV files, a survey that some people answer more often and a sample of the "
+        "population, then diagnose, compare, fit, predict and report.",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="out/demo", help="folder (default: out/demo)"
+    )
+    parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
+    parser.add_argument("--files-only", action="store_true", help="write the CSV files, no more")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files, then call the commands as a user would, and say what each did."""
+    folder = Path(args.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    answers, population = folder / "survey.csv", folder / "population.csv"
+    _write_survey(answers, population, max(100, args.rows), args.seed)
+    if args.files_only:
+        print(f"Wrote {answers} and {population}.")
+        return 0
+    print(
+        f"A made-up health survey. {answers} holds who answered, with the outcome {_LABEL};\n"
+        f"older and richer people answered more often. {population} is a fair sample of the\n"
+        "population. It knows the outcome too, as no real problem does: used only to check.\n"
+    )
+    files = [str(answers), str(population), "--id", "person", "--label", _LABEL]
+    model, predictions, report = (
+        str(folder / name) for name in ("model.covshift", "predictions.csv", "report.html")
+    )
+    _step("1. Is there a shift, and where?", ["diagnose", *files])
+    found = _step("2. Which correction helps, if any?", ["compare", *files]).found
+    fit = ["fit", *files, "--method", found.chosen, "-o", model, "--force"]
+    _step("3. Fit what was recommended.", fit)
+    _step(
+        "4. Predict for the population.",
+        ["predict", model, str(population), "-o", predictions, "--force"],
+    )
+    _check(answers, population, Path(predictions))
+    _step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
+    print(f"The report to open: {report}")
+    return 0
+
+
+def _step(question: str, command: list[str], found: Any = None) -> argparse.Namespace:
+    """Run a command; a comparison that was ``found`` before is not made again."""
+    from .parser import build_parser
+
+    print(console.paint(question, "bold", sys.stdout))
+    print(f"$ {shlex.join(['covshift', *command])}", flush=True)
+    args = build_parser().parse_args(command)
+    args.argv, args.found = command, found
+    before, console.quiet = console.quiet, True
+    try:
+        args.run(args)
+    finally:
+        console.quiet = before
+    print(flush=True)
+    return args
+
+
+def _write_survey(answers: Path, population: Path, rows: int, seed: int) -> None:
+    from ..datasets import make_survey
+
+    survey = make_survey(rows, 2 * rows, random_state=seed)
+    names = ["person", *survey.feature_names, _LABEL]
+    for path, X, y in (
+        (answers, survey.X, survey.y),
+        (population, survey.X_target, survey.y_target),
+    ):
+        letter = path.name[0]
+        with console.text_file(str(path)) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            for k, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True), start=1):
+                writer.writerow([f"{letter}{k}", *(f"{value:g}" for value in x), label])
+
+
+def _check(answers: Path, population: Path, predictions: Path) -> None:
+    """Say how far the sample and the model are from the truth."""
+    said = _mean(answers, _LABEL)
+    predicted = _mean(predictions, "probability_1")
+    truth = _mean(population, _LABEL)
+    print(
+        f"The survey alone says {said:.1%} have the condition, the model {predicted:.1%} of the "
+        f"population; the truth is {truth:.1%}.\n"
+    )
+
+
+def _mean(path: Path, column: str) -> float:
+    with path.open(encoding="utf-8", newline="") as file:
+        values = [float(row[column]) for row in csv.DictReader(file)]
+    return sum(values) / len(values)

@@ -1,0 +1,57 @@
+"""``covshift diagnose``: is there a shift, where, and can it be corrected?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from . import console, options
+
+if TYPE_CHECKING:
+    from ..tables import Samples
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "diagnose",
+        "is there a shift, where, and can it be corrected?",
+        "Compare the distributions of the features in two samples. No label is needed.",
+    )
+    options.add_samples(parser, label="optional")
+    options.add_output(parser)
+    options.add_verdict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the diagnosis, verdict first."""
+    options.check_output(args)
+    samples = options.samples_of(args, label=False)
+    found = diagnosis_of(samples, args)
+    if args.json:
+        console.emit(console.as_json({**found.to_dict(), "notes": samples.notes}), args.output)
+    else:
+        console.emit(str(found), args.output)
+    return options.exit_code(found.verdict, args)
+
+
+def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
+    """Diagnose two samples; warn loudly where they do not overlap."""
+    import covshift
+
+    whole = samples.repeated(target=False)
+    found = covshift.diagnose(
+        whole.X,
+        whole.X_target,
+        feature_names=whole.names,
+        target_weight=whole.target_weight,
+        random_state=args.seed,
+    )
+    if found.verdict == "no overlap":
+        console.warn(
+            "NO OVERLAP: part of the target lies where there are no training rows. No weights and "
+            "no correction can know what happens there; predictions for those rows are guesses."
+        )
+    return found

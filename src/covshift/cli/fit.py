@@ -1,0 +1,169 @@
+"""``covshift fit``: a model for the target, in a file that is safe to load."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError
+from . import compare, console, options
+from .diagnose import diagnosis_of
+
+if TYPE_CHECKING:
+    from ..persistence import Model
+    from ..tables import Samples
+
+_DEFAULT = {"vsvm": "blended", "vboost": "blended", "linear": "cdf"}
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "fit",
+        "fit a model for the target and save it",
+        "Fit a learner on the training sample, corrected for the target, and write a model file.",
+    )
+    options.add_samples(parser, label="required")
+    options.add_task(parser)
+    parser.add_argument(
+        "--method",
+        default=None,
+        metavar="NAME",
+        help="unweighted, the name of a weighter (cdf, kliep, kmm, ...) or of a correction "
+        "(blended, additive, ...); auto takes what compare recommends (default: blended, or cdf "
+        "for linear)",
+    )
+    parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
+    compare.add_comparison(parser)
+    options.add_output(parser, what="model", required=True)
+    options.add_verdict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit, save and say what was done."""
+    from ..methods import OTHER_LEARNER, check_method
+    from ..persistence import save
+
+    if args.learner == "trees" and not str(args.method).startswith(OTHER_LEARNER):
+        raise InputError(
+            "Boosted trees of scikit-learn cannot be saved in a model file. Use --learner vsvm, "
+            "linear or vboost; or covshift weigh, and train them elsewhere with these weights."
+        )
+    if args.method not in (None, "auto"):
+        check_method(args.learner, args.method)
+    options.check_output(args)
+    samples = options.samples_of(args)
+    verdict = diagnosis_of(samples, args).verdict
+    if args.method == "auto":
+        found = compare.comparison_of(samples, args)
+        console.note(found.recommendation)
+        method = found.chosen
+    else:
+        method = args.method or _DEFAULT[args.learner]
+    model = fit_model(samples, args, method, verdict)
+    save(args.output, model)
+    facts = facts_of(model)
+    if args.json:
+        print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
+    else:
+        console.emit(_summary(facts, args.output), None)
+    if args.method is None:
+        console.note(
+            "covshift compare shows whether this correction helps; --method auto takes it."
+        )
+    return options.exit_code(verdict, args)
+
+
+def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: str) -> Model:
+    """Fit a method on the samples, standardised by the training rows."""
+    import platform
+
+    import numpy as np
+    import sklearn
+    from sklearn.preprocessing import StandardScaler
+
+    import covshift
+
+    from ..methods import OTHER_LEARNER, UNWEIGHTED, fit_method
+    from ..persistence import Model
+    from ..weights import WEIGHTERS
+
+    learner = args.learner
+    if method.startswith(OTHER_LEARNER):
+        learner, method = "vsvm", method.removeprefix(OTHER_LEARNER)
+    if method in WEIGHTERS:
+        samples = samples.repeated(target=False)
+    labels = samples.labels
+    if labels is None:
+        raise InputError("Fitting needs the outcome: name its column with --label.")
+    scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
+    estimator = fit_method(
+        learner,
+        method,
+        labels.task,
+        scaler.transform(samples.X),
+        labels.y,
+        scaler.transform(samples.X_target),
+        sample_weight=samples.weight,
+        target_weight=samples.target_weight,
+        random_state=args.seed,
+    )
+    about = {
+        "covshift": covshift.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "n_train": len(samples.X),
+        "n_target": len(samples.X_target),
+        "id": samples.id_name,
+        "seed": args.seed,
+        "verdict": verdict,
+    }
+    name = "unweighted" if method in (UNWEIGHTED, "none") else method
+    return Model(
+        estimator,
+        samples.encoding,
+        np.asarray(scaler.mean_, dtype=np.float64),
+        np.asarray(scaler.scale_, dtype=np.float64),
+        labels.task,
+        labels.name,
+        learner,
+        name,
+        args.unit,
+        about,
+    )
+
+
+def facts_of(model: Model) -> dict[str, Any]:
+    """Return what there is to know about a model, as plain data."""
+    return {
+        "learner": model.learner,
+        "method": model.method,
+        "task": model.task,
+        "label": model.label,
+        "unit": model.unit,
+        "classes": model.classes,
+        "columns": model.encoding.names,
+        **model.about,
+    }
+
+
+def _summary(facts: dict[str, Any], path: str) -> str:
+    from ..diagnostics.text import printable
+
+    columns = [printable(name) for name in facts["columns"]]
+    shown = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")
+    classes = ", ".join(map(printable, facts["classes"]))
+    what = f"classes {classes}" if classes else "a number"
+    unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
+    return (
+        f"Fitted {facts['learner']}, {facts['method']}, on {facts['n_train']} rows for "
+        f"{facts['n_target']} target rows.\n"
+        f"Shift:  {facts['verdict']}\n"
+        f"Label:  {printable(facts['label'])} ({what}{unit})\n"
+        f"Needs:  {shown}\n"
+        f"Saved:  {path}\n"
+        f"Next:   covshift predict {path} NEW.csv -o predictions.csv"
+    )

@@ -1,0 +1,154 @@
+"""Options that several commands share, and what they mean for the library."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .. import _files
+from ..exceptions import InputError
+from . import console
+
+if TYPE_CHECKING:
+    from ..tables import Reading, Samples
+
+
+def add_command(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
+    """Add a command with the options that all have."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=description, allow_abbrev=False
+    )
+    general = parser.add_argument_group("general")
+    general.add_argument("--quiet", "-q", action="store_true", help="no notes on stderr")
+    general.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
+    """Add the two files and what the user can say about their columns."""
+    parser.add_argument("train", help="the training sample: CSV, TSV or Parquet file, or -")
+    parser.add_argument("target", help="the sample of the target population, likewise")
+    group = parser.add_argument_group("columns")
+    optional = "" if label == "required" else " (left out of the features)"
+    group.add_argument(
+        "--label",
+        metavar="COL",
+        required=label == "required",
+        help=f"the outcome{optional}; in the target it is used only to score",
+    )
+    group.add_argument("--id", metavar="COL", help="identifies rows; kept in outputs, no feature")
+    group.add_argument("--weight", metavar="COL", help="weights of the training rows")
+    group.add_argument("--target-weight", metavar="COL", help="weights of the target rows")
+    for name, help in (
+        ("numeric", "numbers, whatever they look like"),
+        ("categorical", "categories: one column of 0 and 1 a level"),
+        ("date", "ISO dates: days since 1970-01-01"),
+        ("drop", "leave out"),
+    ):
+        group.add_argument(
+            f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
+        )
+    group.add_argument(
+        "--impute",
+        action="store_true",
+        help="fill missing values with the training median, and add a column that says where",
+    )
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how text files are read."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--sep", metavar="CHAR", help="separator (default: comma; tab for .tsv)")
+    group.add_argument("--encoding", default="utf-8", help="of text files (default: utf-8)")
+    group.add_argument(
+        "--missing",
+        metavar="TEXT",
+        action="append",
+        help="stands for a missing value, besides the empty cell (repeatable; default: NA, N/A, "
+        "#N/A, NaN, nan, NULL, null, None)",
+    )
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add what kind of outcome there is, and which learner predicts it."""
+    group = parser.add_argument_group("learning")
+    group.add_argument(
+        "--task", choices=("classification", "regression"), help="kind of label (default: inferred)"
+    )
+    group.add_argument(
+        "--learner",
+        choices=("vsvm", "linear", "trees", "vboost"),
+        default="vsvm",
+        help="V-SVM (default), logistic or ridge regression, boosted trees, V-boosted trees",
+    )
+
+
+def add_output(
+    parser: argparse.ArgumentParser, *, what: str = "result", required: bool = False
+) -> None:
+    """Add where the result goes."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--output", metavar="FILE", required=required, help=f"write the {what} to FILE"
+    )
+    group.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def add_verdict(parser: argparse.ArgumentParser) -> None:
+    """Add the machine-readable form, the strict mode and the seed."""
+    group = parser.add_argument_group("verdict")
+    group.add_argument("--json", action="store_true", help="print JSON on stdout")
+    group.add_argument(
+        "--strict", action="store_true", help="exit 3 where the shift is strong or without overlap"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+
+
+def check_output(args: argparse.Namespace) -> None:
+    """Refuse a bad -o before any work is done."""
+    if args.output is not None and args.output != "-":
+        _files.check_writable(args.output, force=args.force)
+
+
+def reading_of(args: argparse.Namespace) -> Reading:
+    """Return how the user wants files read."""
+    from ..tables import MISSING, Reading
+
+    separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+        raise InputError(f"--sep {args.sep!r} is not one character. Use for example ';' or tab.")
+    missing = MISSING if args.missing is None else ("", *args.missing)
+    return Reading(separator, args.encoding, frozenset(missing))
+
+
+def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
+    """Read the two files, and print what is worth knowing about them.
+
+    Without ``label`` the column of that name is left out unread.
+    """
+    from ..tables import Declared, read_samples
+
+    if not label and args.label is not None:
+        args.drop = [*args.drop, args.label]
+    declared = Declared(
+        label=args.label if label else None,
+        id=args.id,
+        weight=args.weight,
+        target_weight=args.target_weight,
+        numeric=tuple(args.numeric),
+        categorical=tuple(args.categorical),
+        date=tuple(args.date),
+        drop=tuple(args.drop),
+        impute=args.impute,
+        task=getattr(args, "task", None),
+    )
+    samples = read_samples(args.train, args.target, declared, reading_of(args))
+    for text in samples.notes:
+        (console.warn if "never saw" in text or "never vary" in text else console.note)(text)
+    return samples
+
+
+def exit_code(verdict: str, args: argparse.Namespace) -> int:
+    """3 where --strict asks for it and the verdict is bad, else 0."""
+    return 3 if args.strict and verdict in ("strong", "no overlap") else 0

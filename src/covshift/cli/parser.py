@@ -1,0 +1,44 @@
+"""The grammar of the command line; a file a command adds to it."""
+
+from __future__ import annotations
+
+import argparse
+
+import covshift
+
+from . import compare, demo, diagnose, fit, predict, report, weigh
+
+_DESCRIPTION = """\
+Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
+unlabelled one from the population that matters. Files are CSV, TSV or Parquet; "-" is standard
+input."""
+
+_EPILOG = """\
+examples:
+  covshift demo
+  covshift diagnose train.csv target.csv
+  covshift compare  train.csv target.csv --label y
+  covshift fit      train.csv target.csv --label y -o model.covshift
+  covshift predict  model.covshift new.csv -o predictions.csv
+  covshift weigh    train.csv target.csv -o weights.csv
+  covshift report   train.csv target.csv --label y -o report.html
+
+exit codes: 0 fine, 1 internal error, 2 bad input, 3 --strict and the verdict is bad
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; ``args.run`` of what it parses is the command."""
+    parser = argparse.ArgumentParser(
+        prog="covshift",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"covshift {covshift.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in (diagnose, compare, fit, predict, weigh, report, demo):
+        command.add(commands)
+    commands.add_parser("reproduce", help="rerun the paper's experiments", add_help=False)
+    return parser

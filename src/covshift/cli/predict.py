@@ -1,0 +1,124 @@
+"""``covshift predict``: predictions for a table of any length, in bounded memory."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError
+from . import console, options
+
+if TYPE_CHECKING:
+    from ..persistence import Model
+    from ..tables import Findings, Table
+
+_ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "predict",
+        "apply a saved model to a table",
+        "Write one line a row, in the order of the table: id or row number, prediction, and for "
+        "classes their probabilities.",
+    )
+    parser.add_argument("model", help="a file that covshift fit wrote")
+    parser.add_argument("table", help="CSV, TSV or Parquet file, or -")
+    parser.add_argument("--id", metavar="COL", help="keep this column (default: as in fit)")
+    options.add_reading(parser)
+    options.add_output(parser, what="predictions (CSV; TSV for .tsv)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stream the table through the model."""
+    from ..persistence import load
+    from ..tables import Findings, open_stream
+
+    if str(args.output).lower().endswith((".parquet", ".xlsx")):
+        raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
+    options.check_output(args)
+    model = load(args.model)
+    reading = options.reading_of(args)
+    kinds: Any = dict(model.encoding.kinds)
+    wanted = args.id or model.about.get("id")
+    if wanted is not None and wanted not in kinds:
+        kinds[wanted] = "text"
+    with open_stream(args.table, kinds, reading) as stream:
+        id_name = _id_column(stream.names, wanted, asked=args.id is not None, title=stream.title)
+        _check_columns(stream.names, model, id_name, stream.title)
+        findings = Findings()
+        only = {*model.encoding.names} | ({id_name} if id_name else set())
+        parts = console.counted(stream.parts(_ROWS, only=only), "predicting")
+        with console.text_file(args.output) as file:
+            separator = "\t" if str(args.output).lower().endswith(".tsv") else ","
+            writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+            writer.writerow(_header(model, id_name))
+            for table in parts:
+                first = findings.rows + 1
+                writer.writerows(_lines(model, table, id_name, first, findings))
+    if not findings.rows:
+        console.warn(f"{stream.title} has a header but no rows; so have the predictions.")
+    for text in findings.notes(stream.title):
+        console.warn(text)
+    if args.output not in (None, "-"):
+        console.note(f"wrote {findings.rows:,} predictions to {args.output}")
+    return 0
+
+
+def _id_column(names: list[str], wanted: Any, *, asked: bool, title: str) -> str | None:
+    if isinstance(wanted, str) and wanted in names:
+        return wanted
+    if asked:
+        raise InputError(f"{title} has no column {wanted!r}, which --id names.")
+    return None
+
+
+def _check_columns(names: list[str], model: Model, id_name: str | None, title: str) -> None:
+    lacking = [name for name in model.encoding.names if name not in names]
+    if lacking:
+        raise InputError(
+            f"{title} lacks {len(lacking)} of the {len(model.encoding.names)} columns that the "
+            f"model needs: {', '.join(map(repr, lacking[:12]))}. Add them, under these names."
+        )
+    extra = [name for name in names if name not in {*model.encoding.names, id_name}]
+    if extra:
+        more = f" and {len(extra) - 12} more" if len(extra) > 12 else ""
+        console.note(f"{title}: not used: {', '.join(map(repr, extra[:12]))}{more}.")
+
+
+def _header(model: Model, id_name: str | None) -> list[str]:
+    outputs = ["prediction", *(f"probability_{label}" for label in model.classes)]
+    first = id_name or "row"
+    return ["id" if first in outputs else first, *outputs]
+
+
+def _lines(
+    model: Model, table: Table, id_name: str | None, first: int, findings: Findings
+) -> Iterator[tuple[Any, ...]]:
+    X = model.encoding.encode(table, findings)
+    ids: Any = range(first, first + len(table))
+    if id_name:
+        ids = table.columns[id_name].values.tolist()
+    if not model.classes:
+        return zip(ids, _finite(model.predict(X)).tolist(), strict=True)
+    probability = _finite(model.predict_proba(X))
+    second_of_two = probability[:, 1] >= 0.5
+    best = second_of_two if len(model.classes) == 2 else probability.argmax(axis=1)
+    classes = [model.classes[k] for k in best.tolist()]
+    return zip(ids, classes, *probability.round(6).T.tolist(), strict=True)
+
+
+def _finite(values: Any) -> Any:
+    import numpy as np
+
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"{int((~np.isfinite(values)).sum())} predictions are not finite: these rows lie too "
+            "far from all that the model knows. Check their numbers."
+        )
+    return values

@@ -1,0 +1,93 @@
+"""``covshift report``: one HTML file to show a colleague."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from . import compare, console, options
+from .diagnose import diagnosis_of
+
+if TYPE_CHECKING:
+    from ..tables import Samples
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "report",
+        "one self-contained HTML file with verdict, pictures and methods",
+        "Write a report that opens from disk, without any network.",
+    )
+    options.add_samples(parser, label="optional")
+    options.add_task(parser)
+    compare.add_comparison(parser)
+    parser.add_argument("--title", help="of the report")
+    options.add_output(parser, what="report", required=True)
+    options.add_verdict(parser)
+    parser.set_defaults(run=run, found=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Diagnose, compare where there is a label, and write the report."""
+    options.check_output(args)
+    samples = options.samples_of(args)
+    found = diagnosis_of(samples, args)
+    if args.label and args.found is None:
+        args.found = compare.comparison_of(samples, args)
+    comparison = args.found.to_dict() if args.found else None
+    write_report(args, samples, comparison)
+    facts = {"verdict": found.verdict, "file": args.output, "notes": samples.notes}
+    if args.json:
+        print(console.as_json({**facts, "comparison": comparison}))
+    else:
+        lines = [f"Shift: {found.verdict}."]
+        lines += [comparison["recommendation"]] if comparison else []
+        print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
+    return options.exit_code(found.verdict, args)
+
+
+def write_report(
+    args: argparse.Namespace, samples: Samples, comparison: dict[str, Any] | None
+) -> None:
+    """Write the report with the weights of the chosen weighter, or of the default one."""
+    from ..report import build
+
+    whole = samples.repeated(target=False)
+    labels = whole.labels
+    name = comparison["chosen"] if comparison else ""
+    weights = _weights(whole, name, args.seed)
+    scored = labels is not None and len(labels.scored) == len(whole.X_target)
+    text = build(
+        whole.X,
+        whole.X_target,
+        y=None if labels is None else labels.y,
+        y_target=labels.y_target if labels is not None and scored else None,
+        weights=weights,
+        weights_name=None if weights is None else name,
+        target_weight=whole.target_weight,
+        comparison=comparison,
+        feature_names=whole.names,
+        title=args.title,
+        command=shlex.join(["covshift", *args.argv]),
+        random_state=args.seed,
+    )
+    with console.text_file(args.output) as file:
+        file.write(text)
+
+
+def _weights(samples: Samples, name: str, seed: int) -> Any:
+    """Weights of the chosen method; None, for the report's own, where it is none or too slow."""
+    from sklearn.preprocessing import StandardScaler
+
+    from ..diagnostics.sizes import most_rows
+    from ..methods import fit_weights
+    from ..weights import WEIGHTERS
+
+    if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > most_rows(name):
+        return None
+    scaler = StandardScaler().fit(samples.X)
+    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    return fit_weights(name, X, None, T, samples.target_weight, seed).weights_

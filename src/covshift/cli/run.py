@@ -1,0 +1,137 @@
+"""From arguments to an exit code: every ending has its message; tracebacks need --debug."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import InputError
+from . import console
+from .parser import build_parser
+
+FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
+INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signals
+
+
+def run_command(argv: list[str]) -> int:
+    """Parse ``argv`` and run its command."""
+    if argv[:1] == ["reproduce"]:
+        return _guarded(lambda: _reproduce(argv[1:]), debug="--debug" in argv)
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as done:  # argparse has printed help, the version, or what is wrong
+        return int(done.code or 0)
+    console.quiet = args.quiet
+    args.argv = argv
+    return _guarded(lambda: int(args.run(args) or FINE), debug=args.debug)
+
+
+def _guarded(work: Any, *, debug: bool) -> int:
+    try:
+        with _signals(), _spoken_warnings():
+            code = int(work())
+            sys.stdout.flush()
+            return code
+    except KeyboardInterrupt:
+        console.complain("stopped. Nothing was written.")
+        return INTERRUPTED
+    except _Terminated:
+        return TERMINATED
+    except BrokenPipeError:
+        _forget_stdout()
+        return BROKEN_PIPE
+    except SystemExit as done:
+        return int(done.code or 0)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _explain(error, debug)
+
+
+def _explain(error: Exception, debug: bool) -> int:
+    if isinstance(error, InputError) or _is_ours(error):
+        console.complain(str(error))
+        return BAD_INPUT
+    if isinstance(error, MemoryError):
+        console.complain(
+            "there is not enough memory for this. Use fewer rows, or a sample of them."
+        )
+        return INTERNAL
+    if isinstance(error, OSError):
+        console.complain(f"{error.filename or 'a file'}: {error.strerror or error}.")
+        return INTERNAL
+    what = f"{type(error).__name__}: {error}"
+    hint = "" if debug else " Run it again with --debug to see where, and please report it."
+    console.complain(f"something went wrong inside covshift ({what}).{hint}")
+    return INTERNAL
+
+
+def _is_ours(error: Exception) -> bool:
+    """Tell whether covshift itself refused something, as against code that failed inside it."""
+    if not isinstance(error, ValueError | TypeError | ImportError):
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    package = str(Path(__file__).parents[1])
+    return bool(frames) and frames[-1].filename.startswith(package)
+
+
+def _reproduce(argv: list[str]) -> int:
+    try:
+        module = import_module(f"{__package__}.reproduce")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__package__}.reproduce":
+            raise
+        raise InputError(
+            "This version of covshift cannot reproduce the paper's experiments. Use a newer one."
+        ) from None
+    return int(module.run(argv) or FINE)
+
+
+class _Terminated(BaseException):
+    """SIGTERM came: drafts are removed on the way out."""
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    def stop(signum: int, frame: object) -> None:
+        raise _Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _spoken_warnings() -> Iterator[None]:
+    """Print each warning once, as one line on stderr; those of other libraries stay silent."""
+    said: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if type(message).__module__.startswith("covshift") and str(message) not in said:
+            said.add(str(message))
+            console.warn(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter from complaining about a reader that has gone."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,88 @@
+"""``covshift weigh``: weights for the training rows, for use anywhere else."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from typing import Any
+
+from ..exceptions import InputError
+from . import console, options
+from .diagnose import diagnosis_of
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "weigh",
+        "weights that make the training sample look like the target",
+        "Write one weight a training row, mean one, for use with R, Stata or any learner.",
+    )
+    options.add_samples(parser, label="optional")
+    parser.add_argument(
+        "--method", default="cdf", metavar="NAME", help="a weighter (default: cdf; see compare)"
+    )
+    options.add_output(parser, what="weights (CSV; TSV for .tsv)")
+    options.add_verdict(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Weigh, write the weights, and say how well they balance."""
+    import numpy as np
+    from sklearn.preprocessing import StandardScaler
+
+    from ..comparison import imbalance
+    from ..methods import fit_weights
+    from ..weights import WEIGHTERS, effective_sample_size
+
+    if args.method not in WEIGHTERS:
+        raise InputError(f"The weighter {args.method!r} is unknown. Use {', '.join(WEIGHTERS)}.")
+    to_file = args.output not in (None, "-")
+    if args.json and not to_file:
+        raise InputError(
+            "--json prints the summary on stdout: name a file for the weights with -o."
+        )
+    options.check_output(args)
+    samples = options.samples_of(args, label=False)
+    verdict = diagnosis_of(samples, args).verdict
+    whole = samples.repeated(target=False)
+    scaler = StandardScaler().fit(whole.X)
+    X, T = scaler.transform(whole.X), scaler.transform(whole.X_target)
+    fitted = fit_weights(args.method, X, None, T, whole.target_weight, args.seed)
+    w = np.bincount(whole.rows, weights=fitted.weights_, minlength=len(samples.X))
+    w = w / w.mean()
+    facts = {
+        "method": args.method,
+        "verdict": verdict,
+        "n_train": len(samples.X),
+        "effective_sample_size": effective_sample_size(fitted.weights_),
+        "largest_weight": float(w.max()),
+        "smd_before": imbalance(X, T, None, whole.target_weight),
+        "smd_after": imbalance(X, T, fitted.weights_, whole.target_weight),
+    }
+    with console.text_file(args.output) as file:
+        separator = "\t" if str(args.output).lower().endswith(".tsv") else ","
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        first = samples.id_name or "row"
+        writer.writerow(["id" if first == "weight" else first, "weight"])
+        ids: Any = range(1, len(w) + 1) if samples.ids is None else samples.ids.tolist()
+        writer.writerows(zip(ids, w.tolist(), strict=True))
+    if args.json:
+        print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
+    else:
+        print(_summary(facts, args.output), file=sys.stdout if to_file else sys.stderr)
+    return options.exit_code(verdict, args)
+
+
+def _summary(facts: dict[str, Any], path: str | None) -> str:
+    written = f"\nWrote {facts['n_train']} weights, mean one, to {path}." if path else ""
+    return (
+        f"Shift: {facts['verdict']}.\n"
+        f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
+        f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
+        "Balance, the mean absolute standardised mean difference: "
+        f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting.{written}"
+    )

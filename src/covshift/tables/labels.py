@@ -1,0 +1,166 @@
+"""The label: classes or a number, inferred or declared; in the target it only ever scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .columns import Column
+from .table import Table
+
+_FEW_NUMBERS = 10  # a label with 3 to 10 different whole numbers could be either
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Outcomes of the training rows, and those of target rows that have one."""
+
+    name: str
+    task: str  # "classification" or "regression"
+    y: NDArray[Any]  # text for classes, float64 for numbers
+    y_target: NDArray[Any] | None  # of `scored` rows
+    scored: NDArray[np.intp]  # target rows with a label
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes in order; none for numbers."""
+        return [] if self.task == "regression" else [str(c) for c in np.unique(self.y)]
+
+
+def read_labels(
+    train: Table, target: Table, name: str, task: str | None, notes: list[str]
+) -> Labels:
+    """Read the label of both tables. Missing ones are an error in training, not in the target."""
+    cells = _cells(train.columns[name])
+    lost = sum(cell is None for cell in cells)
+    if lost:
+        raise InputError(
+            f"{train.title}: the label {name!r} is missing in {lost} of {len(cells)} rows. "
+            "Training rows need one: drop the others, or move them to the target."
+        )
+    numbers = _numbers(cells)
+    if task is None:
+        task = _infer(name, cells, numbers)
+        notes.append(f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise).")
+    if task == "regression":
+        y = _check_numbers(train.title, name, numbers)
+        if y.min() == y.max():
+            raise InputError(
+                f"{train.title}: the label {name!r} is {y[0]:g} in every row. There is nothing to "
+                "learn; check the column."
+            )
+    else:
+        y = np.array(_classes(cells, numbers), dtype=str)
+        _check_classes(train.title, name, y)
+    y_target, scored = _target_labels(target, name, task, numbers is not None, notes)
+    if task == "classification" and y_target is not None:
+        unknown = sorted(set(y_target.tolist()) - set(y.tolist()))
+        if unknown:
+            raise InputError(
+                f"{target.title}: the label {name!r} has classes that training lacks: "
+                f"{', '.join(map(repr, unknown[:5]))}. Leave the column out of the target, or "
+                "make the classes alike."
+            )
+    return Labels(name, task, y, y_target, scored)
+
+
+_WORDS = {"classification": "classes", "regression": "a number"}
+
+
+def _infer(name: str, cells: list[str], numbers: NDArray[np.float64] | None) -> str:
+    levels = len(set(cells))
+    if numbers is None:
+        if levels > 50:
+            raise InputError(
+                f"The label {name!r} has {levels} different values that are not numbers. Check the "
+                "column, or insist with --task classification."
+            )
+        return "classification"
+    whole = bool((np.mod(numbers[np.isfinite(numbers)], 1) == 0).all())
+    if len(np.unique(numbers)) <= 2 and whole:
+        return "classification"
+    if whole and levels <= _FEW_NUMBERS:
+        raise InputError(
+            f"The label {name!r} holds {levels} different whole numbers: classes, or a number? Say "
+            "--task classification or --task regression."
+        )
+    return "regression"
+
+
+def _target_labels(
+    target: Table, name: str, task: str, are_numbers: bool, notes: list[str]
+) -> tuple[NDArray[Any] | None, NDArray[np.intp]]:
+    nothing = np.arange(0)
+    if name not in target.columns:
+        return None, nothing
+    cells = _cells(target.columns[name])
+    scored = np.flatnonzero([cell is not None for cell in cells])
+    if not len(scored):
+        notes.append(f"{target.title}: its label column {name!r} is empty, and was not used.")
+        return None, nothing
+    notes.append(
+        f"{target.title} has the label {name!r} in {len(scored)} of {len(cells)} rows: used only "
+        "to score, never to fit or to choose."
+    )
+    present = [cell for cell in cells if cell is not None]
+    numbers = _numbers(present)
+    if task == "regression":
+        return _check_numbers(target.title, name, numbers), scored
+    return np.array(_classes(present, numbers if are_numbers else None), dtype=str), scored
+
+
+def _cells(column: Column) -> list[Any]:
+    return list(column.values)
+
+
+def _numbers(cells: list[str]) -> NDArray[np.float64] | None:
+    try:
+        return np.array([float(cell) for cell in cells])
+    except (ValueError, TypeError):
+        return None
+
+
+def _classes(cells: list[str], numbers: NDArray[np.float64] | None) -> list[str]:
+    """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
+    if numbers is None or not np.isfinite(numbers).all():
+        return [str(cell) for cell in cells]
+    return [f"{number:.0f}" if number % 1 == 0 else repr(float(number)) for number in numbers]
+
+
+def _check_numbers(
+    title: str, name: str, numbers: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    if numbers is None:
+        raise InputError(
+            f"{title}: the label {name!r} holds text, so it cannot be a number to predict. Use "
+            "--task classification, or repair the column."
+        )
+    bad = int((~np.isfinite(numbers)).sum())
+    if bad or np.abs(numbers).max() > 1e100:
+        what = f"{bad} infinite values" if bad else "numbers beyond 1e+100"
+        raise InputError(f"{title}: the label {name!r} has {what}. Repair or rescale it.")
+    return numbers
+
+
+def _check_classes(title: str, name: str, y: NDArray[Any]) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) == 1:
+        raise InputError(
+            f"{title}: the label {name!r} holds one class only, {str(classes[0])!r}, in all "
+            f"{len(y)} rows. There is nothing to tell apart; check the column."
+        )
+    if len(classes) > 100:
+        raise InputError(
+            f"{title}: the label {name!r} has {len(classes)} classes. At most 100 are supported; "
+            "for a number to predict use --task regression."
+        )
+    if counts.min() < 2:
+        rare = str(classes[counts.argmin()])
+        raise InputError(
+            f"{title}: the class {rare!r} of the label {name!r} stands in one row only. Remove it, "
+            "or merge it with another class."
+        )

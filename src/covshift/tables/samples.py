@@ -1,0 +1,370 @@
+"""Two tables become two samples: aligned by name, checked, encoded alike, all noted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .columns import Column, Kind
+from .encoding import (
+    ADVICE,
+    MISSING_LEVEL,
+    Encoding,
+    Feature,
+    Findings,
+    count_missing,
+    incomplete,
+)
+from .labels import Labels, read_labels
+from .table import Table, read_table
+from .text import Reading
+
+Real = NDArray[np.float64]
+
+_MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
+_MOST_LEVELS = 1000
+_MOST_ROWS = 5_000_000  # after repeating rows by their weights
+_CODE_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
+    r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
+    r"(?:$|[^a-z])"
+)
+_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the user says about columns."""
+
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    target_weight: str | None = None
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    impute: bool = False
+    task: str | None = None  # "classification" or "regression"; None: find out
+
+    def kinds(self, *, weight: str | None) -> dict[str, Kind]:
+        """What to read each declared column as."""
+        kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
+        kinds |= dict.fromkeys(self.categorical, "category")
+        kinds |= dict.fromkeys(self.date, "date")
+        if self.label is not None:
+            kinds[self.label] = "category"
+        if weight is not None:
+            kinds[weight] = "number"
+        if self.id is not None:
+            kinds[self.id] = "text"
+        return kinds
+
+    def roles(self) -> set[str]:
+        """Columns that are no features."""
+        named = (self.label, self.id, self.weight, self.target_weight)
+        return {name for name in named if name is not None} | set(self.drop)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A training and a target sample, ready for the library."""
+
+    encoding: Encoding
+    X: Real
+    X_target: Real
+    labels: Labels | None
+    ids: NDArray[Any] | None
+    target_ids: NDArray[Any] | None
+    weight: Real | None
+    target_weight: Real | None
+    id_name: str | None
+    notes: list[str] = field(default_factory=list)
+    rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))  # of the training file
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of X."""
+        return self.encoding.columns
+
+    def repeated(self, *, target: bool = True) -> Samples:
+        """Return the samples without weights: a row of weight k stands there k times.
+
+        For methods that take no weights. Weights that are no whole numbers are an error. Without
+        ``target`` the target keeps its rows and weights.
+        """
+        rows = _repeats(self.weight, len(self.X), "--weight")
+        labels = self.labels
+        if labels is not None:
+            labels = replace(labels, y=labels.y[rows])
+        again = replace(self, X=self.X[rows], weight=None, labels=labels, rows=rows)
+        if not target or self.target_weight is None:
+            return again
+        target_rows = _repeats(self.target_weight, len(self.X_target), "--target-weight")
+        if labels is not None and labels.y_target is not None:
+            known = np.full(len(self.X_target), -1)
+            known[labels.scored] = np.arange(len(labels.scored))
+            place = known[target_rows]
+            scored = np.flatnonzero(place >= 0)
+            y_target = labels.y_target[place[scored]]
+            labels = replace(labels, scored=scored, y_target=y_target if len(scored) else None)
+        return replace(
+            again, X_target=self.X_target[target_rows], target_weight=None, labels=labels
+        )
+
+
+def read_samples(
+    train: str, target: str, declared: Declared, reading: Reading | None = None
+) -> Samples:
+    """Read two files and make samples of them; `InputError` where that would need a guess."""
+    if train == "-" and target == "-":
+        raise InputError("Only one of the two files can be standard input (-).")
+    a = read_table(train, declared.kinds(weight=declared.weight), reading)
+    b = read_table(target, declared.kinds(weight=declared.target_weight), reading)
+    _check_declared(declared, a, b)
+    notes: list[str] = []
+    shared = _shared_columns(a, b, declared, notes)
+    for table in (a, b):
+        if len(table) < 2:
+            raise InputError(f"{table.title} has one row. A sample needs at least two.")
+    labels = read_labels(a, b, declared.label, declared.task, notes) if declared.label else None
+    encoding = learn_encoding(a, b, shared, declared, notes)
+    found_a, found_b = Findings(), Findings()
+    X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
+    notes += found_a.notes(a.title) + found_b.notes(b.title)
+    return Samples(
+        encoding,
+        X,
+        T,
+        labels,
+        _ids(a, declared.id, notes),
+        _ids(b, declared.id, notes) if declared.id in b.columns else None,
+        _weights(a, declared.weight),
+        _weights(b, declared.target_weight),
+        declared.id,
+        notes,
+    )
+
+
+def learn_encoding(
+    train: Table, target: Table, names: list[str], declared: Declared, notes: list[str]
+) -> Encoding:
+    """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
+    _refuse_doubtful(train, target, names)
+    _refuse_codes(train, names, declared)
+    constant = [name for name in names if _is_constant(train, target, name)]
+    if constant:
+        notes.append(f"Left out, for they never vary: {_listed(constant)}.")
+    names = [name for name in names if name not in constant]
+    if not names:
+        raise InputError("No column is left that varies. There is nothing to compare.")
+    _refuse_missing(train, target, names, declared.impute)
+    return Encoding(
+        tuple(
+            _feature(train.columns[name], target.columns[name], declared, train.title)
+            for name in names
+        )
+    )
+
+
+def _feature(column: Column, other: Column, declared: Declared, title: str) -> Feature:
+    name = column.name
+    lost = any(map(any, (count_missing(column), count_missing(other))))
+    if column.kind == "category":
+        levels = sorted({value for value in column.values if value is not None})
+        limit = _MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
+        if len(levels) > limit:
+            allow = f" --categorical {name!r}," if limit == _MANY_LEVELS else ""
+            raise InputError(
+                f"{title}: the text column {name!r} has {len(levels)} different values, more than "
+                f"{limit}: names or free text rather than categories. Use --id {name!r},{allow} or "
+                f"leave it out with --drop {name!r}."
+            )
+        return Feature(name, "category", (*levels, MISSING_LEVEL) if lost else tuple(levels))
+    fill = None
+    if declared.impute:
+        finite = column.values[np.isfinite(column.values)]
+        fill = float(np.median(finite))
+    return Feature(name, column.kind, (), fill, lost)
+
+
+def _check_declared(declared: Declared, train: Table, target: Table) -> None:
+    def where(name: str, table: Table, option: str) -> None:
+        if name not in table.columns:
+            raise InputError(
+                f"{table.title} has no column {name!r}, which {option} names. Its columns are: "
+                f"{_listed(table.names)}."
+            )
+
+    if declared.label is not None:
+        where(declared.label, train, "--label")
+    if declared.weight is not None:
+        where(declared.weight, train, "--weight")
+    if declared.target_weight is not None:
+        where(declared.target_weight, target, "--target-weight")
+    if declared.id is not None:
+        where(declared.id, train, "--id")
+    for option in ("numeric", "categorical", "date", "drop"):
+        for name in getattr(declared, option):
+            if name not in target.columns:
+                where(name, train, f"--{option}")
+    twice = set(declared.numeric) & set(declared.categorical) | set(declared.date) & (
+        set(declared.numeric) | set(declared.categorical)
+    )
+    if twice:
+        raise InputError(f"{_listed(sorted(twice))}: declared in two ways. Keep one of them.")
+    if declared.label is not None and declared.label in (declared.id, declared.weight):
+        raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
+
+
+def _shared_columns(a: Table, b: Table, declared: Declared, notes: list[str]) -> list[str]:
+    roles = declared.roles()
+    first = [name for name in a.names if name not in roles]
+    second = [name for name in b.names if name not in roles]
+    shared = [name for name in first if name in second]
+    only_a = [name for name in first if name not in second]
+    only_b = [name for name in second if name not in first]
+    if not shared:
+        raise InputError(
+            f"{a.title} and {b.title} share no column. {a.title} has {_listed(first)}; {b.title} "
+            f"has {_listed(second)}. The names in the two headers must be the same."
+        )
+    for title, only in ((a.title, only_a), (b.title, only_b)):
+        if only:
+            notes.append(f"Only in {title}, and left out: {_listed(only)}.")
+    if shared != [name for name in second if name in first]:
+        notes.append(f"{b.title} has its columns in another order; they were matched by name.")
+    return shared
+
+
+def _refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
+    for table in (train, target):
+        for name in names:
+            column = table.columns[name]
+            if column.doubt:
+                date = f"--date {name!r} (ISO dates, as days), " * ("dates" in column.doubt)
+                number = f"--numeric {name!r}, " * (column.kind == "number")
+                raise InputError(
+                    f"{table.title}: column {name!r} {column.doubt}. Say what it is: {number}{date}"
+                    f"--categorical {name!r} or --drop {name!r}{_if_missing(column)}."
+                )
+    for name in names:
+        kinds = [table.columns[name].kind for table in (train, target)]
+        empty = [count_missing(t.columns[name])[0] == len(t) for t in (train, target)]
+        for table, nothing in zip((train, target), empty, strict=True):
+            if nothing:
+                raise InputError(
+                    f"{table.title}: column {name!r} has no values at all. Leave it out with "
+                    f"--drop {name!r}."
+                )
+        if kinds[0] != kinds[1]:
+            raise InputError(
+                f"Column {name!r} holds {_PLURAL[kinds[0]]} in {train.title}, but "
+                f"{_PLURAL[kinds[1]]} in {target.title}. Make them alike, or use --categorical "
+                f"{name!r} or --drop {name!r}."
+            )
+
+
+_PLURAL = {"number": "numbers", "category": "text", "date": "dates", "text": "text"}
+
+
+def _if_missing(column: Column) -> str:
+    mixed = re.search(r"numbers and text \(such as (.*)\)$", column.doubt)
+    return f"; if {mixed[1]} stands for a missing value: --missing {mixed[1]}" if mixed else ""
+
+
+def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
+    """Refuse whole numbers that are codes to all appearance: by name, or by a sentinel like 999."""
+    for name in names:
+        column = train.columns[name]
+        if column.kind != "number" or name in declared.numeric:
+            continue
+        levels = np.unique(column.values[np.isfinite(column.values)])
+        if not 2 < len(levels) <= _MOST_LEVELS or (np.mod(levels, 1) != 0).any():
+            continue
+        words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
+        rest = levels[:-1]
+        sentinel = levels[-1] in _SENTINELS and levels[-1] > 3 * max(rest.max(), 1) - 1e-9
+        if _CODE_WORDS.search(words) or sentinel:
+            why = (
+                f"{levels[-1]:g} far above the rest, as codes for missing values have it"
+                if sentinel
+                else "a name that codes have"
+            )
+            remedy = f" or --missing {levels[-1]:g}" if sentinel else ""
+            raise InputError(
+                f"{train.title}: column {name!r} holds {len(levels)} different whole numbers and "
+                f"has {why}. Say what it is: --categorical {name!r}, --numeric {name!r}{remedy}."
+            )
+
+
+def _is_constant(train: Table, target: Table, name: str) -> bool:
+    values = [table.columns[name].values for table in (train, target)]
+    if values[0].dtype == object:
+        return len({value for part in values for value in part}) == 1
+    both = np.concatenate(values)
+    return bool(np.isfinite(both).all() and both.min() == both.max())
+
+
+def _refuse_missing(train: Table, target: Table, names: list[str], impute: bool) -> None:
+    if impute:
+        return
+    problems = []
+    for table in (train, target):
+        found = incomplete({name: table.columns[name] for name in names})
+        if found:
+            problems.append(f"{table.title}: {found}.")
+    if problems:
+        raise InputError(" ".join(problems) + f" {ADVICE}")
+
+
+def _ids(table: Table, name: str | None, notes: list[str]) -> NDArray[Any] | None:
+    if name is None:
+        return None
+    ids = table.columns[name].values
+    repeated = len(ids) - len(set(ids))
+    if repeated:
+        notes.append(f"{table.title}: {repeated} values of the id column {name!r} are repeated.")
+    return ids
+
+
+def _weights(table: Table, name: str | None) -> Real | None:
+    if name is None:
+        return None
+    values = np.asarray(table.columns[name].values, dtype=np.float64)
+    for bad, what in ((~np.isfinite(values), "missing or infinite"), (values < 0, "negative")):
+        if bad.any():
+            raise InputError(
+                f"{table.title}: the weight column {name!r} has {int(bad.sum())} {what} values. "
+                "Weights are numbers from zero up."
+            )
+    if not values.any():
+        raise InputError(f"{table.title}: the weight column {name!r} is zero in every row.")
+    return values
+
+
+def _repeats(weight: Real | None, count: int, option: str) -> NDArray[np.intp]:
+    if weight is None:
+        return np.arange(count)
+    if (np.mod(weight, 1) != 0).any():
+        raise InputError(
+            f"The weights of {option} are not all whole numbers, which this step needs: it repeats "
+            "rows. Round them, for example after scaling them to a mean of ten; or fit a vsvm with "
+            "a correction such as blended, which takes any weights."
+        )
+    if weight.sum() > _MOST_ROWS:
+        raise InputError(
+            f"The weights of {option} sum to {weight.sum():.3g}; repeated, that is more than "
+            f"{_MOST_ROWS:,} rows. Divide them by a constant and round."
+        )
+    return np.repeat(np.arange(count), weight.astype(np.intp))
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(map(repr, names[:12])) + more

@@ -1,0 +1,412 @@
+"""What each bad input gets: every row of the list, through the real command."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from command import covshift, rows, text, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+TRAIN, TARGET = rows(30), rows(40, 0.3, seed=1, label=False)
+
+
+@pytest.fixture
+def train(tmp_path):
+    return write(tmp_path / "train.csv", TRAIN)
+
+
+@pytest.fixture
+def target(tmp_path):
+    return write(tmp_path / "target.csv", TARGET)
+
+
+def with_cell(table, row, column, value):
+    table = [list(line) for line in table]
+    table[row][table[0].index(column)] = value
+    return table
+
+
+def with_column(table, name, values):
+    return [
+        [*table[0], name],
+        *([*line, str(v)] for line, v in zip(table[1:], values, strict=True)),
+    ]
+
+
+def weigh(*argv, **options):
+    return covshift("weigh", *argv, "--label", "y", **options)
+
+
+def weights(result):
+    assert result.code == 0, result.err
+    return np.array([float(line["weight"]) for line in csv.DictReader(io.StringIO(result.out))])
+
+
+# NaN, inf and missing values
+
+
+def test_missing_and_infinite_values_are_counted_by_column(tmp_path, target):
+    table = with_cell(
+        with_cell(with_cell(TRAIN, 3, "age", ""), 4, "age", "NA"), 5, "income", "-inf"
+    )
+    result = weigh(write(tmp_path / "t.csv", table), target)
+    assert result.code == 2
+    assert "t.csv: column 'age' has 2 missing values; column 'income' has 1 infinite" in result.err
+    assert "--impute" in result.err
+
+
+def test_missing_values_are_told_apart_for_train_and_target(tmp_path):
+    a = write(tmp_path / "a.csv", with_cell(TRAIN, 3, "age", ""))
+    b = write(tmp_path / "b.csv", with_cell(TARGET, 3, "town", ""))
+    result = weigh(a, b)
+    assert result.code == 2
+    assert "a.csv: column 'age' has 1 missing value." in result.err
+    assert "b.csv: column 'town' has 1 missing value." in result.err
+
+
+def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
+    from covshift.tables import Declared, read_samples
+
+    path = write(tmp_path / "t.csv", with_cell(with_cell(TRAIN, 3, "age", ""), 5, "town", ""))
+    samples = read_samples(str(path), str(target), Declared(label="y", impute=True))
+    ages = sorted(float(row[0]) for k, row in enumerate(TRAIN[1:], 1) if k != 3)
+    expected = ["age", "age missing", "income", "town=u", "town=v", "town=w", "town=(missing)"]
+    assert samples.names == expected
+    assert samples.X[2, 0] == np.median(ages)
+    assert samples.X[:, 1].tolist() == [float(k == 2) for k in range(30)]
+    assert samples.X[4, 3:].tolist() == [0, 0, 0, 1]
+    result = weigh(path, target, "--impute")
+    assert result.code == 0
+    assert "column 'age': 1 missing value was imputed" in result.err
+
+
+def test_a_word_for_missing_values_can_be_named(tmp_path, target):
+    path = write(tmp_path / "t.csv", with_cell(TRAIN, 3, "age", "?"))
+    refused = weigh(path, target)
+    assert refused.code == 2
+    assert "numbers and text (such as '?')" in refused.err
+    assert "--missing '?'" in refused.err
+    assert weigh(path, target, "--missing", "?", "--impute").code == 0
+
+
+def test_a_column_without_values_is_refused(tmp_path, target):
+    empty = [TRAIN[0], *([row[0], "", *row[2:]] for row in TRAIN[1:])]
+    result = weigh(write(tmp_path / "t.csv", empty), target, "--impute")
+    assert result.code == 2
+    assert "column 'income' has no values at all" in result.err
+    assert "--drop" in result.err
+
+
+# Text, dates, codes
+
+
+def test_unseen_levels_of_the_target_are_reported_with_their_share(tmp_path, train):
+    table = [TARGET[0], *([*row[:2], "z" if row[2] == "w" else row[2]] for row in TARGET[1:])]
+    result = weigh(train, write(tmp_path / "g.csv", table))
+    assert result.code == 0
+    assert "column 'town' has levels that training never saw: 'z' (13 of 40 rows" in result.err
+
+
+def test_text_becomes_one_column_a_level(train, target):
+    from covshift.tables import Declared, read_samples
+
+    samples = read_samples(str(train), str(target), Declared(label="y"))
+    assert samples.names == ["age", "income", "town=u", "town=v", "town=w"]
+    assert (samples.X[:, 2:].sum(axis=1) == 1).all()
+    assert samples.X[1, 2:].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason", "remedy"),
+    [
+        ("day", ["2026-01-02", "2026-03-04"], "dates", "--date"),
+        ("day", ["1/2/26", "3/4/26"], "dates", "--categorical"),
+        ("zip", ["00123", "10001"], "leading zeros", "--numeric"),
+        ("price", ["1,5", "2,5"], "numbers written as text", "--drop"),
+        ("price", ["$1", "$2"], "numbers written as text", "--drop"),
+        ("region", ["1", "2", "5"], "a name that codes have", "--categorical"),
+        ("answer", ["1", "2", "99"], "99 far above the rest", "--missing 99"),
+        ("key", ["12345678901234567", "22345678901234567"], "identifiers", "--drop"),
+    ],
+)
+def test_what_can_be_read_in_two_ways_must_be_declared(tmp_path, name, values, reason, remedy):
+    def table(base):
+        column = [f'"{values[k % len(values)]}"' for k in range(len(base) - 1)]
+        return write(tmp_path / f"{len(base)}.csv", with_column(base, name, column))
+
+    a, b = table(TRAIN), table(TARGET)
+    result = weigh(a, b)
+    assert result.code == 2
+    assert reason in result.err
+    assert remedy in result.err
+    assert weigh(a, b, "--drop", name).code == 0
+    assert weigh(a, b, "--categorical", name).code == 0
+
+
+def test_declared_dates_become_days(tmp_path):
+    from covshift.tables import read_table
+
+    path = write(tmp_path / "t.csv", "d,x\n1970-01-02,1\n1970-01-03T12:00,2\n")
+    assert read_table(str(path), {"d": "date"}).columns["d"].values.tolist() == [1.0, 2.5]
+
+
+def test_a_declared_date_that_is_none_names_its_line(tmp_path, train):
+    path = write(tmp_path / "t.csv", with_column(TRAIN, "d", ["2026-01-01"] * 29 + ["soon"]))
+    result = weigh(path, path, "--date", "d")
+    assert result.code == 2
+    assert "line 31: 'soon' in column 'd' is no date" in result.err
+
+
+def test_free_text_is_refused(tmp_path):
+    long, other = rows(60), rows(60, 0.2, seed=2, label=False)
+    a = write(tmp_path / "a.csv", with_column(long, "name", [f"n{k}" for k in range(60)]))
+    b = write(tmp_path / "b.csv", with_column(other, "name", [f"n{k}" for k in range(60)]))
+    result = weigh(a, b)
+    assert result.code == 2
+    assert "60 different values" in result.err
+    assert weigh(a, b, "--id", "name").code == 0
+
+
+def test_a_column_of_two_kinds_is_refused(tmp_path, train):
+    table = [TARGET[0], *([*row[:1], "much", row[2]] for row in TARGET[1:])]
+    result = weigh(train, write(tmp_path / "g.csv", table))
+    assert result.code == 2
+    assert "'income' holds numbers in" in result.err
+
+
+# Columns
+
+
+def test_reordered_columns_give_the_same_weights(tmp_path, train, target):
+    moved = write(tmp_path / "moved.csv", [[row[2], row[0], row[1]] for row in TARGET])
+    result = weigh(train, moved)
+    assert "matched by name" in result.err
+    np.testing.assert_array_equal(weights(result), weights(weigh(train, target)))
+
+
+def test_missing_and_extra_columns_are_listed_and_left_out(tmp_path, train):
+    table = with_column([row[:2] for row in TARGET], "size", range(40))
+    result = weigh(train, write(tmp_path / "g.csv", table))
+    assert result.code == 0
+    assert "train.csv, and left out: 'town'" in result.err
+    assert "g.csv, and left out: 'size'" in result.err
+
+
+def test_files_without_a_common_column_are_refused(tmp_path, train):
+    result = weigh(train, write(tmp_path / "g.csv", "q,r\n1,2\n3,4\n"))
+    assert result.code == 2
+    assert "share no column" in result.err
+
+
+def test_a_constant_column_is_dropped_with_a_warning(tmp_path, train, target):
+    a = write(tmp_path / "a.csv", with_column(TRAIN, "planet", ["earth"] * 30))
+    b = write(tmp_path / "b.csv", with_column(TARGET, "planet", ["earth"] * 40))
+    result = weigh(a, b)
+    assert "warning: Left out, for they never vary: 'planet'." in result.err
+    np.testing.assert_array_equal(weights(result), weights(weigh(train, target)))
+
+
+# The form of the file
+
+BROKEN = {
+    "duplicate header": (text([["age", "town", "age", "y"], *TRAIN[1:]]), "'age' more than once"),
+    "short row": (text([*TRAIN[:7], TRAIN[7][:2], *TRAIN[8:]]), "line 8: 2 values"),
+    "long row": (text([*TRAIN[:7], [*TRAIN[7], "1"], *TRAIN[8:]]), "line 8: 5 values"),
+    "NUL byte": (text(with_cell(TRAIN, 4, "town", "u\0")), "line 5 holds a NUL byte"),
+    "empty": ("", "is empty"),
+    "blank lines only": ("\n\n\n", "is empty"),
+    "header only": ("age,income,town,y\n", "no rows"),
+    "semicolons": (text(TRAIN, ";"), "use --sep ';'"),
+    "tabs": (text(TRAIN, "\t"), "use --sep tab"),
+    "open quote": (text(with_cell(TRAIN, 4, "town", '"u')), "inside a quoted cell"),
+    "no header": (text([[r[0], r[1], "1", r[3]] for r in TRAIN[1:]]), "header seems to be missing"),
+    "nameless column": (text([["", *TRAIN[0]], *(["1", *r] for r in TRAIN[1:])]), "has no name"),
+    "blank line": (text([*TRAIN[:4], [], *TRAIN[4:]]), "line 5 is empty"),
+    "UTF-16": (text(TRAIN).encode("utf-16"), "--encoding utf-16"),
+    "UTF-16 without mark": (text(TRAIN).encode("utf-16-le"), "NUL byte"),
+    "Latin-1": (text(with_cell(TRAIN, 4, "town", "Zürich")).encode("latin-1"), "latin-1"),
+    "gzip": (b"\x1f\x8b\x08\x00stuff", "gunzip"),
+    "Excel": (b"PK\x03\x04stuff", "save it as CSV"),
+    "false Parquet": (b"PAR1 and nothing else", "Parquet"),
+    "one row": (text(TRAIN[:2]), "has one row"),
+    "1e308": (text(with_cell(TRAIN, 4, "age", "1e308")), "beyond 1e+100"),
+}
+
+
+@pytest.mark.parametrize("case", list(BROKEN))
+def test_a_broken_file_is_named_with_what_to_do(tmp_path, target, case):
+    content, message = BROKEN[case]
+    path = write(tmp_path / "broken.csv", content)
+    for order in ([path, target], [target, path]):
+        result = covshift("weigh", *order, "--drop", "y")
+        assert result.code == 2
+        assert message in result.err
+        assert "broken.csv" in result.err or case == "1e308"
+        assert result.out == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + text(TRAIN).encode(),
+        text(TRAIN, newline="\r\n").encode(),
+        text(TRAIN, newline="\r").encode(),
+        text(TRAIN).rstrip("\n").encode(),
+        (text(TRAIN) + "\n\n").encode(),
+        text([[f'"{cell}"' for cell in row] for row in TRAIN]).encode(),
+        text([[f" {cell} " for cell in row] for row in TRAIN]).encode(),
+    ],
+    ids=["byte order mark", "CRLF", "CR", "no last newline", "blank end", "quotes", "spaces"],
+)
+def test_the_same_table_in_another_form_gives_the_same_weights(tmp_path, train, target, content):
+    path = write(tmp_path / "form.csv", content)
+    np.testing.assert_array_equal(weights(weigh(path, target)), weights(weigh(train, target)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("t.tsv", text(TRAIN, "\t").encode(), []),
+        ("t.csv", text(TRAIN, ";").encode(), ["--sep", ";"]),
+        ("t.csv", text(TRAIN).encode("utf-16"), ["--encoding", "utf-16"]),
+    ],
+)
+def test_separators_and_encodings_can_be_told(tmp_path, train, name, content, options):
+    path = write(tmp_path / name, content)
+    assert covshift("weigh", path, path, "--drop", "y", *options).code == 0
+
+
+def test_parquet_gives_the_weights_of_the_csv(tmp_path, train, target):
+    polars = pytest.importorskip("polars")
+    for path in (train, target):
+        polars.read_csv(path).write_parquet(path.with_suffix(".parquet"))
+    result = weigh(train.with_suffix(".parquet"), target.with_suffix(".parquet"))
+    np.testing.assert_array_equal(weights(result), weights(weigh(train, target)))
+    piped = weigh("-", target, stdin=train.with_suffix(".parquet").read_bytes())
+    np.testing.assert_array_equal(weights(piped), weights(result))
+
+
+def test_numbers_stored_as_text_in_parquet_must_be_declared(tmp_path):
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "t.parquet"
+    frame = polars.DataFrame({"a": [1.5, 2.0, 3.0], "b": ["1", "2", "3"]})
+    frame.write_parquet(path)
+    result = covshift("weigh", path, path)
+    assert result.code == 2
+    assert "numbers written as text" in result.err
+    assert covshift("weigh", path, path, "--numeric", "b").code == 0
+
+
+def test_dates_and_lists_of_parquet_are_refused(tmp_path):
+    polars = pytest.importorskip("polars")
+    from datetime import date
+
+    path = tmp_path / "t.parquet"
+    days = [date(2026, 1, k) for k in (1, 2, 3)]
+    polars.DataFrame({"a": [1.5, 2.0, 3.0], "d": days}).write_parquet(path)
+    assert "dates" in covshift("weigh", path, path).err
+    assert covshift("weigh", path, path, "--date", "d").code == 0
+    polars.DataFrame({"a": [1.5, 2.0, 3.0], "d": [[1], [2], [3]]}).write_parquet(path)
+    assert "neither number, text nor date" in covshift("weigh", path, path).err
+
+
+def test_one_file_can_come_from_standard_input(train, target):
+    piped = weigh("-", target, stdin=train.read_bytes())
+    np.testing.assert_array_equal(weights(piped), weights(weigh(train, target)))
+    assert weigh("-", "-").code == 2
+
+
+def test_files_that_cannot_be_opened(tmp_path, target):
+    assert "does not exist" in weigh(tmp_path / "none.csv", target).err
+    assert "is a folder" in weigh(tmp_path, target).err
+    assert weigh(tmp_path / "x\0y", target).code == 2
+
+
+# Weights, labels
+
+
+def test_a_row_that_stands_twice_counts_like_weight_two(tmp_path, target):
+    doubled = write(tmp_path / "doubled.csv", [*TRAIN, *TRAIN[1:6]])
+    weighted = with_column(TRAIN, "times", [2] * 5 + [1] * 25)
+    single = write(tmp_path / "single.csv", weighted)
+    w = weights(weigh(doubled, target))
+    merged = w[:30].copy()
+    merged[:5] += w[30:]
+    found = weights(weigh(single, target, "--weight", "times"))
+    np.testing.assert_allclose(found, merged / merged.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["vsvm", "linear"])
+def test_models_of_doubled_rows_and_of_weights_agree(tmp_path, target, learner):
+    doubled = write(tmp_path / "doubled.csv", [*TRAIN, *TRAIN[1:6]])
+    weighted = with_column(TRAIN, "times", [2] * 5 + [1] * 25)
+    single = write(tmp_path / "single.csv", weighted)
+    found = []
+    for path, options in ((doubled, []), (single, ["--weight", "times"])):
+        model = tmp_path / f"{path.stem}.covshift"
+        fit = ["fit", path, target, "--label", "y", "--learner", learner, "-o", model]
+        assert covshift(*fit, *options).code == 0
+        lines = csv.DictReader(io.StringIO(covshift("predict", model, target).out))
+        found.append([float(line["probability_1"]) for line in lines])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
+def test_target_weights_equal_repeated_target_rows(tmp_path, train):
+    repeated = write(tmp_path / "r.csv", [*TARGET, *TARGET[1:11]])
+    once = write(tmp_path / "o.csv", with_column(TARGET, "n", [2] * 10 + [1] * 30))
+    a = weights(weigh(train, repeated))
+    b = weights(weigh(train, once, "--target-weight", "n"))
+    np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [(["-1"] * 30, "negative"), ([""] * 30, "missing"), (["0"] * 30, "zero in every row")],
+)
+def test_weights_that_are_none_are_refused(tmp_path, target, values, message):
+    path = write(tmp_path / "t.csv", with_column(TRAIN, "w", values))
+    result = weigh(path, target, "--weight", "w")
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_a_single_class_is_refused(tmp_path, target):
+    same = write(tmp_path / "t.csv", [TRAIN[0], *([*row[:3], "1"] for row in TRAIN[1:])])
+    for command in ("fit", "compare", "report"):
+        result = covshift(command, same, target, "--label", "y", "-o", tmp_path / "out")
+        assert result.code == 2
+        assert "one class only, '1', in all 30 rows" in result.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([""] + ["0", "1"] * 14 + ["0"], [], "missing in 1 of 30 rows"),
+        (["1", "2", "3"] * 10, [], "--task classification or --task regression"),
+        (["a", "b"] * 15, ["--task", "regression"], "holds text"),
+        (["3.5"] * 30, [], "is 3.5 in every row"),
+        (["a", "b"] * 14 + ["a", "c"], [], "class 'c' of the label 'y' stands in one row"),
+        ([f"name {k}" for k in range(30)] * 1, ["--task", "classification"], "in one row only"),
+        (["1e200"] + ["1.5", "2.5"] * 14 + ["3"], [], "beyond 1e+100"),
+    ],
+)
+def test_labels_that_cannot_be_learned_are_refused(tmp_path, target, labels, options, message):
+    table = [TRAIN[0], *([*row[:3], y] for row, y in zip(TRAIN[1:], labels, strict=True))]
+    path = write(tmp_path / "t.csv", table)
+    result = covshift("fit", path, target, "--label", "y", "-o", tmp_path / "m", *options)
+    assert result.code == 2
+    assert message in result.err
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(content=st.binary(max_size=300), header=st.booleans())
+def test_no_bytes_whatever_give_a_traceback_or_an_internal_error(target, content, header):
+    data = (b"age,income,town,y\n" if header else b"") + content
+    assert weigh("-", target, stdin=data).code in (0, 2)

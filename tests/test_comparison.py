@@ -1,0 +1,200 @@
+"""The comparison of methods: its baseline, its sums, its honesty."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from covshift import comparison
+from covshift.comparison import compare_methods, imbalance
+from covshift.datasets import make_survey
+from covshift.methods import Method, check_method, fit_method, methods_for
+from covshift.weights import CDFWeights
+
+DATA = make_survey(200, 250, random_state=0)
+BASELINE = Method("unweighted", "baseline")
+
+
+def compare(**options):
+    options = {"learner": "linear", **options}
+    return compare_methods(DATA.X, DATA.y, DATA.X_target, **options)
+
+
+def test_risk_and_paired_gain_are_those_of_a_plain_loop():
+    methods = [BASELINE, Method("gaussian", "weights")]
+    found = compare(methods=methods)
+    scaler = StandardScaler().fit(DATA.X)
+    X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
+    w = CDFWeights(random_state=0).fit(X, X_target=T).weights_
+    v = fit_weights_of("gaussian", X, T)
+    losses = np.zeros((2, 200))
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for train, test in folds.split(X, DATA.y):
+        for k, weight in enumerate((None, v[train])):
+            model = LogisticRegression(max_iter=2000).fit(X[train], DATA.y[train], weight)
+            p = model.predict_proba(X[test])[:, 1]
+            losses[k, test] = (p - DATA.y[test]) ** 2
+    risks = [row["risk"] for row in found.rows]
+    np.testing.assert_allclose(risks, losses @ w / w.sum(), rtol=1e-5)
+    difference = losses[0] - losses[1]
+    gain = difference @ w / w.sum()
+    error = np.sqrt(200 / 199 * ((w * (difference - gain)) ** 2).sum()) / w.sum()
+    row = found.rows[1]
+    np.testing.assert_allclose([row["gain"], row["gain_standard_error"]], [gain, error], rtol=1e-4)
+
+
+def fit_weights_of(name, X, T):
+    from covshift.weights import WEIGHTERS
+
+    return WEIGHTERS[name]().fit(X, X_target=T).weights_
+
+
+def test_every_weighter_and_the_baseline_have_a_row_with_the_promised_keys():
+    found = compare(y_target=DATA.y_target).to_dict()
+    assert [row["method"] for row in found["rows"]] == [m.name for m in methods_for("linear", 8)]
+    assert found["rows"][0]["kind"] == "baseline"
+    assert {"learner", "loss", "chosen", "recommendation", "scored_on_target_labels"} <= set(found)
+    keys = {
+        "method", "kind", "risk", "standard_error", "true_risk", "effective_sample_size",
+        "smd_before", "smd_after", "seconds", "note",
+    }  # fmt: skip
+    assert all(keys <= set(row) for row in found["rows"])
+    json.dumps(found, allow_nan=False)
+
+
+def test_target_labels_score_and_change_nothing_else():
+    methods = [BASELINE, Method("cdf", "weights")]
+    blind = compare(methods=methods).to_dict()
+    seeing = compare(methods=methods, y_target=DATA.y_target).to_dict()
+    flipped = compare(methods=methods, y_target=1 - DATA.y_target).to_dict()
+    assert blind["chosen"] == seeing["chosen"] == flipped["chosen"]
+    for a, b, c in zip(blind["rows"], seeing["rows"], flipped["rows"], strict=True):
+        assert a["risk"] == b["risk"] == c["risk"]
+        assert a["true_risk"] is None
+        assert b["true_risk"] != c["true_risk"]
+    assert (blind["scored_on_target_labels"], seeing["scored_on_target_labels"]) == (False, True)
+
+
+def test_the_true_risk_is_that_of_the_model_of_all_rows():
+    found = compare(methods=[BASELINE], y_target=DATA.y_target)
+    scaler = StandardScaler().fit(DATA.X)
+    model = LogisticRegression(max_iter=2000).fit(scaler.transform(DATA.X), DATA.y)
+    p = model.predict_proba(scaler.transform(DATA.X_target))[:, 1]
+    truth = ((p - DATA.y_target) ** 2).mean()
+    np.testing.assert_allclose(found.rows[0]["true_risk"], truth, rtol=1e-6)
+
+
+def test_a_method_that_fails_has_a_row_that_says_why(monkeypatch):
+    real = comparison.fit_weights
+
+    def broken(name, *args):
+        if name == "kmm":
+            raise RuntimeError("no luck")
+        return real(name, *args)
+
+    monkeypatch.setattr(comparison, "fit_weights", broken)
+    found = compare(methods=[BASELINE, Method("kmm", "weights"), Method("cdf", "weights")])
+    assert found.rows[1]["note"] == "failed: no luck"
+    assert found.to_dict()["rows"][1]["risk"] is None
+    assert found.to_dict()["rows"][2]["risk"] > 0
+    assert "failed: no luck" in str(found)
+
+
+def table(*gains):
+    rows = [
+        {"method": "unweighted", "risk": 0.5, "gain": 0.0, "note": "", "gain_standard_error": 0}
+    ]
+    for k, (gain, error) in enumerate(gains):
+        rows.append(
+            {"method": f"m{k}", "risk": 0.5 - gain, "gain": gain, "gain_standard_error": error}
+            | {"note": ""}
+        )
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("gains", "chosen", "words"),
+    [
+        ([(-0.1, 0.01)], "unweighted", "no method has a lower"),
+        ([(0.02, 0.03)], "unweighted", "not clear"),
+        ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
+        ([(0.02, 0.01), (0.05, 0.06)], "unweighted", "not clear"),
+        ([(np.nan, np.nan)], "unweighted", "nothing could be compared"),
+    ],
+)
+def test_the_unweighted_model_stays_unless_the_best_gain_exceeds_its_error(gains, chosen, words):
+    found, sentence = comparison._recommend(table(*gains), "linear")
+    assert found == chosen
+    assert words in sentence
+    assert ("Keep the unweighted model" in sentence) == (chosen == "unweighted")
+
+
+def test_a_misspecified_line_is_clearly_better_when_weighted():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(0, 1, size=(300, 1)), rng.normal(1.0, 0.4, size=(300, 1))
+    y = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
+    y_target = T[:, 0] ** 2
+    found = compare_methods(X, y, T, learner="linear", task="regression", y_target=y_target)
+    assert found.chosen != "unweighted"
+    truth = {row["method"]: row["true_risk"] for row in found.rows}
+    assert truth[found.chosen] < truth["unweighted"] / 2
+
+
+def test_balance_is_the_mean_absolute_standardised_difference():
+    X, T = np.array([[0.0, 5.0], [2.0, 5.0]]), np.array([[3.0, 5.0], [5.0, 5.0]])
+    found = imbalance(X, T), imbalance(X, T, np.array([0.0, 1.0]))
+    np.testing.assert_allclose(found, [3 / 2, 2 / 2])  # (4 - 1) / sqrt((1 + 1) / 2), and zero
+    found = imbalance(X, T, None, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(found, 2 / np.sqrt(0.5) / 2)
+    apart = np.array([[1.0], [1.0]])
+    assert imbalance(apart, apart + 1) == 0  # constant in both, and different
+
+
+def test_large_samples_are_thinned_and_it_is_said():
+    found = compare(methods=[BASELINE], max_rows=100)
+    assert found.rows[0]["effective_sample_size"] == 100
+    assert "Compared on 100 of 200 training rows" in found.notes[0]
+
+
+def test_a_machine_with_corrections_and_a_machine_beside_trees():
+    names = [m.name for m in methods_for("vsvm", 2)]
+    assert {"unweighted", "cdf", "blended", "additive", "pairwise", "multiplicative"} <= set(names)
+    methods = [BASELINE, Method("cdf", "weights"), Method("blended", "correction")]
+    found = compare(learner="vsvm", methods=methods, max_rows=80)
+    assert [row["effective_sample_size"] is None for row in found.rows] == [False, False, True]
+    trees = [BASELINE, Method("vsvm:none", "correction", "control: another learner")]
+    found = compare(learner="trees", methods=trees, max_rows=80)
+    assert np.isfinite(found.rows[1]["risk"])
+
+
+@pytest.mark.parametrize(
+    ("learner", "method", "message"),
+    [
+        ("forest", "cdf", "learner='forest' is unknown"),
+        ("linear", "blended", "needs a learner that takes V"),
+        ("vsvm", "magic", "'magic' is unknown"),
+    ],
+)
+def test_unknown_names_are_refused(learner, method, message):
+    with pytest.raises(ValueError, match=message):
+        check_method(learner, method)
+
+
+def test_losses_of_classes_are_refused_for_numbers():
+    with pytest.raises(ValueError, match="is for classes"):
+        compare(task="regression", loss="log_loss")
+    with pytest.raises(ValueError, match="is unknown"):
+        compare(loss="hinge")
+
+
+def test_machines_and_importance_weights_meet():
+    w = np.linspace(0.5, 1.5, 200)
+    model = fit_method(
+        "vsvm", "cdf", "classification", DATA.X / 50, DATA.y, DATA.X_target / 50, weights=w, reg=1.0
+    )
+    np.testing.assert_array_equal(model.correction_.weights, w)

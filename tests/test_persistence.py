@@ -1,0 +1,294 @@
+"""Model files: what is saved comes back, and nothing else can be loaded."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from covshift import VSVC, VSVR, persistence
+from covshift.exceptions import InputError
+from covshift.persistence import Model, load, save
+from covshift.tables import Encoding, Feature
+
+rng = np.random.default_rng(0)
+X, T = rng.normal(size=(40, 3)), rng.normal(0.5, 1, size=(30, 3))
+TWO = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no")
+THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+NUMBER = X[:, 0] ** 2
+
+FITTED = {
+    "exact classifier": VSVC().fit(X, TWO, X_target=T),
+    "classifier on landmarks": VSVC(solver="primal", n_components=9, random_state=0).fit(
+        X, THREE, X_target=T
+    ),
+    "bounded classifier": VSVC(probability="qp").fit(X, TWO, X_target=T),
+    "Laplacian kernel": VSVC(kernel="laplacian", gamma=0.5).fit(X, THREE, X_target=T),
+    "regressor": VSVR().fit(X, NUMBER, X_target=T),
+    "polynomial regressor": VSVR(kernel="poly", degree=2).fit(X, NUMBER, X_target=T),
+    "logistic regression": LogisticRegression().fit(X, TWO),
+    "multinomial regression": LogisticRegression().fit(X, THREE),
+    "ridge regression": Ridge().fit(X, NUMBER),
+}
+if find_spec("covshift.boosting"):
+    from covshift.boosting import VBoostClassifier, VBoostRegressor
+
+    small = {"n_estimators": 3, "min_samples_leaf": 3}
+    FITTED["boosted classifier"] = VBoostClassifier(**small).fit(X, TWO, X_target=T)
+    FITTED["boosted classes"] = VBoostClassifier(**small).fit(X, THREE, X_target=T)
+    FITTED["boosted regressor"] = VBoostRegressor(**small).fit(X, NUMBER, X_target=T)
+
+ENCODING = Encoding(
+    (Feature("age", "number", fill=1.5), Feature("town", "category", ("u", "<script>")))
+)
+
+
+def model_of(estimator):
+    task = "classification" if hasattr(estimator, "classes_") else "regression"
+    return Model(
+        estimator,
+        ENCODING,
+        np.array([1.0, 0.0, 0.5]),
+        np.array([2.0, 1.0, 3.0]),
+        task,
+        "outcome",
+        "vsvm",
+        "blended",
+        "kg",
+        {"covshift": "0.1.0", "id": None},
+    )
+
+
+@pytest.mark.parametrize("name", list(FITTED))
+def test_what_is_saved_comes_back_to_the_last_bit(tmp_path, name):
+    model = model_of(FITTED[name])
+    save(tmp_path / "m.covshift", model)
+    again = load(tmp_path / "m.covshift")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if model.task == "classification":
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    for field in ("encoding", "task", "label", "learner", "method", "unit", "about", "classes"):
+        assert getattr(again, field) == getattr(model, field)
+
+
+def test_the_arrays_can_be_seen_with_numpy_alone(tmp_path):
+    save(tmp_path / "m.covshift", model_of(FITTED["regressor"]))
+    with np.load(tmp_path / "m.covshift", allow_pickle=False) as arrays:
+        assert arrays["Z"].shape == (40, 3)
+
+
+def test_what_cannot_be_saved_leaves_no_file(tmp_path):
+    trees = HistGradientBoostingClassifier(max_iter=2).fit(X, TWO)
+    with pytest.raises(TypeError, match="cannot be saved"):
+        save(tmp_path / "m.covshift", model_of(trees))
+    called = VSVC(kernel=lambda a, b: float(a @ b)).fit(X, TWO, X_target=T)
+    with pytest.raises(TypeError, match="named kernel"):
+        save(tmp_path / "m.covshift", model_of(called))
+    assert list(tmp_path.iterdir()) == []
+
+
+# Files that must not be believed
+
+
+@pytest.fixture
+def saved(tmp_path):
+    save(tmp_path / "good.covshift", model_of(FITTED["exact classifier"]))
+    return tmp_path / "good.covshift"
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}, archive.comment
+
+
+def rewrite(path, members, comment=None, compression=zipfile.ZIP_STORED):
+    """Write an archive whose checksums are right, unless a comment is given."""
+    import hashlib
+
+    if comment is None:
+        manifest = json.loads(members["manifest.json"])
+        names = [name for name in members if name != "manifest.json"]
+        manifest["sha256"] = {n: hashlib.sha256(members[n]).hexdigest() for n in names}
+        members = {**members, "manifest.json": json.dumps(manifest).encode()}
+        comment = hashlib.sha256(members["manifest.json"]).hexdigest().encode()
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.comment = comment
+
+
+def test_every_truncation_is_noticed(saved, tmp_path):
+    data = saved.read_bytes()
+    path = tmp_path / "cut.covshift"
+    for length in [0, 1, 4, 30, *range(100, len(data), 997), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError):
+            load(path)
+
+
+def test_a_changed_byte_anywhere_is_noticed_or_harmless(saved, tmp_path):
+    data, good = saved.read_bytes(), load(saved)
+    path = tmp_path / "changed.covshift"
+    for place in np.random.default_rng(1).choice(len(data), 150, replace=False):
+        changed = bytearray(data)
+        changed[place] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            found = load(path)
+        except InputError:
+            continue
+        np.testing.assert_array_equal(found.predict_proba(X), good.predict_proba(X))
+
+
+def test_tampered_arrays_and_manifests_fail_their_checksums(saved, tmp_path):
+    members, comment = members_of(saved)
+    path = tmp_path / "t.covshift"
+    rewrite(path, {**members, "c.npy": members["c.npy"][:-1] + b"\1"}, comment)
+    with pytest.raises(InputError, match=r"the checksum of 'c\.npy' is wrong"):
+        load(path)
+    changed = members["manifest.json"].replace(b"outcome", b"0utcome")
+    rewrite(path, {**members, "manifest.json": changed}, comment)
+    with pytest.raises(InputError, match="checksum of its manifest"):
+        load(path)
+
+
+def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path):
+    members, _ = members_of(saved)
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 1', b'"version": 2')
+    rewrite(tmp_path / "new.covshift", members)
+    with pytest.raises(InputError, match=r"newer covshift \(format 2.*Upgrade"):
+        load(tmp_path / "new.covshift")
+
+
+def test_nothing_is_decompressed(saved, tmp_path):
+    members, _ = members_of(saved)
+    members["bomb.npy"] = bytes(50_000_000)
+    rewrite(tmp_path / "bomb.covshift", members, compression=zipfile.ZIP_DEFLATED)
+    assert (tmp_path / "bomb.covshift").stat().st_size < 200_000
+    with pytest.raises(InputError, match="is compressed"):
+        load(tmp_path / "bomb.covshift")
+
+
+def test_files_beyond_the_limit_are_not_opened(saved):
+    with pytest.raises(InputError, match="more than the 1,000 that a model file may have"):
+        load(saved, max_bytes=1000)
+
+
+def npy(array, **changes):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, allow_pickle=True)
+    data = stream.getvalue()
+    for old, new in changes.values():
+        assert old in data
+        data = data.replace(old, new)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("Z.npy", npy(np.array([{"a": 1}], dtype=object)), "unexpected type"),
+        ("c.npy", npy(np.zeros(1), shape=(b"(1,)", b"(9,)")), "another size than it says"),
+        ("c.npy", npy(np.array([np.nan])), "NaN or inf"),
+        ("c.npy", npy(np.zeros(2)), "do not fit together"),
+        ("coef.npy", npy(np.zeros((7, 1))), "do not fit together"),
+        ("columns.npy", npy(np.array([0, 1, 5])), "do not fit together"),
+        ("scale.npy", npy(np.zeros(3)), "do not fit together"),
+        ("c.npy", b"not an array", "is no array"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message):
+    members, _ = members_of(saved)
+    rewrite(tmp_path / "t.covshift", {**members, name: data})
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "t.covshift")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"kind": "kernel"', b'"kind": "pickle"', "unknown kind 'pickle'"),
+        (b'"kernel": "rbf"', b'"kernel": "exec"', "kernel or columns"),
+        (b'"task": "classification"', b'"task": "dance"', "task and classes"),
+        (b'"yes"', b'"no"', "classes are not distinct"),
+        (b'"gamma": ', b'"gamma": 1e999, "old": ', "not finite"),
+        (b'"fill": 1.5', b'"fill": 1e999', "not finite"),
+        (b'"kind": "number"', b'"kind": "poem"', "feature of unknown kind"),
+        (b'"features"', b'"nothing"', "features"),
+        (b"covshift-model", b"another-model", "is not a model file"),
+        (b'"version": 1', b'"version": "x"', "format version"),
+    ],
+)
+def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, message):
+    members, _ = members_of(saved)
+    assert old in members["manifest.json"]
+    changed = members["manifest.json"].replace(old, new)
+    rewrite(tmp_path / "t.covshift", {**members, "manifest.json": changed})
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "t.covshift")
+
+
+@pytest.mark.skipif("boosted regressor" not in FITTED, reason="covshift.boosting is not there")
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("left", 0, 0),  # round in circles
+        ("right", 0, 10**6),
+        ("feature", 0, 3),
+        ("output", 0, 1),
+        ("starts", 0, 1),
+        ("starts", -1, 10**6),
+    ],
+)
+def test_trees_that_lead_nowhere_are_refused(tmp_path, name, place, value):
+    path = tmp_path / "t.covshift"
+    save(path, model_of(FITTED["boosted regressor"]))
+    members, _ = members_of(path)
+    array = np.load(io.BytesIO(members[f"{name}.npy"])).copy()
+    array[place] = value
+    rewrite(path, {**members, f"{name}.npy": npy(array)})
+    with pytest.raises(InputError, match="do not fit together"):
+        load(path)
+
+
+def test_a_deep_or_long_manifest_is_refused(saved, tmp_path, monkeypatch):
+    members, comment = members_of(saved)
+    rewrite(tmp_path / "t.covshift", {**members, "manifest.json": b"[" * 200_000}, comment)
+    with pytest.raises(InputError, match="no JSON"):
+        load(tmp_path / "t.covshift")
+    monkeypatch.setattr(persistence, "_MAX_MANIFEST", 100)
+    with pytest.raises(InputError, match="too long"):
+        load(saved)
+
+
+def test_other_files_are_named_as_such(tmp_path):
+    (tmp_path / "p.pkl").write_bytes(b"\x80\x04\x95")
+    with pytest.raises(InputError, match="is not a model file of covshift"):
+        load(tmp_path / "p.pkl")
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("a.txt", "a")
+    with pytest.raises(InputError, match="no manifest"):
+        load(tmp_path / "z.zip")
+    with pytest.raises(InputError, match="does not exist"):
+        load(tmp_path / "none")
+    with pytest.raises(InputError, match="is a folder"):
+        load(tmp_path)
+
+
+def test_an_interrupted_save_leaves_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save(saved, model_of(FITTED["regressor"]))
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
