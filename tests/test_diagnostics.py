@@ -7,13 +7,13 @@ import json
 
 import numpy as np
 import pytest
-from conftest import SAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import covshift
+from conftest import SAMPLES
 from covshift import bounds, diagnose
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences

@@ -22,7 +22,6 @@ LAYERS = [
         "_progress",
         "_array",
         "exceptions",
-        "_files",
         "_numbers",
         "_validation",
         "_moments",
