@@ -24,6 +24,7 @@ LAYERS = [
         "exceptions",
         "_numbers",
         "_validation",
+        "_labels",
         "_moments",
     ],
     ["operators", "kernels", "datasets", "tables"],

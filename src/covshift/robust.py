@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._array import to_numpy
+from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._validation import check_points, check_samples, check_weight, unwrap_target
 from .exceptions import WeightWarning
@@ -113,21 +112,17 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"reg={self.reg!r} is negative.")
         if not self.clip >= 1:
             raise ValueError(f"clip={self.clip!r} is less than one.")
-        labels = self._check_labels(X, y)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        labels = check_labels(self, X, y)
         samples = check_samples(X, X_target, target_weight)
         X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
-        check_consistent_length(X, labels)
         w = np.ones(len(X))
         if sample_weight is not None:
             w = check_weight(sample_weight, len(X), "sample_weight", of="X")
         kept = w > 0
         X, labels, w = X[kept], labels[kept], w[kept] / w[kept].max()
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        classes, codes = np.unique(labels, return_inverse=True)
+        self.classes_ = at_least_two(self, classes)
         self.weighter_ = None
         if unwrap_target(X_target) is not None:
             weighter = Discriminative(cv=None) if self.weighter is None else self.weighter
@@ -166,18 +161,6 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.weighter_ is None:
             return np.ones(len(X))
         return np.asarray(1 / np.clip(self.weighter_.predict(X), 1 / self.clip, self.clip))
-
-    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
-        validate_data(self, X, reset=True, skip_check_array=True)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        labels = np.asarray(column_or_1d(y, warn=True))
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        return labels
 
 
 def _minimise(

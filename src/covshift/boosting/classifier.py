@@ -8,10 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._labels import at_least_two, check_labels, most_probable, one_hot
 from .base import Booster
 
 Real = NDArray[np.float64]
@@ -65,14 +63,10 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
             Weights of the rows; integer weights equal repeated rows.
         """
         self._check_rows(X, reset=True)
-        labels = self._check_labels(X, y)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
-                f"{self.classes_[0]!r}."
-            )
-        return self._fit(X, self._columns_of(labels), X_target, sample_weight, target_weight)
+        labels = check_labels(self, X, y)
+        self.classes_ = at_least_two(self, np.unique(labels))
+        Y = one_hot(labels, self.classes_)
+        return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def decision_function(self, X: Any) -> Real:
         """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
@@ -96,9 +90,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         return map(self._probabilities, self._staged_values(X))
 
     def _labels(self, f: Real) -> NDArray[Any]:
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(f[:, 0] >= 0.5).astype(int)])
-        return np.asarray(self.classes_[f.argmax(axis=1)])
+        return most_probable(f, self.classes_)
 
     def _probabilities(self, f: Real) -> Real:
         if len(self.classes_) == 2:
@@ -107,19 +99,3 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         total = f.sum(axis=1, keepdims=True)
         # Trees of different classes need not sum to one: where all are negative, all are alike.
         return np.where(total > 0, f / np.where(total > 0, total, 1), 1 / f.shape[1])
-
-    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        return np.asarray(labels)
-
-    def _columns_of(self, labels: NDArray[Any]) -> Real:
-        """One-hot columns of the labels, of which one is enough for two classes."""
-        one_hot: Real = (labels[:, None] == self.classes_[None, :]).astype(np.float64)
-        return one_hot[:, 1:] if len(self.classes_) == 2 else one_hot

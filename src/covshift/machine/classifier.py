@@ -7,10 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._labels import at_least_two, check_labels, most_probable, one_hot
 from ..solvers.bounded import bounded_expansion
 from ..solvers.dual import Dual
 from .base import KernelMachine
@@ -162,14 +160,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             Weights of the rows; integer weights equal repeated rows.
         """
         self._check_rows(X, reset=True)
-        labels = self._check_labels(X, y)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
-                f"{self.classes_[0]!r}."
-            )
-        return self._fit(X, self._columns_of(labels), X_target, sample_weight, target_weight)
+        labels = check_labels(self, X, y)
+        self.classes_ = at_least_two(self, np.unique(labels))
+        Y = one_hot(labels, self.classes_)
+        return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def partial_fit(
         self,
@@ -189,7 +183,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """
         first = self._is_first_block()
         self._check_rows(X, reset=first)
-        labels = self._check_labels(X, y)
+        labels = check_labels(self, X, y)
         if classes is not None:
             given = np.unique(classes)
             if not first and not np.array_equal(given, self.classes_):
@@ -200,7 +194,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
             raise ValueError(f"y holds {unknown.tolist()}, which are not among the classes.")
-        Y = self._columns_of(labels)
+        Y = one_hot(labels, self.classes_)
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
     def decision_function(self, X: Any) -> Real:
@@ -220,10 +214,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; the second of two where f >= 1/2."""
-        f = self._values(X)
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(f[:, 0] >= 0.5).astype(int)])
-        return np.asarray(self.classes_[f.argmax(axis=1)])
+        return most_probable(self._values(X), self.classes_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -248,19 +239,3 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
         super()._start_primal(problem, whole)
-
-    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        return np.asarray(labels)
-
-    def _columns_of(self, labels: NDArray[Any]) -> Real:
-        """One-hot columns of the labels, of which one is enough for two classes."""
-        one_hot: Real = (labels[:, None] == self.classes_[None, :]).astype(np.float64)
-        return one_hot[:, 1:] if len(self.classes_) == 2 else one_hot

@@ -1,0 +1,50 @@
+"""Class labels: checked, turned into columns of zeros and ones, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+Real = NDArray[np.float64]
+
+
+def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
+    """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    labels = np.asarray(column_or_1d(y, warn=True))
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    return labels
+
+
+def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes, of which a classifier needs two."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes, but y holds only one class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes
+
+
+def one_hot(labels: NDArray[Any], classes: NDArray[Any]) -> Real:
+    """Return a column for every class, of which the second is enough for two: (N, k)."""
+    columns: Real = (labels[:, None] == classes[None, :]).astype(np.float64)
+    return columns[:, 1:] if len(classes) == 2 else columns
+
+
+def most_probable(f: Real, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of the largest column; the second of two where f >= 1/2."""
+    if len(classes) == 2:
+        return np.asarray(classes[(f[:, 0] >= 0.5).astype(int)])
+    return np.asarray(classes[f.argmax(axis=1)])
