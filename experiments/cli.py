@@ -19,8 +19,10 @@ from .configuration import (
     read_settings,
 )
 from .contenders import CONTENDERS
+from .reporting.write import write_reports
 from .runner import run_jobs
 from .store import Results, Store
+from .trials import Trials
 
 DESCRIPTION = """\
 Reproduce the experiments of Mazaheri, Jain and Bruck (2020), with the controls they lack.
@@ -51,12 +53,16 @@ def main(argv: list[str]) -> int:
     jobs = remaining(wanted, done)
     print(f"{len(wanted)} trials, {len(wanted) - len(jobs)} of them done before.", file=sys.stderr)
     try:
-        run_jobs(jobs, settings, store, arguments.processes, quiet=arguments.quiet)
+        failed = run_jobs(jobs, settings, store, arguments.processes, quiet=arguments.quiet)
     except KeyboardInterrupt:
         print("\nInterrupted; the same command goes on from here.", file=sys.stderr)
         return 130
-    write(output, kept(store.load(), wanted), settings, missing)
-    return 0
+    trials = Trials(kept(store.load(), wanted), settings)
+    write_reports(trials, output, missing)
+    for key, error in failed.items():
+        where = f"Experiment {key.experiment}, {key.cell}, trial {key.trial}"
+        print(f"{where} failed: {type(error).__name__}: {error}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -136,13 +142,6 @@ def kept(done: Results, wanted: dict[Key, list[str]]) -> Results:
         for key, names in wanted.items()
         if key in done
     }
-
-
-def write(output: Path, results: Results, settings: Settings, missing: dict[str, str]) -> None:
-    """Write the reports."""
-    from . import report
-
-    report.write(output, results, settings, missing)
 
 
 def _is_real(key: Key) -> bool:

@@ -43,7 +43,8 @@ def _contend(
 ) -> dict[str, Any]:
     chosen = settings["synthetic"]
     sample, gamma = synthetic.sample_of(found), chosen["gamma"]
-    watch, errors = Watch(), {}
+    watch = Watch()
+    errors: dict[str, Any] = {}
 
     def judge(variant: str, f: Real, *, variation: bool = False) -> None:
         errors[variant] = round(synthetic.normalised_error(f, found), 6)

@@ -10,15 +10,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from . import experiment_1, experiment_2, experiment_3, experiment_4, experiment_5, robustness
-from .configuration import Job, Settings
+from .configuration import Job, Key, Settings
 from .progress import Progress
 from .store import Store
 
@@ -41,18 +42,25 @@ def run_job(job: Job, settings: Settings) -> dict[str, Any]:
 
 def run_jobs(
     jobs: list[Job], settings: Settings, store: Store, processes: int, *, quiet: bool = False
-) -> None:
-    """Run all jobs and keep each result as soon as it is there."""
-    progress = Progress(len(jobs), quiet=quiet)
+) -> dict[Key, Exception]:
+    """Run all jobs and keep each result as soon as it is there; return the trials that failed.
 
-    def keep(job: Job, found: dict[str, Any]) -> None:
-        store.append(job.key, found)
+    A trial that fails does not stop the others; the next run tries it again.
+    """
+    progress = Progress(len(jobs), quiet=quiet)
+    failed: dict[Key, Exception] = {}
+
+    def keep(job: Job, result: Callable[[], dict[str, Any]]) -> None:
+        try:
+            store.append(job.key, result())
+        except Exception as error:
+            failed[job.key] = error
         progress.step(f"{job.key.experiment} {job.key.cell}")
 
     if processes == 1 or len(jobs) < 2:
         for job in jobs:
-            keep(job, run_job(job, settings))
-        return
+            keep(job, partial(run_job, job, settings))
+        return failed
     context = multiprocessing.get_context("spawn")
     with (
         one_thread(),  # before the workers start: they read it when they load BLAS
@@ -61,10 +69,11 @@ def run_jobs(
         running = {pool.submit(run_job, job, settings): job for job in jobs}
         try:
             for future in as_completed(running):
-                keep(running.pop(future), future.result())
+                keep(running.pop(future), future.result)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return failed
 
 
 @contextmanager

@@ -37,7 +37,8 @@ class Draw:
 
 def options_of(settings: Settings, group: str, name: str) -> dict[str, Any]:
     """Options of a contender in one group of experiments ("synthetic" or "table")."""
-    return settings[group]["options"].get(name) or settings["options"].get(name, {})
+    own: dict[str, Any] = settings[group]["options"].get(name, {})
+    return own or dict(settings["options"].get(name, {}))
 
 
 def cut(X: Real, y: Any, split: Any, most_target: int, rng: np.random.RandomState) -> Draw:

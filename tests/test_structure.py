@@ -31,6 +31,7 @@ LAYERS = [
     ["machine", "robust", "reweighted"],
     ["bounds", "estimates", "selection"],
     ["testing"],
+    ["cli"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""
 
