@@ -43,7 +43,10 @@ def main(argv: list[str]) -> int:
     trials = committed()
     found = sections(trials, {})
     drawn = draw(trials, RESULTS / "figures")
-    (RESULTS / "report.md").write_text(as_markdown(found, list(drawn)), encoding="utf-8")
+    for picture in (RESULTS / "figures").glob("*.png"):
+        picture.unlink()  # the repository keeps one form of a picture
+    report = as_markdown(found, list(drawn), kind="svg")
+    (RESULTS / "report.md").write_text(report, encoding="utf-8")
     summary = json.dumps(summarised(trials), indent=1, ensure_ascii=False) + "\n"
     (RESULTS / "summary.json").write_text(summary, encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")

@@ -8,19 +8,18 @@ from .captions import CAPTIONS
 from .sections import Section
 
 
-def as_markdown(found: list[Section], drawn: list[str], folder: str = "figures") -> str:
-    """The whole report; figures are linked from ``folder``."""
+def as_markdown(found: list[Section], drawn: list[str], kind: str = "png") -> str:
+    """The whole report; figures of this kind are linked from ``figures/``."""
     parts = ["# The paper, reproduced"]
-    parts += [section_markdown(section, drawn, folder) for section in found]
+    parts += [_section(section, drawn, kind) for section in found]
     return "\n\n".join(parts) + "\n"
 
 
-def section_markdown(section: Section, drawn: list[str], folder: str, level: str = "##") -> str:
-    """One section with its heading."""
-    parts = [f"{level} {section.title}", *section.words]
+def _section(section: Section, drawn: list[str], kind: str) -> str:
+    parts = [f"## {section.title}", *section.words]
     parts += [table.markdown() for table in section.tables]
     parts += [
-        f"![{CAPTIONS[name]}]({folder}/{name}.png)" for name in section.figures if name in drawn
+        f"![{CAPTIONS[name]}](figures/{name}.{kind})" for name in section.figures if name in drawn
     ]
     return "\n\n".join(parts)
 
