@@ -15,21 +15,33 @@ Real = NDArray[np.float64]
 
 
 def ranked_folds(X: Real, Y: Real, n_folds: int) -> NDArray[np.intp]:
-    """Deal the distinct rows of (Y, X), sorted, to the folds in turn: (N,) fold numbers.
+    """Deal the distinct rows of (Y, X) to the folds in turn, class by class: (N,) fold numbers.
 
-    Sorted by label first, so that classes and outcomes are spread evenly; O(N log N).
+    Within a class, and over all rows where Y has no classes, the order is that of a hash. Dealt in
+    the order of X, every fold would have the same share of each class wherever one looks, and a
+    rough fit would be right about held-out rows for that reason alone: the penalty came out several
+    times too small. O(N log N).
     """
-    _, distinct = np.unique(np.column_stack([Y, X]) + 0.0, axis=0, return_inverse=True)
-    return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)
+    rows, place = np.unique(np.column_stack([Y, X]) + 0.0, axis=0, return_inverse=True)
+    outcomes, classes = np.unique(rows[:, : Y.shape[1]], axis=0, return_inverse=True)
+    are_classes = len(outcomes) * n_folds <= len(rows)
+    strata = classes.reshape(-1) if are_classes else np.zeros(len(rows), np.intp)
+    rank = np.empty(len(rows), dtype=np.intp)
+    rank[np.lexsort((_hash(rows[:, Y.shape[1] :]), strata))] = np.arange(len(rows))
+    return np.asarray(rank[place.reshape(-1)] % n_folds, dtype=np.intp)
 
 
 def hashed_folds(X: Real, n_folds: int) -> NDArray[np.intp]:
     """Hash every row to a fold: O(N), the same for a row in whichever block it arrives."""
-    bits: NDArray[Any] = (np.ascontiguousarray(X) + 0.0).view(np.uint64)
+    return np.asarray(_hash(X + 0.0) % np.uint64(n_folds), dtype=np.intp)
+
+
+def _hash(X: Real) -> NDArray[np.uint64]:
+    bits: NDArray[Any] = np.ascontiguousarray(X).view(np.uint64)
     state = np.full(len(X), 0x9E3779B97F4A7C15, dtype=np.uint64)
     for k in range(bits.shape[1]):
         state = _mixed(state ^ bits[:, k])
-    return np.asarray(state % np.uint64(n_folds), dtype=np.intp)
+    return state
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
