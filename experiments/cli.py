@@ -24,11 +24,13 @@ from .runner import run_jobs
 from .store import Results, Store
 from .trials import Trials
 
+_NAMED = 10  # failed trials that are named
+
 DESCRIPTION = """\
 Reproduce the experiments of Mazaheri, Jain and Bruck (2020), with the controls they lack.
 
 Finished trials are kept in the output folder: the same command goes on where it was interrupted.
-The full run takes about half an hour on two cores, --quick under two minutes.
+The full run takes under half an hour on two cores, --quick under two minutes.
 """
 
 
@@ -59,9 +61,11 @@ def main(argv: list[str]) -> int:
         return 130
     trials = Trials(kept(store.load(), wanted), settings)
     write_reports(trials, output, missing)
-    for key, error in failed.items():
+    for key, error in list(failed.items())[:_NAMED]:
         where = f"Experiment {key.experiment}, {key.cell}, trial {key.trial}"
         print(f"{where} failed: {type(error).__name__}: {error}", file=sys.stderr)
+    if len(failed) > _NAMED:
+        print(f"{len(failed) - _NAMED} more trials failed.", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-_DECISIVE = ("seed", "options", "synthetic", "table", "robustness")
+_DECISIVE = ("seed", "protocol", "options", "synthetic", "table", "robustness")
 EXPERIMENTS = ("1", "2", "3", "4", "5", "robustness")
 
 

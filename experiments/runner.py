@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -64,7 +65,7 @@ def run_jobs(
     context = multiprocessing.get_context("spawn")
     with (
         one_thread(),  # before the workers start: they read it when they load BLAS
-        ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent) as pool,
+        ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker) as pool,
     ):
         running = {pool.submit(run_job, job, settings): job for job in jobs}
         try:
@@ -91,7 +92,9 @@ def one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end_with_parent() -> None:
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def wait() -> None:
