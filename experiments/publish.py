@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .cli import choose, parser
 from .configuration import HERE, read_settings
 from .profile import profile_page
 from .reporting import robustness, synthetic, table_one
@@ -81,7 +82,20 @@ def blocks(trials: Trials) -> dict[str, str]:
     }
     made |= {c: table_one.paper_against_measured(trials, c) for c in table_one.COLUMNS}
     made |= {f"synthetic-{v}": synthetic.against_size(trials, v) for v in ("own", "other", "cv")}
-    return {name: table.markdown() for name, table in made.items()}
+    return {name: table.markdown() for name, table in made.items()} | {"status": status(trials)}
+
+
+def status(trials: Trials) -> str:
+    """Whether the full run is all there; what a reader must know first."""
+    full = choose(parser().parse_args([]), trials.settings)
+    done = sum(set(names) <= set(trials.results.get(key, {})) for key, names in full.items())
+    if done == len(full):
+        return f"This page holds the full run: all {done} trials, with every contender in each."
+    return (
+        f"**The run is not complete**: {done} of {len(full)} trials have every contender, and "
+        "numbers below rest on those that are there (see the trials beside them). "
+        "`make reproduce` and `python -m experiments.publish` complete it."
+    )
 
 
 def summarised(trials: Trials) -> dict[str, Any]:

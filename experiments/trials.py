@@ -79,7 +79,7 @@ class Trials:
     def ratios(self, experiment: str, cell: str, name: str, variant: str = "paper") -> Real:
         """Errors over the unweighted error with the same kernel and choice of gamma, by trial."""
         errors, unweighted = self.paired(
-            experiment, cell, (name, variant), ("unweighted", _baseline(variant))
+            experiment, cell, (name, variant), ("unweighted", baseline(variant))
         )
         offset = self.settings["ratio_offset"]
         return np.asarray((errors + offset) / (unweighted + offset))
@@ -105,6 +105,7 @@ def geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else float("nan")
 
 
-def _baseline(variant: str) -> str:
+def baseline(variant: str) -> str:
+    """The variant of the unweighted machine that a variant is compared with."""
     kernel = variant.removeprefix("unit").strip()
     return kernel if kernel in ("cv", "linear", "linear cv", "median cv") else "paper"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from ..configuration import read_expected
 from ..trials import Trials, geometric_mean
 from ..verdict import Cell
 from .judgement import CLASSICAL, NotRunError, Standing, known
 from .layout import label
-from .table_one import COLUMNS, compared, ratio_of_means
+from .table_one import COLUMNS, compared, pooled, ratio_of_means
 
 
 def table_agrees(trials: Trials) -> tuple[Standing, str]:
@@ -86,22 +88,21 @@ def comparable(trials: Trials) -> tuple[Standing, str]:
     by cross-validation; only under a setting, if at one of the two.
     """
     means = {}
-    names = ("additive", *CLASSICAL, "symmetric", "blended", "cdf")
+    names = ["additive", *CLASSICAL, "symmetric", "blended", "cdf"]
     for variant in ("paper", "cv"):
         for name in names:
-            found = [trials.ratio(*cell, name, variant) for cell in trials.table_cells()]
-            there = [cell.mean for cell in found if cell is not None]
-            if there:
-                means[(name, variant)] = geometric_mean(there)
-    if ("additive", "paper") not in means:
+            found = pooled(trials, name, variant)
+            if not isnan(found):
+                means[(name, variant)] = found
+    names = [name for name in names if {(name, "paper"), (name, "cv")} <= set(means)]
+    if "additive" not in names:
         raise NotRunError
     text = (
-        "Geometric mean over the cells of the error relative to unweighted, at γ = 0.1 and with "
-        "γ by cross-validation: "
+        "Mean error over that of the unweighted machine, geometric mean over the cells, at γ = 0.1 "
+        "and with γ by cross-validation: "
         + ", ".join(
             f"{label(name)} {means[(name, 'paper')]:.3f} and {means[(name, 'cv')]:.3f}"
             for name in names
-            if (name, "paper") in means
         )
         + "."
     )
@@ -125,6 +126,8 @@ def from_target(trials: Trials) -> tuple[Standing, str]:
             continue
         found = [ratio_of_means(trials, cell, (name, "paper"), (name, "train")) for cell in cells]
         gains[name] = geometric_mean(found)
+        if isnan(gains[name]):
+            raise NotRunError
         near = sum(abs(value - 1) <= 0.02 for value in found)
         parts.append(f"{label(name)} {gains[name]:.3f} (within 2 % in {near} of {len(cells)})")
     text = (
@@ -148,6 +151,8 @@ def mirrored(trials: Trials) -> tuple[Standing, str]:
                 for c in cells
             ]
             largest[name] = max(found)
+            if any(map(isnan, found)):
+                raise NotRunError
             parts.append(f"{label(name)} by up to {100 * max(found):.1f} %")
     text = (
         "Mirroring all features (x to 1 − x) moves a cell's mean error: " + ", ".join(parts) + "."

@@ -26,6 +26,7 @@ _STYLE: Any = {
     "legend.frameon": False,
 }
 _OURS = ("empirical", "additive", "uniform", "symmetric", "blended", "sliced")
+_PRODUCTS = ("uniform", "empirical")  # over all features: not made for many of them
 _COLOURS = {
     "unweighted": "#777777",
     "empirical": "#c1272d",
@@ -45,6 +46,7 @@ _COLOURS = {
     "robust": "#444444",
     "truth": "#000000",
 }
+_PALE = {"unweighted": 0.4}  # the weighted curves lie on it
 _PAPER = ("unweighted", "shimodaira", "sugiyama", "huang", "kliep", "ulsif", "uniform", "empirical")
 
 
@@ -97,7 +99,7 @@ def _curves(trials: Trials, names: tuple[str, ...]) -> Figure | None:
     figure, axes = _axes(6.4, 3.9)
     axes.plot(GRID[:, 0], sigmoid_probability(GRID), color="black", linestyle="--", label="truth")
     for name in there:
-        width = 2.0 if name in _OURS else 0.9
+        width = 2.0 if name in (*_OURS, "unweighted") else 0.9
         curve = trials.found("1", "one run", name)[0]["curve"]
         axes.plot(
             GRID[::2, 0],
@@ -105,6 +107,7 @@ def _curves(trials: Trials, names: tuple[str, ...]) -> Figure | None:
             color=_COLOURS[name],
             linewidth=width,
             label=label(name),
+            alpha=_PALE.get(name, 1.0),
             zorder=3 if name in _OURS else 2,
         )
     axes.set(xlabel="x", ylabel="predicted p(y = 1 | x)")
@@ -114,7 +117,7 @@ def _curves(trials: Trials, names: tuple[str, ...]) -> Figure | None:
 
 def _against_size(trials: Trials, variant: str) -> Figure | None:
     sizes = trials.cells("2")
-    if len(sizes) < 2:
+    if len(sizes) < 2 or min(len(trials.found("2", size, "unweighted")) for size in sizes) < 2:
         return None
     figure, axes = _axes(6.4, 3.9)
     x = np.array([int(size.removeprefix("N = ")) for size in sizes])
@@ -166,7 +169,11 @@ def _panels(trials: Trials, part: str) -> Figure | None:
             mean = np.nanmean(curves[:, usable], axis=0)
             x = np.linspace(0, 1, curves.shape[1])[usable]
             (handles[label(name)],) = axes.plot(
-                x, mean, color=_COLOURS[name], linewidth=1.8 if name in _OURS else 1.0
+                x,
+                mean,
+                color=_COLOURS[name],
+                linewidth=1.8 if name in _OURS else 1.0,
+                linestyle=":" if name in _PRODUCTS else "-",
             )
         axes.set(title=cell, xlabel="γ, 0.001 to 10" if part == "gamma" else "low to high")
         axes.set_xticks([])
