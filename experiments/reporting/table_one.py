@@ -162,8 +162,8 @@ def controls(trials: Trials) -> Table:
         "classifier at γ = 0.1, with matched effective γ (unit diagonal), and with γ by "
         "cross-validation (unweighted too), the last also as the ratio of mean errors, since on "
         "banknote the tuned unweighted error is near zero in many trials; error with V from "
-        "the target over error with V from the training rows alone, and in how many cells the two are within 2 %; the largest "
-        "change of a cell's mean error when all features are mirrored.",
+        "the target over error with V from the training rows alone, and in how many cells the two "
+        "are within 2 %; the largest change of a cell's mean error when all features are mirrored.",
         [
             "method",
             "γ = 0.1",
