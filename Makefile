@@ -5,6 +5,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
+ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
 BENCHMARKS ?= operators machines defaults auto boosting boosting_quality weights discrepancy diagnose
 
@@ -18,13 +19,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo test test-extras coverage lint format types bench docs clean distclean FORCE
+.PHONY: help demo reproduce test test-extras coverage lint format types bench docs clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
 	$(BIN)/covshift demo
+
+reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS=--quick: two minutes)
+	$(BIN)/python -m experiments $(ARGS)
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -685,7 +685,7 @@ class Broken(Weighter):
         return np.full(len(X), self.value)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.0])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.0, 1e-310])
 def test_unusable_weights_are_an_error(value):
     with pytest.raises(ValueError, match="Broken found no usable weights"):
         Broken(value).fit([[0.0], [1.0]], X_target=[[1.0]])

@@ -61,7 +61,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         share = to_numpy(samples.share)
         raw = np.asarray(self._fit_labelled(X, y, T, share), dtype=np.float64)
         mean = raw.mean()
-        if not (np.isfinite(raw).all() and (raw >= 0).all() and mean > 0):
+        smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
+        if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
             raise ValueError(
                 f"{type(self).__name__} found no usable weights: they are zero, negative or not "
                 "finite. Check that X and X_target overlap."

@@ -1,0 +1,1 @@
+"""From finished trials to tables, claims, figures, Markdown and one HTML page."""
