@@ -19,6 +19,7 @@ LAYERS = [
         "_parallel",
         "_progress",
         "_array",
+        "_hashing",
         "exceptions",
         "_numbers",
         "_validation",
@@ -29,7 +30,7 @@ LAYERS = [
     ["weights"],
     ["corrections"],
     ["machine", "robust", "reweighted"],
-    ["bounds", "estimates", "selection"],
+    ["bounds", "estimates", "selection", "distributed"],
     ["testing"],
 ]
 """Lowest first. A module may import from its own layer or from a lower one."""

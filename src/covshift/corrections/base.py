@@ -68,6 +68,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     needs_points = True
     """Whether V is made from the points; if not, a precomputed kernel may stand for them."""
 
+    by_features = False
+    """Whether V sees the target through the distribution of each feature by itself alone."""
+
     unseen = "are not seen from the target"
     advice = "Check that X and X_target overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""

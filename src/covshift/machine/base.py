@@ -149,15 +149,21 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         random_state = check_random_state(self.random_state)
         Z = landmarks(problem.X, int(self.n_components), random_state)
         self.gamma_ = self._primal_gamma(problem, random_state)
-        lens = self.correction_.lens(problem.T, problem.share, whole)
+        self._stream = self._primal(Z, self.correction_.lens(problem.T, problem.share, whole))
+
+    def _primal(self, Z: Real, lens: Any) -> Primal:
         n_folds = max(2, int(self.n_folds)) if self.reg == "auto" else 1
-        self._stream = Primal(self._kernel(self.gamma_), Z, lens, n_folds=n_folds)
+        return Primal(self._kernel(self.gamma_), Z, lens, n_folds=n_folds)
 
     def _add_and_solve(self, problem: Problem) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
         stream.add(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+
+    def _solve(self, stream: Primal) -> None:
+        """Choose the penalty and fit, from the sums in ``stream``."""
         total = stream.total()
         first = not hasattr(self, "target_coverage_")
         self.target_coverage_ = total.covered / total.weight
@@ -168,7 +174,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 total.trace / total.weight,
                 share,
                 self.correction_,
-                stacklevel=5,
+                stacklevel=6,
             )
         if self.reg == "auto" and len(stream.folds) > 1:
             tuning = stream.tune()
@@ -217,6 +223,24 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         folds = ranked_folds(X, Y, max(2, int(self.n_folds)))
         kernels = [self._kernel(gamma) for gamma in gammas]
         return tune_dual(V.subset(some), X, Y, w, kernels, folds).gamma
+
+    # What blocks of rows need (blocks.py)
+
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        """Check y: labels (N,), or outcomes (N,) or (N, k)."""
+        raise NotImplementedError
+
+    def _distinct_labels(self, y: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the classes in y, where there are such things."""
+        return None
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        """Learn the distinct labels of all rows, and the columns of y; zero where it is plain."""
+        raise NotImplementedError
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        """Turn what `_read_outcomes` returns into the columns of Y: (N, k)."""
+        raise NotImplementedError
 
     # Parameters
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..solvers.bounded import bounded_expansion
 from ..solvers.dual import Dual
+from ..solvers.primal import Primal
 from .base import KernelMachine
 from .problem import Problem
 
@@ -103,6 +104,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
            [0.9, 0.1]])
     """
 
+    classes_: NDArray[Any]
+
     def __init__(
         self,
         correction: Any = "blended",
@@ -156,12 +159,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """
         self._check_rows(X, reset=True)
         labels = self._check_labels(X, y)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
-                f"{self.classes_[0]!r}."
-            )
+        self._take_outcomes(np.unique(labels), 0)
         return self._fit(X, self._columns_of(labels), X_target, sample_weight, target_weight)
 
     def partial_fit(
@@ -230,12 +228,29 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             T = problem.T[:0] if self.kernel == "precomputed" else problem.T
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _start_primal(self, problem: Problem, whole: Real | None) -> None:
+    def _primal(self, Z: Real, lens: Any) -> Primal:
         if self.probability == "qp":
             raise ValueError(
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
-        super()._start_primal(problem, whole)
+        return super()._primal(Z, lens)
+
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        return self._check_labels(X, y)
+
+    def _distinct_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        return np.unique(y)
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        if labels is None or len(labels) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, but y holds only one class: "
+                f"{None if labels is None else labels[0]!r}."
+            )
+        self.classes_ = labels
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        return self._columns_of(y)
 
     def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:

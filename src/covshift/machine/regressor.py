@@ -85,6 +85,16 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         f = self._values(X)
         return f[:, 0] if self._single else f
 
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        Y, single = self._outcomes(X, y)
+        return Y[:, 0] if single else Y
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        self._single = outputs == 0
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        return np.asarray(y.reshape(len(y), -1), dtype=np.float64)
+
     def _outcomes(self, X: Any, y: Any) -> tuple[Real, bool]:
         """Return the outcomes as columns (N, k), and whether they came as one plain array."""
         if y is None:
