@@ -61,7 +61,8 @@ def fit(
     Returns
     -------
     estimator
-        Fitted. Of `CDFWeights`, ``weights_`` is a Dask array in the partitions of X.
+        Fitted. Of `CDFWeights`, ``weights_`` is a Dask array in the partitions of X that are not
+        empty.
 
     Notes
     -----

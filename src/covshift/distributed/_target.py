@@ -19,6 +19,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..corrections import as_correction
+from ..weights.cdf import CDFWeights
 from .quantiles import Margins, check_bins, margins
 
 Real = NDArray[np.float64]
@@ -75,11 +76,15 @@ def of_margins(found: Margins) -> FixedTarget:
 
 def check_by_features(estimator: Any) -> None:
     """Refuse to reduce the target where the features are looked at together."""
-    correction = clone(as_correction(estimator.correction), safe=False)
-    if not correction.by_features:
+    if isinstance(estimator, CDFWeights):
+        alone, what = estimator.views == "additive", f"views={estimator.views!r}"
+    else:
+        correction = clone(as_correction(estimator.correction), safe=False)
+        alone, what = correction.by_features, repr(correction)
+    if not alone:
         raise ValueError(
-            f"target_bins keeps the distribution of each feature by itself, and {correction!r} "
-            "looks at more. Use 'additive' or 'blended', or a sample of the target."
+            f"target_bins keeps the distribution of each feature by itself, and {what} looks at "
+            "more. Use additive views ('additive', 'blended'), or a sample of the target."
         )
 
 
