@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from ._array import is_numpy
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
 
 Real = NDArray[np.float64]
 
+_ROWS = 1 << 20  # of a tensor, raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
 _WITH_WIDTH = ("rbf", "laplacian", "poly", "polynomial", "sigmoid", "chi2")
 
@@ -103,12 +105,24 @@ class Spread:
 
     @classmethod
     def of(cls, X: Real, w: Real) -> Spread:
-        """Sum over the rows X (N, n) of weights w (N,)."""
+        """Sum over the rows X (N, n) of weights w (N,), arrays of NumPy or tensors."""
+        if not is_numpy(X):
+            return cls._of_tensor(X, w)
         unit = float(np.abs(X).max()) or 1.0
         weight = float(w.sum())
         scaled = X / unit
         mean = float((w / weight) @ scaled.mean(axis=1))
         square = float(w @ ((scaled - mean) ** 2).mean(axis=1))
+        return cls(unit, weight, mean, square)
+
+    @classmethod
+    def _of_tensor(cls, X: Any, w: Any) -> Spread:
+        unit, weight = float(X.abs().max()) or 1.0, float(w.double().sum())
+        parts = [slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS)]
+        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
+        mean = sum(float(v @ x.mean(dim=1)) for x, v in rows) / weight
+        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
+        square = sum(float(v @ ((x - mean) ** 2).mean(dim=1)) for x, v in rows)
         return cls(unit, weight, mean, square)
 
     def combine(self, other: Spread) -> Spread:

@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._array import is_array, namespace, to_numpy
 from ..solvers.bounded import bounded_expansion
 from ..solvers.dual import Dual
 from ..solvers.primal import Primal
@@ -157,7 +158,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        self._check_rows(X, reset=True)
+        self._check_points(X, reset=True)
         labels = self._check_labels(X, y)
         self._take_outcomes(np.unique(labels), 0)
         return self._fit(X, self._columns_of(labels), X_target, sample_weight, target_weight)
@@ -194,24 +195,25 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Y = self._columns_of(labels)
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
-    def decision_function(self, X: Any) -> Real:
+    def decision_function(self, X: Any) -> Any:
         """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
         f = self._values(X)
         return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
 
-    def predict_proba(self, X: Any) -> Real:
+    def predict_proba(self, X: Any) -> Any:
         """Return the probability of every class: (rows, classes)."""
         f = self._values(X)
+        xp = namespace(f)
         if len(self.classes_) == 2:
-            f = np.column_stack([1 - f[:, 0], f[:, 0]])
+            f = xp.stack([1 - f[:, 0], f[:, 0]], axis=1)
         if self.probability is None:
             return f
-        f = np.clip(f, 0, 1)
-        return np.asarray(f / f.sum(axis=1, keepdims=True))
+        f = xp.clip(f, 0, 1)
+        return f / xp.sum(f, axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; the second of two where f >= 1/2."""
-        f = self._values(X)
+        f = to_numpy(self._values(X))
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(f[:, 0] >= 0.5).astype(int)])
         return np.asarray(self.classes_[f.argmax(axis=1)])
@@ -228,12 +230,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             T = problem.T[:0] if self.kernel == "precomputed" else problem.T
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _primal(self, Z: Real, lens: Any) -> Primal:
+    def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
         if self.probability == "qp":
             raise ValueError(
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
-        return super()._primal(Z, lens)
+        return super()._primal(Z, lens, example)
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return self._check_labels(X, y)
@@ -257,7 +259,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         check_consistent_length(X, labels)

@@ -134,10 +134,12 @@ class Primal:
         plain = weighted_gram(A, w) if self.n_folds > 1 else None
         return FoldSums(self.lens.sums(X, A, w, rows), plain)
 
+    def _gram(self, sums: FoldSums) -> Real:
+        return np.asarray(self.lens.gram(sums.V))
+
     def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""
-        sums = reduce(FoldSums.combine, parts)
-        G = np.asarray(self.lens.gram(sums.V))
+        G = self._gram(reduce(FoldSums.combine, parts))
         r = self._W.shape[1]
         H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
         B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
