@@ -113,7 +113,7 @@ def solve_tilted(
 
 
 def _error(residual: Real, sums: Totals, reg: float, total: float, unit: float) -> float:
-    gap = float(np.linalg.norm(residual)) / np.sqrt(reg) / unit
+    gap = _norm(residual) / np.sqrt(reg) / unit
     return max(float(gap), abs(sums.total / total - 1))
 
 
@@ -154,13 +154,13 @@ def _direction(
     def curved(p: Real) -> Real:
         return p + (passes.curvature(u, c, p) - s * (float(s @ p) / count)) / reg
 
-    x = np.zeros_like(u)
+    x = 0.0 * u
     r = residual - s * (missing / count)
-    enough = max(rough * float(np.linalg.norm(r)), 0.1 * floor * np.sqrt(reg))
+    enough = max(rough * _norm(r), 0.1 * floor * np.sqrt(reg))
     z = precondition(r)
     p, rz = z, float(r @ z)
     for _ in range(_GRADIENT_STEPS):
-        if float(np.linalg.norm(r)) <= enough or rz <= 0:
+        if _norm(r) <= enough or rz <= 0:
             break
         q = curved(p)
         alpha = rz / float(p @ q)
@@ -205,6 +205,10 @@ def _search(
             else:
                 low, rise = t, now
     return u + t * du, c + t * dc, found
+
+
+def _norm(r: Real) -> float:
+    return float(np.sqrt(float(r @ r)))
 
 
 def inverse_of_groups(C: Real, reg: float, P: Groups) -> Callable[[Real], Real]:

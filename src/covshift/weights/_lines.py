@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 
 _MOST_BINS = 128  # of a view, in the preconditioner
 _MOST_ROWS = 1024  # of R, in the preconditioner
-_WORTH_MERGING = 8
+WORTH_MERGING = 8  # times as many thresholds as wanted, and they are worth merging
 
 TAILS = 1 / 6
 """Factor of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1."""
@@ -82,7 +82,7 @@ class LineTarget:
 
     def coarse(self, size: int) -> LineTarget | None:
         """Merge the thresholds of each view to at most ``size``; None where that saves little."""
-        if max(len(step.weights) for step in self._steps) < _WORTH_MERGING * size:
+        if max(len(step.weights) for step in self._steps) < WORTH_MERGING * size:
             return None
         return LineTarget(self._project, [step.merged(size)[0] for step in self._steps])
 
@@ -236,6 +236,10 @@ class LineRows:
                 cross[part, other] = table * scale
                 cross[other, part] = cross[part, other].T
         return cross
+
+    def cross_and_ones(self, free: Flags) -> Real:
+        """S diag(free) S' and S free: (m, m + 1)."""
+        return np.column_stack([self.cross(free), self.matvec(free.astype(np.float64))])
 
     @staticmethod
     def _prefix(code: NDArray[Any], v: Real, part: slice) -> Real:

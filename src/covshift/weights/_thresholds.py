@@ -1,7 +1,8 @@
 """CDF weights solved among the thresholds: the rows are met in sums only, wherever they lie.
 
 The same problem as `_matching`, for one-dimensional views, by `covshift.solvers.tilted`. What a
-block of rows adds is a plain value, so that blocks may be files or the partitions of a cluster.
+block of rows adds is a plain value, so that blocks may be files or the partitions of a cluster. The
+same lines run on arrays of NumPy and on tensors.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ThresholdMatching:
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
-        ones = self._parts.total(totals_of, np.zeros_like(self.target.F), 1.0, 1.0)
+        ones = self._parts.total(totals_of, 0.0 * self.target.F, 1.0, 1.0)
         assert isinstance(ones, Totals)
         return self._match(ones, self.N * self.target.F - ones.Rw, 0.0, np.inf, True)
 
@@ -88,7 +89,7 @@ class ThresholdMatching:
         return sums
 
     def curvature(self, u: Real, c: float, p: Real) -> Real:
-        return np.asarray(self._parts.total(curvature_of, u, c, p))
+        return self._parts.total(curvature_of, u, c, p)  # type: ignore[return-value]
 
     def preconditioner(
         self, u: Real, c: float, reg: float, free: float
@@ -120,8 +121,8 @@ class ThresholdMatching:
 
 def totals_of(rows: LineRows, u: Real, c: float, reg: float) -> Totals:
     """Sums at the weights [(R'u + c) / reg]_+."""
-    w = np.maximum(rows.rmatvec(u) + c, 0.0) / reg
-    free = (w > 0).astype(np.float64)
+    w = (rows.rmatvec(u) + c).clip(0.0, None) / reg
+    free = 0.0 * w + (w > 0)
     return Totals(
         rows.matvec(w), rows.matvec(free), float(w.sum()), float(w @ w), float(free.sum())
     )
@@ -129,14 +130,13 @@ def totals_of(rows: LineRows, u: Real, c: float, reg: float) -> Totals:
 
 def curvature_of(rows: LineRows, u: Real, c: float, p: Real) -> Real:
     """R_f R_f'p over the free rows."""
-    return rows.matvec(np.where(rows.rmatvec(u) + c > 0, rows.rmatvec(p), 0.0))
+    return rows.matvec(rows.rmatvec(p) * (rows.rmatvec(u) + c > 0))
 
 
 def cross_of(rows: LineRows, u: Real, c: float, tables: list[NDArray[np.intp]], steps: Any) -> Real:
     """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
     free = rows.rmatvec(u) + c > 0
-    S = rows.regrouped(tables, steps)
-    return np.column_stack([S.cross(free), S.matvec(free.astype(np.float64))])
+    return rows.regrouped(tables, steps).cross_and_ones(free)
 
 
 def lowest_of(rows: LineRows, z: Real) -> float:

@@ -8,10 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import to_numpy
+from .._array import is_numpy, like, to_numpy
 from .._parallel import one_blas_thread
+from .._validation import check_points, check_samples
 from ..exceptions import NoOverlapError, WeightWarning
+from ..operators import Coordinates
+from ..operators.device import is_torch
+from ._device import DeviceLineTarget
 from ._lines import LineTarget, Real
 from ._matching import Match, Matching
 from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
@@ -161,6 +166,8 @@ class CDFWeights(Weighter):
     def fit(
         self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
     ) -> Self:
+        if self._runs_on_device(X):
+            return self._fit_on_device(X, X_target, target_weight)
         self._target_weight = target_weight  # the shares alone do not tell how many rows they are
         try:
             return super().fit(X, y, X_target=X_target, target_weight=target_weight)
@@ -168,6 +175,49 @@ class CDFWeights(Weighter):
             del self._target_weight
 
     fit.__doc__ = Weighter.fit.__doc__
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self, "weights_")
+        made: Any = self._made
+        if not isinstance(made, DeviceLineTarget):
+            return super().predict(X)
+        points = check_points(X, "X")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        thresholds = made.steps[0].thresholds
+        rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
+        found = (self._ratio(rows) * self._scale).clip(None, self._most)
+        return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
+
+    predict.__doc__ = Weighter.predict.__doc__
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
+        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
+            return False
+        large = X.ndim == 2 and int(X.shape[0]) > _DENSE_LINES
+        return self.reg != "cv" and (
+            self.solver == "thresholds" or (self.solver == "auto" and large)
+        )
+
+    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+        validate_data(self, X, reset=True, skip_check_array=True)
+        X, T, share = check_samples(X, X_target, target_weight)
+        self._check_phi()
+        target: Any = DeviceLineTarget.of(Coordinates(), T, share, even_tails=self.phi is not None)
+        N = int(X.shape[0])
+
+        def make(lines: Any) -> ThresholdMatching:
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
+
+        size = _target_size(target_weight, to_numpy(share))
+        match = self._match_rows(N, target, size, make, lambda: 0.0)
+        raw = match.ratio(target.rows(X))
+        self._scale, self._most = float(N / raw.sum()), float(N)
+        self.weights_ = (raw * self._scale).to(X.dtype)
+        self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
+        self._warn_if_few_rows(N)
+        return self
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
@@ -278,8 +328,7 @@ class CDFWeights(Weighter):
         return float(self.reg)
 
     def _target(self, T: Real, share: Real) -> Target:
-        if self.phi not in (None, "anderson-darling"):
-            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+        self._check_phi()
         return make_target(
             self.views,
             T,
@@ -289,6 +338,10 @@ class CDFWeights(Weighter):
             n_directions=self.n_directions,
             random_state=self.random_state,
         )
+
+    def _check_phi(self) -> None:
+        if self.phi not in (None, "anderson-darling"):
+            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
 
     def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
