@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo test test-extras coverage lint format types bench docs clean distclean FORCE
+.PHONY: help demo test test-extras coverage lint format types bench bench-scale docs clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: $(STAMP)core ## Time products with V and the machines, compare correction
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/machines.py
 	$(BIN)/python benchmarks/defaults.py
+
+bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about half an hour)
+	$(BIN)/python benchmarks/scale.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html

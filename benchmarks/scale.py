@@ -344,8 +344,8 @@ def model_on_paper(N, M, D, counts, task_s, bandwidth=1e9, latency=2e-3):
     measured = (
         f"Measured on one core with partitions of {size:,} rows: survey {survey_s:.2f} s, sums "
         f"{sums_s:.2f} s, adding two partial sums {1e3 * add_s:.1f} ms, solve {solve_s:.2f} s; a "
-        f"partial sum has {bytes_ / 2**20:.1f} MB. The scheduler takes {1e3 * task_s:.2f} ms a task "
-        f"(measured on a local cluster). Assumed: {bandwidth / 1e9:.0f} GB/s a worker, "
+        f"partial sum has {bytes_ / 2**20:.1f} MB. The scheduler takes {1e3 * task_s:.2f} ms a task"
+        f" (measured on a local cluster). Assumed: {bandwidth / 1e9:.0f} GB/s a worker, "
         f"{1e3 * latency:.0f} ms a hop. The scheduler's time overlaps with the workers'."
     )
     header = ["workers", "work s", "tree s", "scheduler s", "solve s", "N = 1e9: s"]

@@ -1,4 +1,4 @@
-"""The page on pipelines and searches runs from top to bottom, and prints what it says."""
+"""The pages on pipelines and on scaling run from top to bottom, and print what they say."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 import sklearn
 
-PAGE = Path(__file__).parents[1] / "docs" / "pipelines.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_the_page_prints_what_it_says():
+@pytest.mark.parametrize("page", ["pipelines.md", "scaling.md"])
+def test_the_page_prints_what_it_says(page):
+    PAGE = DOCS / page
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     text = PAGE.read_text(encoding="utf-8")
