@@ -123,7 +123,7 @@ def plain_additive(s, X, y, size=None):
 
 def one_hot_additive(s, X, y, size=None):
     """Bin membership as a half-precision matrix, met by the tensor cores."""
-    from covshift.operators.device import blocked_product, split
+    from covshift.operators.device import blocked_product, joined, split
 
     thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
     total = torch.zeros((s.n, s.M + 1, s.D + 2), dtype=torch.float64, device=s.device)
@@ -133,8 +133,7 @@ def one_hot_additive(s, X, y, size=None):
         halves, q = split(A), A.shape[1]
         for k in range(s.n):
             code = torch.searchsorted(thresholds[k], X[rows, k].contiguous())
-            product = blocked_product((code[:, None] == bins).half(), halves)
-            total[k] += product[:, :q] + product[:, q:] / 2048
+            total[k] += joined(blocked_product((code[:, None] == bins).half(), halves), q)
     total[:, :, -1] *= 64
     return total.reshape(-1, s.D + 2)
 
@@ -191,14 +190,13 @@ def library_product(view):
 
 def compiled_multiplicative(s, X, y, size=None):
     """Features and comparisons fused by torch.compile, then the library's split product."""
-    from covshift.operators.device import blocked_product, split
+    from covshift.operators.device import blocked_product, joined, split
 
     make_A, make_B = _compiled(s.n)
     total = torch.zeros((s.M, s.D + 2), dtype=torch.float64, device=s.device)
     for rows in s.blocks(X, size):
         A = columns(make_A(X[rows], s.Z, s.gamma), y[rows] / 64)
-        product = blocked_product(make_B(X[rows], s.T), split(A))
-        total += product[:, : s.D + 2] + product[:, s.D + 2 :] / 2048
+        total += joined(blocked_product(make_B(X[rows], s.T), split(A)), s.D + 2)
     total[:, -1] *= 64
     return total
 

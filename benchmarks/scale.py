@@ -23,6 +23,7 @@ from harness import RESULTS, machine, publish, table
 
 FEATURES, SEED = 10, 0
 BLOCK = 1 << 17
+MOST_MEMORY = 8 << 30  # of a peer's process, in bytes
 QUICK = False  # then everything runs in this process
 
 
@@ -378,9 +379,11 @@ def peers(N_small, N_large, M, limit):
         ("VSVR from blocks", "blocks", {"M": M, "D": 300}),
     ):
         for N in N_small:
-            done = measure(job, limit=limit, N=N, **options)
+            done = measure(job, limit=limit, memory=MOST_MEMORY, N=N, **options)
             if done is None:
-                found.append([name, f"{N:,}", f"stopped: over {limit} s, or out of memory", ""])
+                found.append(
+                    [name, f"{N:,}", f"stopped: over {limit} s or {MOST_MEMORY >> 30} GiB", ""]
+                )
                 break
             found.append(
                 [name, f"{N:,}", f"{done['s']:.1f}", f"{done['peak'] - done['before']:.0f}"]
@@ -433,7 +436,7 @@ def main() -> None:
         "## Many workers, on paper",
         model_on_paper(largest, M, D, [1, 16, 64, 256, 1000], 1e-3 if quick else scheduler_time()),
         "## Others' limits",
-        peers([300] if quick else [3000, 10_000, 10**5, 10**6], 10**7, M, 60 if quick else 300),
+        peers([300] if quick else [3000, 10_000, 10**5, 10**6], 10**7, M, 60 if quick else 180),
         "## One GPU",
         gpu_column(largest, D),
         "Command: `python benchmarks/scale.py`.",

@@ -167,7 +167,7 @@ def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:
     return HashedSample.of(X, count, draw_seed(random_state)).sorted_rows
 
 
-def whitening(K: Real, smallest: float = 1e-10) -> Real:
+def whitening(K: Real, smallest: float) -> Real:
     """Return W (D, r) with W'KW = I: features K(x, Z) W have the kernel's Nyström approximation.
 
     Directions whose eigenvalue is below ``smallest`` times the largest are dropped: rounding in

@@ -50,9 +50,7 @@ def dominance_totals(B: Any, A: Any) -> Any:
     if not half_products(A):
         return (B.to(A.dtype).T @ A).double()
     A, scale = _to_unit(A)
-    q = A.shape[1]
-    product = blocked_product(B.half(), split(A))
-    return (product[:, :q] + product[:, q:] / _SPLIT) * scale.double()
+    return joined(blocked_product(B.half(), split(A)), A.shape[1]) * scale.double()
 
 
 def device_gram(A: Any, w: Any) -> Any:
@@ -61,37 +59,47 @@ def device_gram(A: Any, w: Any) -> Any:
     if not half_products(A):
         return (root.T @ root).double()
     root, scale = _to_unit(root)
-    q = A.shape[1]
-    halves = split(root)
-    product = blocked_product(halves[:, :q], halves)
-    cross = product[:, q:] / _SPLIT
-    return (product[:, :q] + cross + cross.T) * scale.double() * scale.double()[:, None]
+    q, halves = A.shape[1], split(root)
+    middle = halves.shape[1] // 2
+    product = blocked_product(halves[:, :middle], halves)
+    cross = product[:q, middle : middle + q] / _SPLIT
+    return (product[:q, :q] + cross + cross.T) * scale.double() * scale.double()[:, None]
 
 
 def split_product(K: Any, W: Any) -> Any:
     """K W for K (b, D) and W (D, r), to about single precision."""
     import torch
 
-    if not half_products(K):
+    if not half_products(K) or bool(K.abs().amax() > 1):  # of a linear kernel, for example
         return K @ W
-    if bool(K.abs().amax() > 1):  # a linear kernel: no gain from halves
-        return K @ W
-    W, unit_W = _to_unit(W)
-    D = W.shape[0]
+    W, unit = _to_unit(W)
+    D, r = W.shape
     left, right = split(K), split(W)
-    r = W.shape[1]
+    middle, half = left.shape[1] // 2, right.shape[1] // 2
     both = torch.mm(left[:, :D], right, out_dtype=torch.float32)  # high high, high low
-    low = torch.mm(left[:, D:], right[:, :r], out_dtype=torch.float32)
-    return (both[:, :r] + (both[:, r:] + low) / _SPLIT) * unit_W
+    low = torch.mm(left[:, middle : middle + D], right[:, :half], out_dtype=torch.float32)
+    both[:, half:] += low
+    return joined(both, r) * unit
 
 
 def split(A: Any) -> Any:
-    """[high, low] (b, 2q) in half precision, with A = high + low / 2048 to 22 bits."""
-    high = A.half()
-    low = (A - high.float()).mul_(_SPLIT).half()
-    import torch
+    """[high, low] in half precision, with A (b, q) = high + low / 2048 to 22 bits.
 
-    return torch.cat([high, low], dim=1)
+    Each half is padded with zeros to a multiple of eight columns, which fast products need.
+    """
+    b, q = A.shape
+    width = -(-q // 8) * 8
+    high = A.half()
+    halves = high.new_zeros((b, 2 * width)) if q < width else high.new_empty((b, 2 * width))
+    halves[:, :q] = high
+    halves[:, width : width + q] = (A - high).mul_(_SPLIT)
+    return halves
+
+
+def joined(product: Any, q: int) -> Any:
+    """Add up a product with [high, low]: (rows, q)."""
+    width = product.shape[1] // 2
+    return product[:, :q] + product[:, width : width + q] / _SPLIT
 
 
 def blocked_product(B: Any, A: Any) -> Any:
@@ -135,10 +143,10 @@ class MaskTables:
     def __init__(self, T: Any) -> None:
         import torch
 
-        self._count = T.shape[0]
+        self.count = T.shape[0]
         self._thresholds, self._tables = [], []
         places = 2 ** torch.arange(8, device=T.device)
-        pad = -self._count % 8
+        pad = -self.count % 8
         for t in T.T:
             thresholds = torch.unique(t)
             rank = torch.searchsorted(thresholds, t.contiguous())
@@ -159,12 +167,12 @@ class MaskTables:
         return bits
 
     def unpacked(self, bits: Any) -> Any:
-        """B (b, M) as bytes of zero and one."""
+        """B as bytes of zero and one: (b, M), and columns of zeros up to a multiple of eight."""
         import torch
 
         places = torch.arange(8, dtype=torch.uint8, device=bits.device)
         B = (bits[:, :, None] >> places).bitwise_and_(1)
-        return B.reshape(len(bits), -1)[:, : self._count]
+        return B.reshape(len(bits), -1)
 
 
 def _to_unit(A: Any) -> tuple[Any, Any]:

@@ -62,7 +62,7 @@ class Dominance:
         bits = self._masks.read(X)
         seen = (bits != 0).any(dim=1)
         totals = dominance_totals(self._masks.unpacked(bits), A)
-        return self.roots[:, None] * totals, seen
+        return self.roots[:, None] * totals[: self._masks.count], seen
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""

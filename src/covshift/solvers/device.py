@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, like, to_numpy
-from ..kernels import Kernel, whitening
+from ..kernels import Kernel
 from ..operators import Lens
 from ..operators.device import device_gram, split_product
 from .folds import hashed_folds
@@ -25,7 +25,6 @@ KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""
 
 _BLOCK_BYTES = {"cuda": 1 << 30, "cpu": 64 << 20}  # of kernel values at a time
-_SINGLE_CUT = 1e-6
 
 
 class DevicePrimal(Primal):
@@ -34,9 +33,8 @@ class DevicePrimal(Primal):
     def __init__(
         self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, example: Array
     ) -> None:
-        super().__init__(kernel, Z, lens, n_folds=n_folds)
-        if example.element_size() == 4:
-            self._W = whitening(kernel(Z, Z), _SINGLE_CUT)
+        smallest = 1e-6 if example.element_size() == 4 else 1e-10
+        super().__init__(kernel, Z, lens, n_folds=n_folds, smallest=smallest)
         self._features = Features(kernel, Z, example)
         self._device_W = like(self._W, example)
 

@@ -66,12 +66,14 @@ class Primal:
     `combine` adds them up; `add` does both here.
     """
 
-    def __init__(self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int) -> None:
+    def __init__(
+        self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, smallest: float = 1e-10
+    ) -> None:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
         self.lens = lens
         self.folds: Partial = {}
         K = kernel(Z, Z)
-        self._W = whitening(K)
+        self._W = whitening(K, smallest)
         self._regs = penalties(K, np.ones(len(K)))
 
     def partial(self, X: Real, Y: Real, w: Real) -> Partial:
