@@ -215,7 +215,12 @@ def slow(block, started=None):
 @pytest.fixture(scope="module")
 def cluster():
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": 10,
+                "distributed.comm.timeouts.connect": "5s",  # to a worker that is no more
+            }
+        ),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
         ) as cluster,
