@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-extras coverage lint format types bench docs clean distclean FORCE
+.PHONY: help demo reproduce test test-extras coverage lint format types bench bench-scale docs clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ types: $(STAMP)types ## Check types
 
 bench: $(STAMP)core ## Run the benchmarks (BENCHMARKS="operators weights" runs some; all take over an hour)
 	@set -e; for name in $(BENCHMARKS); do echo "benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
+
+bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about half an hour)
+	$(BIN)/python benchmarks/scale.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html

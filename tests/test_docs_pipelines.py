@@ -14,7 +14,7 @@ import sklearn
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["pipelines.md", "weights.md"])
+@pytest.mark.parametrize("page", ["pipelines.md", "weights.md", "scaling.md"])
 def test_the_page_prints_what_it_says(page):
     pytest.importorskip("pandas")
     pytest.importorskip("polars")

@@ -10,6 +10,8 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from ._array import is_array, to_numpy
+
 Real = NDArray[np.float64]
 
 
@@ -19,7 +21,7 @@ def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    labels = np.asarray(column_or_1d(y, warn=True))
+    labels = np.asarray(column_or_1d(to_numpy(y) if is_array(y) else y, warn=True))
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
@@ -32,7 +34,7 @@ def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, but y holds only one class: "
-            f"{classes.tolist()[0]!r}."
+            f"{', '.join(map(repr, classes.tolist()))}."
         )
     return classes
 

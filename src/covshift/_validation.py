@@ -45,7 +45,7 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
     else:
         target_names = column_names(given)
         T = check_points(given, "X_target")
-        _check_same_columns(X, T, names, target_names)
+        check_same_columns(X, T, names, target_names)
         _check_same_library(X, T)
         X, T = _in_one_precision(X, T)
     return Samples(X, T, _shares(T, target_weight))
@@ -152,9 +152,10 @@ def _counts(missing: int, infinite: int) -> str:
     return ", ".join(found)
 
 
-def _check_same_columns(
+def check_same_columns(
     X: Array, T: Array, names: list[str] | None, target_names: list[str] | None
 ) -> None:
+    """Refuse a target (M, n) of another number of columns, or of others by name."""
     if X.shape[1] != T.shape[1]:
         raise ValueError(
             f"X_target has {T.shape[1]} features, but X has {X.shape[1]}. "

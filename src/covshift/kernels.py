@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from ._array import is_numpy
+from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
 
 Real = NDArray[np.float64]
 
+_ROWS = 1 << 20  # of a tensor, raised to double precision at a time
+MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
 _WITH_WIDTH = ("rbf", "laplacian", "poly", "polynomial", "sigmoid", "chi2")
 
 
@@ -69,7 +73,7 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
 
     None and "scale" take 1 / (n variance), as `sklearn.svm.SVC` does ("laplacian", which measures
     distances and not their squares: the square root of the variance); "median" takes one over the
-    median squared distance of at most 1000 rows.
+    median squared distance of at most 1000 distinct rows.
     """
     if not has_width(kernel):
         return None
@@ -79,41 +83,96 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
                 f"gamma={gamma!r} is unknown. Use a positive number, None, 'scale', 'median' or "
                 "'auto'."
             )
-        return _median_width(X) if gamma == "median" else _scale_width(kernel, X, w)
+        if gamma == "median":
+            return median_width(HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
+        return Spread.of(X, w).width(kernel, X.shape[1])
     if not gamma > 0:
         raise ValueError(f"gamma={gamma!r} must be positive.")
     return float(gamma)
 
 
-def _scale_width(kernel: str, X: Real, w: Real) -> float:
-    share = w / w.sum()
-    unit = float(np.abs(X).max()) or 1.0  # so that squares do not overflow
-    scaled = X / unit
-    mean = float(share @ scaled.mean(axis=1))
-    variance = float(share @ ((scaled - mean) ** 2).mean(axis=1))
-    spread = unit * np.sqrt(variance) if kernel == "laplacian" else unit**2 * variance
-    return float(1 / (X.shape[1] * spread)) if spread > 0 else 1.0
+@dataclass(frozen=True)
+class Spread:
+    """Mean and variance over all numbers of some rows, as plain sums that combine.
+
+    In units of the largest number, so that squares do not overflow.
+    """
+
+    unit: float
+    weight: float
+    mean: float  # of the numbers over unit
+    square: float  # sum over rows of w times the mean squared distance from the mean
+
+    @classmethod
+    def of(cls, X: Real, w: Real) -> Spread:
+        """Sum over the rows X (N, n) of weights w (N,), arrays of NumPy or tensors."""
+        if not is_numpy(X):
+            return cls._of_tensor(X, w)
+        unit = float(np.abs(X).max()) or 1.0
+        weight = float(w.sum())
+        scaled = X / unit
+        mean = float((w / weight) @ scaled.mean(axis=1))
+        square = float(w @ ((scaled - mean) ** 2).mean(axis=1))
+        return cls(unit, weight, mean, square)
+
+    @classmethod
+    def _of_tensor(cls, X: Any, w: Any) -> Spread:
+        unit, weight = float(X.abs().max()) or 1.0, float(w.double().sum())
+        parts = [slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS)]
+        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
+        mean = sum(float(v @ x.mean(dim=1)) for x, v in rows) / weight
+        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
+        square = sum(float(v @ ((x - mean) ** 2).mean(dim=1)) for x, v in rows)
+        return cls(unit, weight, mean, square)
+
+    def combine(self, other: Spread) -> Spread:
+        """Add the sums over other rows."""
+        unit = max(self.unit, other.unit)
+        a, b = self._in(unit), other._in(unit)
+        weight = a.weight + b.weight
+        apart = b.mean - a.mean
+        return Spread(
+            unit,
+            weight,
+            a.mean + apart * (b.weight / weight),
+            a.square + b.square + apart**2 * (a.weight * b.weight / weight),
+        )
+
+    def width(self, kernel: str, n_features: int) -> float:
+        """Return gamma = 1 / (n variance), to 12 digits: beyond, it is the order of the rows."""
+        variance = self.square / self.weight
+        spread = self.unit * np.sqrt(variance)
+        if kernel != "laplacian":
+            spread = self.unit**2 * variance
+        return float(f"{1 / (n_features * spread):.12g}") if spread > 0 else 1.0
+
+    def _in(self, unit: float) -> Spread:
+        ratio = self.unit / unit
+        return Spread(unit, self.weight, self.mean * ratio, self.square * ratio**2)
 
 
-def _median_width(X: Real) -> float:
-    rows = X[:: max(1, len(X) // 1000)]
-    squares = ((rows[:, None, :] - rows[None, :, :]) ** 2).sum(axis=2)
-    median = float(np.median(squares[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
+def median_width(X: Real) -> float:
+    """One over the median squared distance of the rows X (N, n), O(N^2 n)."""
+    squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+    median = float(np.median(squares[np.triu_indices(len(X), 1)])) if len(X) > 1 else 0.0
     return 1 / median if median > 0 else 1.0
 
 
 def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:
-    """Choose ``count`` distinct training rows at random, or all of them where there are fewer."""
-    if count >= len(X):
-        return np.unique(X, axis=0)
-    return X[np.sort(random_state.choice(len(X), size=count, replace=False))]
+    """Choose ``count`` distinct training rows at random, or all of them where there are fewer.
+
+    By a seeded hash of their content (`HashedSample`): neither the order of the rows nor repeating
+    them changes the choice.
+    """
+    return HashedSample.of(X, count, draw_seed(random_state)).sorted_rows
 
 
-def whitening(K: Real) -> Real:
+def whitening(K: Real, smallest: float) -> Real:
     """Return W (D, r) with W'KW = I: features K(x, Z) W have the kernel's Nyström approximation.
 
-    Directions below rounding are dropped, so equal landmarks do no harm.
+    Directions whose eigenvalue is below ``smallest`` times the largest are dropped: rounding in
+    K(x, Z) would be a visible part of their features. So equal landmarks do no harm.
     """
     values, vectors = np.linalg.eigh((K + K.T) / 2)
-    kept = values > len(K) * np.finfo(float).eps * max(float(values[-1]), 0.0)
+    kept = values > smallest * max(float(values[-1]), 0.0)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -71,6 +71,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     nonnegative = False
     """Whether V never has a negative entry, so that diag(V1) majorises it (theory, eq. 5.4)."""
 
+    by_features = False
+    """Whether V sees the target through the distribution of each feature by itself alone."""
+
     unseen = "are not seen from the target"
     advice = "Check that X and X_target overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""

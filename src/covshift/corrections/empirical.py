@@ -183,6 +183,10 @@ class Additive(EmpiricalCorrection):
            [0.5, 0.5]])
     """
 
+    @property
+    def by_features(self) -> bool:  # type: ignore[override]
+        return self.phi is None or isinstance(self.phi, str)
+
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         return _coordinates
 

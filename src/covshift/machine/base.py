@@ -12,19 +12,22 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import to_numpy
+from .._array import like, to_numpy
 from .._validation import check_points, unwrap_target
 from ..corrections import Unweighted, as_correction
 from ..corrections.matrix import warn_if_faint, warn_if_unseen
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
+from ..operators.device import is_torch
+from ..solvers.device import KERNELS as DEVICE_KERNELS
+from ..solvers.device import DeviceExpansion, DevicePrimal
 from ..solvers.dual import Dual, small_factor
 from ..solvers.expansion import Expansion
 from ..solvers.folds import ranked_folds
 from ..solvers.primal import Primal
 from ..solvers.tuning import Tuning, kernel_scale, tune_dual
 from .auto import auto_candidates, choose_correction
-from .problem import Problem, check_problem
+from .problem import Problem, check_device_problem, check_problem, take_columns
 
 Real = NDArray[np.float64]
 
@@ -81,6 +84,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
         self._check_parameters()
         self._forget()
+        if self._runs_on_device(X):
+            return self._fit_on_device(X, Y, X_target, sample_weight, target_weight)
         given = self.kernel == "precomputed"
         problem = check_problem(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
         self._columns = problem.columns
@@ -160,15 +165,54 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._start_stream(problem, whole, Z)
 
     def _start_stream(self, problem: Problem, whole: Real | None, Z: Real) -> None:
-        lens = self.correction_.lens(problem.T, problem.share, whole)
+        self._stream = self._primal(Z, self.correction_.lens(problem.T, problem.share, whole))
+
+    def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
         n_folds = max(2, int(self.n_folds)) if self.reg == "auto" else 1
-        self._stream = Primal(self._kernel(self.gamma_), Z, lens, n_folds=n_folds)
+        kernel = self._kernel(self.gamma_)
+        if example is None:
+            return Primal(kernel, Z, lens, n_folds=n_folds)
+        return DevicePrimal(kernel, Z, lens, n_folds=n_folds, example=example)
+
+    # The same on a GPU
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, unless what is asked for runs on the host alone."""
+        return (
+            is_torch(X)
+            and X.ndim == 2
+            and not self._chooses()
+            and self._solver(int(X.shape[0])) == "primal"
+            and self.kernel in DEVICE_KERNELS
+            and (self.gamma != "auto" or not has_width(self.kernel))
+        )
+
+    def _fit_on_device(
+        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
+    ) -> Self:
+        problem = check_device_problem(X, Y, X_target, sample_weight, target_weight)
+        self.correction_ = clone(as_correction(self.correction), safe=False)
+        self._columns = problem.columns
+        self._stream = None
+        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        self.gamma_ = width(self.gamma, self.kernel, problem.X, problem.w)
+        lens = self.correction_.lens(problem.T, problem.share, problem.X)
+        stream = self._primal(Z, lens, example=problem.X[:1])
+        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+        for name in ("coef_", "intercept_", "landmarks_"):
+            setattr(self, name, like(getattr(self, name), problem.X))
+        return self
 
     def _add_and_solve(self, problem: Problem) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
         stream.add(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+
+    def _solve(self, stream: Primal) -> None:
+        """Choose the penalty and fit, from the sums in ``stream``."""
         total = stream.total()
         first = not hasattr(self, "target_coverage_")
         self.target_coverage_ = total.covered / total.weight
@@ -179,7 +223,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 total.trace / total.weight,
                 share,
                 self.correction_,
-                stacklevel=5,
+                stacklevel=6,
             )
         if self.reg == "auto" and len(stream.folds) > 1:
             tuning = stream.tune()
@@ -277,6 +321,24 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 "as 'blended'."
             )
 
+    # What blocks of rows need (blocks.py)
+
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        """Check y: labels (N,), or outcomes (N,) or (N, k)."""
+        raise NotImplementedError
+
+    def _distinct_labels(self, y: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the classes in y, where there are such things."""
+        return None
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        """Learn the distinct labels of all rows, and the columns of y; zero where it is plain."""
+        raise NotImplementedError
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        """Turn what `_read_outcomes` returns into the columns of Y: (N, k)."""
+        raise NotImplementedError
+
     # Parameters
 
     def _check_parameters(self) -> None:
@@ -314,15 +376,22 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     # The fitted function
 
-    def _values(self, X: Any) -> Real:
-        """Return f at new rows: (rows, k)."""
+    def _values(self, X: Any) -> Any:
+        """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
         check_is_fitted(self, "_f")
+        if is_torch(X) and self._f.kernel is not None and self._f.kernel.name in DEVICE_KERNELS:
+            points = self._check_points(X, reset=False)
+            f = DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)
+            return f(take_columns(points, self._columns))
         points = self._check_rows(X, reset=False)
         return self._f(points[:, self._columns])
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""
-        points = to_numpy(check_points(X, "X")).astype(np.float64)
+        return to_numpy(self._check_points(X, reset=reset)).astype(np.float64)
+
+    def _check_points(self, X: Any, *, reset: bool) -> Any:
+        points = check_points(X, "X")
         validate_data(self, X, reset=reset, skip_check_array=True)
         return points
 

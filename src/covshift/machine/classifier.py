@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from .._array import namespace, to_numpy
 from .._labels import at_least_two, check_labels, most_probable, one_hot
 from ..solvers.bounded import bounded_expansion
 from ..solvers.dual import Dual
+from ..solvers.primal import Primal
 from .base import KernelMachine
 from .problem import Problem
 
@@ -108,6 +110,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
            [0.9, 0.1]])
     """
 
+    classes_: NDArray[Any]
+
     def __init__(
         self,
         correction: Any = "blended",
@@ -159,9 +163,9 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        self._check_rows(X, reset=True)
+        self._check_points(X, reset=True)
         labels = check_labels(self, X, y)
-        self.classes_ = at_least_two(self, np.unique(labels))
+        self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
@@ -197,24 +201,25 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Y = one_hot(labels, self.classes_)
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
-    def decision_function(self, X: Any) -> Real:
+    def decision_function(self, X: Any) -> Any:
         """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
         f = self._values(X)
         return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
 
-    def predict_proba(self, X: Any) -> Real:
+    def predict_proba(self, X: Any) -> Any:
         """Return the probability of every class: (rows, classes)."""
         f = self._values(X)
+        xp = namespace(f)
         if len(self.classes_) == 2:
-            f = np.column_stack([1 - f[:, 0], f[:, 0]])
+            f = xp.stack([1 - f[:, 0], f[:, 0]], axis=1)
         if self.probability is None:
             return f
-        f = np.clip(f, 0, 1)
-        return np.asarray(f / f.sum(axis=1, keepdims=True))
+        f = xp.clip(f, 0, 1)
+        return f / xp.sum(f, axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; the second of two where f >= 1/2."""
-        return most_probable(self._values(X), self.classes_)
+        return most_probable(to_numpy(self._values(X)), self.classes_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -233,9 +238,21 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             T = problem.T[:0] if self.kernel == "precomputed" else problem.T
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _start_primal(self, problem: Problem, whole: Real | None) -> None:
+    def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
         if self.probability == "qp":
             raise ValueError(
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
-        super()._start_primal(problem, whole)
+        return super()._primal(Z, lens, example)
+
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        return check_labels(self, X, y)
+
+    def _distinct_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        return np.unique(y)
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        self.classes_ = at_least_two(self, np.asarray([]) if labels is None else labels)
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        return one_hot(y, self.classes_)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import to_numpy
+from .._array import like, take_rows, to_numpy
 from .._validation import check_samples, check_weight, unwrap_target
 from ..exceptions import ConstantColumnWarning
 from ..operators import VOperator
@@ -83,16 +83,58 @@ def check_problem(
     return Problem(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
 
 
+def check_device_problem(
+    X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
+) -> Problem:
+    """Do the same for PyTorch tensors, which stay on their device and in their precision."""
+    target_weight = unwrap_target(target_weight)
+    if unwrap_target(X_target) is None and target_weight is None:
+        target_weight = sample_weight
+    X, T, share = check_samples(X, X_target, target_weight)
+    columns = _varying(*_ends(X, T))
+    w = np.ones(X.shape[0])
+    if sample_weight is not None:
+        w = check_weight(sample_weight, int(X.shape[0]), "sample_weight", of="X")
+        kept = np.flatnonzero(w > 0)
+        if len(kept) < len(w):
+            X, Y, w = take_rows(X, kept), Y[kept], w[kept]
+    return Problem(
+        take_columns(X, columns),
+        like(np.ascontiguousarray(Y), X),
+        like(w, X),
+        take_columns(T, columns),
+        share,
+        columns,
+        sample_weight is not None,
+    )
+
+
+def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
+    """Keep some columns of a tensor (rows, n)."""
+    return X if len(columns) == X.shape[1] else X[:, columns.tolist()]
+
+
+def _ends(X: Any, T: Any) -> tuple[Real, Real]:
+    """Smallest and largest value of each column, over both samples."""
+    low = np.minimum(*(to_numpy(points.amin(0)) for points in (X, T)))
+    high = np.maximum(*(to_numpy(points.amax(0)) for points in (X, T)))
+    return low, high
+
+
 def _varying_columns(X: Real, T: Real) -> NDArray[np.intp]:
     low, high = np.minimum(X.min(axis=0), T.min(axis=0)), np.maximum(X.max(axis=0), T.max(axis=0))
+    return _varying(low, high)
+
+
+def _varying(low: Real, high: Real) -> NDArray[np.intp]:
     varying = np.flatnonzero(low < high)
     if len(varying) == 0:
-        return np.arange(X.shape[1])
-    if len(varying) < X.shape[1]:
+        return np.arange(len(low))
+    if len(varying) < len(low):
         constant = np.flatnonzero(low == high)
         warnings.warn(
             f"Columns {constant.tolist()} are constant in X and X_target; they are left out.",
             ConstantColumnWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return varying

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from .._array import is_array, to_numpy
 from .base import KernelMachine
 
 Real = NDArray[np.float64]
@@ -55,7 +56,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        self._check_rows(X, reset=True)
+        self._check_points(X, reset=True)
         Y, self._single = self._outcomes(X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
@@ -80,10 +81,20 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             )
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
-    def predict(self, X: Any) -> Real:
+    def predict(self, X: Any) -> Any:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
         f = self._values(X)
         return f[:, 0] if self._single else f
+
+    def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
+        Y, single = self._outcomes(X, y)
+        return Y[:, 0] if single else Y
+
+    def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
+        self._single = outputs == 0
+
+    def _outcome_columns(self, y: NDArray[Any]) -> Real:
+        return np.asarray(y.reshape(len(y), -1), dtype=np.float64)
 
     def _outcomes(self, X: Any, y: Any) -> tuple[Real, bool]:
         """Return the outcomes as columns (N, k), and whether they came as one plain array."""
@@ -91,6 +102,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        Y = check_array(
+            to_numpy(y) if is_array(y) else y, ensure_2d=False, dtype=np.float64, input_name="y"
+        )
         check_consistent_length(X, Y)
         return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1

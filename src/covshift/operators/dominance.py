@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._array import Array, device, is_numpy, namespace, searchsorted, take_rows
 from .base import anderson_darling_weights, blocks, columns
 from .bits import BitTargets
+from .device import MaskTables, dominance_totals
 
 _TARGETS, _POINTS = 2048, 1024  # compared at a time by the portable form
 _BYTES = 32 << 20  # of R A that a product with V holds at a time
@@ -47,6 +48,21 @@ class Dominance:
             above = xp.maximum(2 * xp.sum(self._weight) - below, self._weight)
             self._weight = anderson_darling_weights(self._weight, below, above)
         self._targets = _targets(self._T, n_views)
+        self._masks: MaskTables | None = None
+
+    @property
+    def roots(self) -> Array:
+        """Square roots of the target's weights: (M,)."""
+        return namespace(self._weight).sqrt(self._weight)
+
+    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
+        """R A for PyTorch tensors (see `device`), and which rows some target dominates."""
+        if self._masks is None:
+            self._masks = MaskTables(self._T)
+        bits = self._masks.read(X)
+        seen = (bits != 0).any(dim=1)
+        totals = dominance_totals(self._masks.unpacked(bits), A)
+        return self.roots[:, None] * totals[: self._masks.count], seen
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""

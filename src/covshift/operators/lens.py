@@ -12,6 +12,7 @@ from math import inf
 from typing import Any, Protocol
 
 from .._array import Array, namespace
+from .device import device_gram, is_torch
 from .views import Views
 
 
@@ -71,6 +72,8 @@ class ViewsLens:
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
         xp = namespace(A)
+        if is_torch(A):
+            return self._device_sums(X, A, w)
         R = self._views.factor(X)
         squares = R.squares()
         return Sums(
@@ -80,6 +83,17 @@ class ViewsLens:
             weight=float(xp.sum(w)),
             covered=float(xp.sum(xp.where(squares > 0, w, xp.zeros_like(w)))),
         )
+
+    def _device_sums(self, X: Array, A: Array, w: Array) -> Sums:
+        """Do the same with products for GPUs; the weights are one more column."""
+        xp = namespace(A)
+        weighted = xp.concat([w[:, None] * A, w[:, None]], axis=1)
+        totals, seen = self._views.device_totals(X, weighted)
+        weight = xp.sum(w, dtype=xp.float64)
+        trace = self._views.device_trace(totals[:, -1])
+        covered = xp.sum(xp.where(seen, w, xp.zeros_like(w)), dtype=xp.float64)
+        own = device_gram(A, w) if self._blend else None
+        return Sums(totals[:, :-1], own, float(trace), float(weight), float(covered))
 
     def gram(self, sums: Sums) -> Array:
         scale = unit_scale(sums.trace, sums.weight) if self._normalize else None
@@ -97,7 +111,8 @@ class DiagonalLens:
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
         v = w if self._v is None else w * self._v[rows]
         weight = float(namespace(w).sum(w))
-        return Sums(None, weighted_gram(A, v), float(namespace(w).sum(v)), weight, weight)
+        own = device_gram(A, v) if is_torch(A) else weighted_gram(A, v)
+        return Sums(None, own, float(namespace(w).sum(v)), weight, weight)
 
     def gram(self, sums: Sums) -> Array:
         return sums.own

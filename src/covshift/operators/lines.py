@@ -22,6 +22,7 @@ from .._parallel import over_rows
 from .base import anderson_darling_weights, blocks, columns
 from .binned import BinnedLines, NestedLines
 from .bins import BinSums, bin_offsets, bin_sums
+from .device import line_totals
 from .prefixes import Codes, Nested, Real, Rows
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
@@ -99,6 +100,21 @@ class Lines:
                 product[row : row + line.size, :] = scale * side
                 row += line.size
         return product
+
+    def device_totals(self, values: Iterable[Array], A: Array) -> tuple[Array, Array]:
+        """Totals of PyTorch tensors (see `device`), and which rows some threshold sees."""
+        codes = list(self._codes(values))
+        seen = codes[0] < self.sizes[0] - 1
+        for code, size in zip(codes, self.sizes, strict=True):
+            # Mirrored, every row is seen from one side at least.
+            seen = seen | (code < size - 1) | self.symmetric
+        return line_totals(codes, self.sizes, A), seen
+
+    def trace(self, totals: Array) -> Array:
+        """Sum of w_i V(i, i), from the totals (bins,) of w."""
+        xp = namespace(totals)
+        roots = [xp.sqrt(line.weights) for line in self.lines for _ in range(self.stride)]
+        return xp.sum(xp.concat(roots) * self.rows_of(totals[:, None])[:, 0])
 
     def only(self, views: slice) -> Lines:
         """Keep some consecutive views, with their part of the average."""

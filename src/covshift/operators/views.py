@@ -34,6 +34,14 @@ class Views(Protocol):
         """R A (m, q) from the totals over all training rows."""
         ...
 
+    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
+        """Do the same for PyTorch tensors, with products for GPUs; and which rows are seen."""
+        ...
+
+    def device_trace(self, totals: Array) -> Array:
+        """Sum of w_i V(i, i), from the totals of w."""
+        ...
+
 
 class Coordinates:
     """The views of each coordinate by itself."""
@@ -75,6 +83,12 @@ class LineViews:
     def rows_of(self, totals: Array) -> Array:
         return self._lines.rows_of(totals)
 
+    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
+        return self._lines.device_totals(self._project(X), A)
+
+    def device_trace(self, totals: Array) -> Array:
+        return self._lines.trace(totals)
+
 
 class BoxViews:
     """Views of several coordinates each, given as groups of column numbers, averaged."""
@@ -114,6 +128,20 @@ class BoxViews:
 
     def rows_of(self, totals: Array) -> Array:
         return totals
+
+    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
+        xp, scale = namespace(X), len(self._parts) ** -0.5
+        points = (sign * _columns(X, group) for group in self._groups for sign in self._signs)
+        found = [part.device_totals(x, A) for part, x in zip(self._parts, points, strict=True)]
+        seen = found[0][1]
+        for _, more in found[1:]:
+            seen = seen | more
+        return xp.concat([scale * totals for totals, _ in found]), seen
+
+    def device_trace(self, totals: Array) -> Array:
+        xp = namespace(totals)
+        roots = xp.concat([part.roots for part in self._parts])
+        return xp.sum(roots * totals) * len(self._parts) ** -0.5
 
 
 def _columns(X: Array, group: Sequence[int]) -> Array:

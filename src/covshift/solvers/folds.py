@@ -6,10 +6,11 @@ every fold as it was: a tuned model keeps the invariances of an untuned one, wit
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from .._array import Array
+from .._hashing import row_hash
 
 Real = NDArray[np.float64]
 
@@ -27,25 +28,10 @@ def ranked_folds(X: Real, Y: Real, n_folds: int) -> NDArray[np.intp]:
     are_classes = len(outcomes) * n_folds <= len(rows)
     strata = classes.reshape(-1) if are_classes else np.zeros(len(rows), np.intp)
     rank = np.empty(len(rows), dtype=np.intp)
-    rank[np.lexsort((_hash(rows[:, Y.shape[1] :]), strata))] = np.arange(len(rows))
+    rank[np.lexsort((row_hash(rows[:, Y.shape[1] :]), strata))] = np.arange(len(rows))
     return np.asarray(rank[place.reshape(-1)] % n_folds, dtype=np.intp)
 
 
-def hashed_folds(X: Real, n_folds: int) -> NDArray[np.intp]:
+def hashed_folds(X: Array, n_folds: int) -> NDArray[np.intp]:
     """Hash every row to a fold: O(N), the same for a row in whichever block it arrives."""
-    return np.asarray(_hash(X + 0.0) % np.uint64(n_folds), dtype=np.intp)
-
-
-def _hash(X: Real) -> NDArray[np.uint64]:
-    bits: NDArray[Any] = np.ascontiguousarray(X).view(np.uint64)
-    state = np.full(len(X), 0x9E3779B97F4A7C15, dtype=np.uint64)
-    for k in range(bits.shape[1]):
-        state = _mixed(state ^ bits[:, k])
-    return state
-
-
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64 bits (the finaliser of splitmix64; products wrap around on purpose)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
+    return np.asarray(row_hash(X) % np.uint64(n_folds), dtype=np.intp)

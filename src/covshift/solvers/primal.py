@@ -1,10 +1,14 @@
 """The kernel machine at scale: explicit features, one pass over the rows (theory, section 4).
 
-With landmarks Z and features K(x, Z), all that is needed from the data is A'VA for the columns
-A = [K(X, Z), 1, Y]: sums over rows, in blocks, in memory that does not depend on N. Sums kept by
-fold give cross-validation for nothing. Then a ridge problem of the landmarks' size:
+With landmarks Z and features Psi = K(X, Z) W, W'K(Z, Z)W = I, all that is needed from the data is
+A'VA for the columns A = [Psi, 1, Y]: sums over rows, in blocks, in memory that does not depend on
+N. Sums kept by fold give cross-validation for nothing. Then a ridge problem of the landmarks' size:
 
-    minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 ,   Psi = K(X, Z) W ,   W'K(Z, Z)W = I .
+    minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 .
+
+Rows are whitened before they are summed: whitening the sums of K(X, Z) afterwards would be cheaper,
+but smooth kernels have eigenvalues of K(Z, Z) down to rounding, and it multiplies the rounding of
+the sums by their inverse.
 """
 
 from __future__ import annotations
@@ -43,27 +47,51 @@ class FoldSums:
         return FoldSums(self.V.combine(other.V), plain)
 
 
-class Primal:
-    """Sums over blocks of rows, and the fits that follow from them."""
+Partial = dict[int, FoldSums]
+"""The sums over some rows, by fold: a plain value."""
 
-    def __init__(self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int) -> None:
+
+def combine(one: Partial, other: Partial) -> Partial:
+    """Add the sums over other rows, fold by fold; neither argument changes."""
+    both = dict(one)
+    for fold, sums in other.items():
+        both[fold] = both[fold].combine(sums) if fold in both else sums
+    return dict(sorted(both.items()))
+
+
+class Primal:
+    """Sums over blocks of rows, and the fits that follow from them.
+
+    `partial` makes the sums of a block and changes nothing, so that blocks may be summed anywhere;
+    `combine` adds them up; `add` does both here.
+    """
+
+    def __init__(
+        self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, smallest: float = 1e-10
+    ) -> None:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
         self.lens = lens
-        self.folds: dict[int, FoldSums] = {}
+        self.folds: Partial = {}
         K = kernel(Z, Z)
-        self._W = whitening(K)
+        self._W = whitening(K, smallest)
         self._regs = penalties(K, np.ones(len(K)))
 
-    def add(self, X: Real, Y: Real, w: Real) -> None:
-        """Add training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
+    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
         numbers = hashed_folds(X, self.n_folds) if self.n_folds > 1 else np.zeros(len(X), np.intp)
-        for fold in np.unique(numbers):
-            sums = self._sums(X, Y, w, np.flatnonzero(numbers == fold))
-            self.folds[fold] = self.folds[fold].combine(sums) if fold in self.folds else sums
+        return {
+            int(fold): self._sums(X, Y, w, np.flatnonzero(numbers == fold))
+            for fold in np.unique(numbers)
+        }
+
+    def add(self, X: Real, Y: Real, w: Real) -> None:
+        """Add training rows to the sums kept here."""
+        self.folds = combine(self.folds, self.partial(X, Y, w))
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
-        return self._path(self.folds.values(), [reg])[0]
+        v, c = self._path(self.folds.values(), [reg])[0]
+        return self._W @ v, c
 
     def tune(self) -> Tuning:
         """Compare the grid of penalties by the squared error of held-out folds."""
@@ -72,8 +100,8 @@ class Primal:
             if held_out.plain is None:
                 raise ValueError("Penalties can be compared only where n_folds > 1.")
             others = [sums for number, sums in self.folds.items() if number != fold]
-            for j, (coef, c) in enumerate(self._path(others, self._regs)):
-                direction = np.vstack([coef, c, -np.eye(len(c))])  # A @ direction: residuals
+            for j, (v, c) in enumerate(self._path(others, self._regs)):
+                direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
         weight = sum(sums.V.weight for sums in self.folds.values())
         return Tuning((self.kernel.gamma,), self._regs, errors[None, :] / weight)
@@ -101,17 +129,22 @@ class Primal:
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
     def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
-        A = np.concatenate([self.kernel(X, self.Z), np.ones((len(X), 1)), Y], axis=1)
+        r = self._W.shape[1]
+        A = np.empty((len(X), r + 1 + Y.shape[1]))
+        np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
+        A[:, r], A[:, r + 1 :] = 1.0, Y
         plain = weighted_gram(A, w) if self.n_folds > 1 else None
         return FoldSums(self.lens.sums(X, A, w, rows), plain)
 
+    def _gram(self, sums: FoldSums) -> Real:
+        return np.asarray(self.lens.gram(sums.V))
+
     def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
-        """Solve the ridge problem for every penalty, from one decomposition."""
-        sums = reduce(FoldSums.combine, parts)
-        G = np.asarray(self.lens.gram(sums.V))
-        D = len(self.Z)
-        H, h = self._W.T @ G[:D, :D] @ self._W, self._W.T @ G[:D, D]  # Psi'V Psi, Psi'V1
-        B, b, one = self._W.T @ G[:D, D + 1 :], G[D, D + 1 :], G[D, D]  # Psi'VY, 1'VY, 1'V1
+        """Solve the ridge problem for every penalty, from one decomposition: v and c."""
+        G = self._gram(reduce(FoldSums.combine, parts))
+        r = self._W.shape[1]
+        H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
+        B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
         if one > 0:  # the intercept is free: take it out
             H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
         values, Q = np.linalg.eigh((H + H.T) / 2)
@@ -120,5 +153,5 @@ class Primal:
         for reg in regs:
             v = Q @ (QB / (values + reg)[:, None])
             c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
-            found.append((self._W @ v, c))
+            found.append((v, c))
         return found

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from ..solvers.tilted import Groups
+
 Real = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _MOST_BINS = 128  # of a view, in the preconditioner
 _MOST_ROWS = 1024  # of R, in the preconditioner
-_WORTH_MERGING = 8
+WORTH_MERGING = 8  # times as many thresholds as wanted, and they are worth merging
 
 TAILS = 1 / 6
 """Factor of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1."""
@@ -57,9 +59,30 @@ class LineTarget:
         values = zip(self._steps, self._project(X), strict=True)
         return LineRows(self._steps, [step.codes(x) for step, x in values])
 
+    @property
+    def steps(self) -> list[_Steps]:
+        """The thresholds of each view."""
+        return self._steps
+
+    def groups(self, size: int) -> tuple[Groups, list[NDArray[np.intp]], list[_Steps]]:
+        """Merge the thresholds of each view to at most ``size``.
+
+        Return which rows of R become one, and for each view the table of new codes and the merged
+        thresholds.
+        """
+        merged = [step.merged(size) for step in self._steps]
+        group, share, start = [], [], 0
+        for step, (coarse, _) in zip(self._steps, merged, strict=True):
+            place = step.group_of(size)
+            group.append(place + start)
+            share.append(np.sqrt(step.weights / coarse.weights[place]))
+            start += len(coarse.weights)
+        groups = Groups(np.concatenate(group), np.concatenate(share), start)
+        return groups, [table for _, table in merged], [step for step, _ in merged]
+
     def coarse(self, size: int) -> LineTarget | None:
         """Merge the thresholds of each view to at most ``size``; None where that saves little."""
-        if max(len(step.weights) for step in self._steps) < _WORTH_MERGING * size:
+        if max(len(step.weights) for step in self._steps) < WORTH_MERGING * size:
             return None
         return LineTarget(self._project, [step.merged(size)[0] for step in self._steps])
 
@@ -107,14 +130,21 @@ class _Steps:
         U = len(self.thresholds)
         if size >= U:
             return self, np.arange(U + 1)
-        middle = np.cumsum(self.weights) - self.weights / 2
-        group = np.minimum((middle * (size / self.weights.sum())).astype(np.intp), size - 1)
-        first = np.flatnonzero(np.diff(group, prepend=-1))
+        first = np.flatnonzero(np.diff(self.group_of(size), prepend=-1))
         last = np.append(first[1:], U) - 1
         chosen = (first + last) // 2
         weights = np.add.reduceat(self.weights, first)
         merged = _Steps(self.thresholds[chosen], weights, self.below[chosen])
         return merged, np.searchsorted(chosen, np.arange(U + 1))
+
+    def group_of(self, size: int) -> NDArray[np.intp]:
+        """Number the groups of neighbours of about equal weight: (U,), without gaps."""
+        U = len(self.thresholds)
+        if size >= U:
+            return np.arange(U)
+        middle = np.cumsum(self.weights) - self.weights / 2
+        group = np.minimum((middle * (size / self.weights.sum())).astype(np.intp), size - 1)
+        return np.cumsum(np.diff(group, prepend=group[0]) > 0)
 
 
 class LineRows:
@@ -166,7 +196,7 @@ class LineRows:
         if self._coarse is None or not size <= self._coarse[0] <= 2 * size:
             self._coarse = (size, self._merged(size))
         S = self._coarse[1]
-        cross = S._cross(free)
+        cross = S.cross(free)
         cross[np.diag_indices_from(cross)] += reg
         factor = cho_factor(cross, lower=True, overwrite_a=True, check_finite=False)
 
@@ -176,15 +206,20 @@ class LineRows:
 
         return apply
 
+    def regrouped(self, tables: list[NDArray[np.intp]], steps: list[_Steps]) -> LineRows:
+        """Read new codes from a table a view."""
+        most = max(len(step.weights) for step in steps)
+        codes = [
+            table.astype(np.min_scalar_type(most)).take(code)
+            for table, code in zip(tables, self._codes, strict=True)
+        ]
+        return LineRows(steps, codes)
+
     def _merged(self, size: int) -> LineRows:
         merged = [step.merged(size) for step in self._steps]
-        codes = [
-            table.astype(np.min_scalar_type(size)).take(code)
-            for (_, table), code in zip(merged, self._codes, strict=True)
-        ]
-        return LineRows([step for step, _ in merged], codes)
+        return self.regrouped([table for _, table in merged], [step for step, _ in merged])
 
-    def _cross(self, free: Flags) -> Real:
+    def cross(self, free: Flags) -> Real:
         """S diag(free) S' (m, m), from the tables of every pair of views."""
         codes = self._codes if free.all() else [code[free] for code in self._codes]
         m = self._ranges[-1].stop
@@ -201,6 +236,10 @@ class LineRows:
                 cross[part, other] = table * scale
                 cross[other, part] = cross[part, other].T
         return cross
+
+    def cross_and_ones(self, free: Flags) -> Real:
+        """S diag(free) S' and S free: (m, m + 1)."""
+        return np.column_stack([self.cross(free), self.matvec(free.astype(np.float64))])
 
     @staticmethod
     def _prefix(code: NDArray[Any], v: Real, part: slice) -> Real:

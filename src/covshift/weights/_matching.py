@@ -37,8 +37,8 @@ class Match:
     def ratio(self, rows: Rows) -> Real:
         """Weights of other rows, given their R."""
         if np.isinf(self.reg):
-            return np.ones_like(rows.rmatvec(self.tilt))
-        return np.maximum(self.level + rows.rmatvec(self.tilt), 0.0) / self.reg
+            return 0.0 * rows.rmatvec(self.tilt) + 1.0
+        return (self.level + rows.rmatvec(self.tilt)).clip(0.0, None) / self.reg
 
 
 class Matching:

@@ -11,6 +11,7 @@ from .._progress import track
 from ._lines import Real
 from ._matching import Match, Matching
 from ._points import distinct, equal_shares, fold_of
+from ._thresholds import ThresholdMatching
 from ._views import Target
 
 WEAKEST = 0.01  # weaker penalties did not lower errors in trials, and cost effective sample size
@@ -41,7 +42,9 @@ def noise_limit(noise: float, both: float, unweighted: float) -> float:
     return noise * min(max(alike, _STRICT), 1.0)
 
 
-def by_discrepancy(problem: Matching, limit: float, alarm: float, *, verbose: bool) -> Match:
+def by_discrepancy(
+    problem: Matching | ThresholdMatching, limit: float, alarm: float, *, verbose: bool
+) -> Match:
     """The largest penalty whose mismatch is within ``limit``, or `WEAKEST` where none is.
 
     The mismatch falls with the penalty; secants in logarithms, each solution starting the next.
@@ -90,7 +93,7 @@ def _next(above: Match, below: Match | None, limit: float, slope: float) -> floa
     return float(below.reg ** (1 - share) * above.reg**share)
 
 
-def overlap(problem: Matching, match: Match, limit: float) -> bool:
+def overlap(problem: Matching | ThresholdMatching, match: Match, limit: float) -> bool:
     """Whether some weights bring the mismatch down to ``limit``, the noise of both samples.
 
     Weaker and weaker penalties are tried, until the mismatch is low enough or proven not to be.
@@ -106,7 +109,7 @@ def overlap(problem: Matching, match: Match, limit: float) -> bool:
 
 
 def by_folds(
-    fit: Callable[[Real, Real, Real], Matching],
+    fit: Callable[[Real, Real, Real], Matching | ThresholdMatching],
     X: Real,
     T: Real,
     share: Real,
@@ -140,7 +143,7 @@ def by_folds(
     return _GRID, scores
 
 
-def _path(problem: Matching) -> Iterator[Match]:
+def _path(problem: Matching | ThresholdMatching) -> Iterator[Match]:
     match = problem.unweighted()
     for reg in _GRID:
         match = problem.solve(float(reg), match, _ROUGH)

@@ -69,6 +69,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             )
         self._scale = 1 / mean
         self.weights_ = raw * self._scale
+        self._most = float(len(X))
         self.effective_sample_size_ = effective_sample_size(self.weights_)
         self._warn_if_few_rows(len(X))
         self._warn_if_moved_away(X, T, share)
@@ -83,7 +84,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "weights_")
         points = to_numpy(check_points(X, "X")).astype(np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return np.asarray(np.minimum(self._ratio(points) * self._scale, len(self.weights_)))
+        return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:
         return self._fit(X, T, share)

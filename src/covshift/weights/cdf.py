@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import to_numpy
+from .._array import is_numpy, like, to_numpy
 from .._parallel import one_blas_thread
+from .._validation import check_points, check_samples
 from ..exceptions import NoOverlapError, WeightWarning
+from ..operators import Coordinates
+from ..operators.device import is_torch
+from ._device import DeviceLineTarget
 from ._lines import LineTarget, Real
 from ._matching import Match, Matching
 from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from ._thresholds import LocalParts, ThresholdMatching
 from ._views import Target, make_target
 from .base import Weighter
 
@@ -22,6 +29,7 @@ _DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, 
 _DENSE_BOXES = 3000  # and in views of several dimensions
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
+_SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
 _LARGE = 50_000  # rows from which the self-check trusts the fit's own views
 
 
@@ -61,9 +69,11 @@ class CDFWeights(Weighter):
         difference beyond ties, since the weights have mean one.
     allow_no_overlap : bool
         Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
-    solver : {"auto", "dense", "matrix-free"}
+    solver : {"auto", "dense", "matrix-free", "thresholds"}
         "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
-        products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster.
+        products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
+        of the two. "thresholds": Newton's method on one variable a threshold, which meets the rows
+        in sums alone; for additive and sliced views. `covshift.distributed.fit` uses it.
     n_folds : int
         Number of folds of "cv".
     random_state : int, RandomState or None
@@ -156,6 +166,8 @@ class CDFWeights(Weighter):
     def fit(
         self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
     ) -> Self:
+        if self._runs_on_device(X):
+            return self._fit_on_device(X, X_target, target_weight)
         self._target_weight = target_weight  # the shares alone do not tell how many rows they are
         try:
             return super().fit(X, y, X_target=X_target, target_weight=target_weight)
@@ -164,26 +176,92 @@ class CDFWeights(Weighter):
 
     fit.__doc__ = Weighter.fit.__doc__
 
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self, "weights_")
+        made: Any = self._made
+        if not isinstance(made, DeviceLineTarget):
+            return super().predict(X)
+        points = check_points(X, "X")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        thresholds = made.steps[0].thresholds
+        rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
+        found = (self._ratio(rows) * self._scale).clip(None, self._most)
+        return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
+
+    predict.__doc__ = Weighter.predict.__doc__
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
+        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
+            return False
+        large = X.ndim == 2 and int(X.shape[0]) > _DENSE_LINES
+        return self.reg != "cv" and (
+            self.solver == "thresholds" or (self.solver == "auto" and large)
+        )
+
+    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+        validate_data(self, X, reset=True, skip_check_array=True)
+        X, T, share = check_samples(X, X_target, target_weight)
+        self._check_phi()
+        target: Any = DeviceLineTarget.of(Coordinates(), T, share, even_tails=self.phi is not None)
+        N = int(X.shape[0])
+
+        def make(lines: Any) -> ThresholdMatching:
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
+
+        size = target_size(target_weight, to_numpy(share))
+        match = self._match_rows(N, target, size, make, lambda: 0.0)
+        raw = match.ratio(target.rows(X))
+        self._scale, self._most = float(N / raw.sum()), float(N)
+        self.weights_ = (raw * self._scale).to(X.dtype)
+        self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
+        self._warn_if_few_rows(N)
+        return self
+
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        reg = self._penalty()
+        self._penalty()
         target = self._target(T, share)
-        self.noise_ = sampling_noise(target, target_size(self._target_weight, share))
+        size = target_size(self._target_weight, share)
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
-            problem = self._problem(X, target)
-            match = self._matched(problem, X, T, share, reg)
-            self.overlap_ = overlap(problem, match, self._tolerated(target, len(X)))
+            match = self._match_rows(
+                len(X),
+                target,
+                size,
+                lambda target: self._problem(X, target),
+                lambda: self._by_folds(X, T, share),
+            )
+        return match.w if len(match.w) else match.ratio(target.rows(X))
+
+    def _match_rows(
+        self,
+        N: int,
+        target: Target,
+        size: float,
+        make: Callable[[Target], Matching | ThresholdMatching],
+        by_folds: Callable[[], float],
+    ) -> Match:
+        """Choose the penalty, match N rows to the target, and tell what was found.
+
+        ``size`` is the number of target rows, ``make`` sets up the problem for the rows, wherever
+        they are, and ``by_folds`` chooses the penalty by cross-validation.
+        """
+        self.noise_ = sampling_noise(target, size)
+        problem = make(target)
+        match = self._matched(problem, make, by_folds)
+        self.overlap_ = overlap(problem, match, self._tolerated(target, N))
         self._match, self._made = match, target
         self.reg_, self.mismatch_ = match.reg, match.mismatch
         if not self.overlap_:
-            self._refuse_no_overlap(self._tolerated(target, len(X)))
+            self._refuse_no_overlap(self._tolerated(target, N))
         if not match.converged:
             warnings.warn(
                 f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise it, or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        return match.w
+        return match
 
     def _tolerated(self, target: Target, N: int) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
@@ -192,35 +270,45 @@ class CDFWeights(Weighter):
     def _ratio(self, X: Real) -> Real:
         return self._match.ratio(self._made.rows(X))
 
-    def _matched(self, problem: Matching, X: Real, T: Real, share: Real, reg: float | str) -> Match:
+    def _matched(
+        self,
+        problem: Matching | ThresholdMatching,
+        make: Callable[[Target], Matching | ThresholdMatching],
+        by_folds: Callable[[], float],
+    ) -> Match:
+        reg = self._penalty()
         if reg == "cv":
-            grid, scores = by_folds(
-                lambda X, T, share: self._problem(X, self._target(T, share)),
-                X,
-                T,
-                share,
-                n_folds=self.n_folds,
-                random_state=self.random_state,
-                verbose=bool(self.verbose),
-            )
-            self.scores_ = np.stack([grid, scores])
-            reg = float(grid[np.argmin(scores)])
+            reg = by_folds()
         if not isinstance(reg, str):
             return problem.solve(reg, problem.unweighted(), self.tol)
-        target = problem.target
-        both = self.noise_ + target.spread / len(X)
+        target, N = problem.target, problem.N
+        both = self.noise_ + target.spread / N
         limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
         coarse = target.coarse(_COARSE)
-        search = problem if coarse is None else self._problem(X, coarse)
-        alarm = self._tolerated(target, len(X))
+        search = problem if coarse is None else make(coarse)
+        alarm = self._tolerated(target, N)
         match = by_discrepancy(search, limit, alarm, verbose=bool(self.verbose))
         if np.isinf(match.reg):
             return problem.unweighted()
-        found = problem.solve(match.reg, match, self.tol)
+        start = match if coarse is None or len(match.w) else problem.unweighted()
+        found = problem.solve(match.reg, start, self.tol)
         # What is within the limit on the coarse grid may miss it by a little on the fine one.
         while match.mismatch <= limit < 0.98 * found.mismatch and found.reg > WEAKEST:
             found = problem.solve(max(0.8 * found.reg, WEAKEST), found, self.tol)
         return found
+
+    def _by_folds(self, X: Real, T: Real, share: Real) -> float:
+        grid, scores = by_folds(
+            lambda X, T, share: self._problem(X, self._target(T, share)),
+            X,
+            T,
+            share,
+            n_folds=self.n_folds,
+            random_state=self.random_state,
+            verbose=bool(self.verbose),
+        )
+        self.scores_ = np.stack([grid, scores])
+        return float(grid[np.argmin(scores)])
 
     def _penalty(self) -> float | str:
         if self.purpose not in ("estimation", "training"):
@@ -240,8 +328,7 @@ class CDFWeights(Weighter):
         return float(self.reg)
 
     def _target(self, T: Real, share: Real) -> Target:
-        if self.phi not in (None, "anderson-darling"):
-            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+        self._check_phi()
         return make_target(
             self.views,
             T,
@@ -252,13 +339,31 @@ class CDFWeights(Weighter):
             random_state=self.random_state,
         )
 
-    def _problem(self, X: Real, target: Target) -> Matching:
-        return Matching(X, target, dense=self._is_dense(X, target), max_iter=self.max_iter)
+    def _check_phi(self) -> None:
+        if self.phi not in (None, "anderson-darling"):
+            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+
+    def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
+        dense = self._is_dense(X, target)
+        if self.solver == "thresholds":
+            lines = self._lines(target)
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, len(X), lines, max_iter=self.max_iter)
+        return Matching(X, target, dense=dense, max_iter=self.max_iter)
+
+    def _lines(self, target: Target) -> LineTarget:
+        if isinstance(target, LineTarget):
+            return target
+        raise ValueError(
+            f"solver='thresholds' is for views of one dimension without their mirror images; "
+            f"these are views={self.views!r} with symmetric={self.symmetric!r}. Use 'additive' or "
+            "'sliced' and symmetric=False."
+        )
 
     def _is_dense(self, X: Real, target: Target) -> bool:
-        if self.solver not in ("auto", "dense", "matrix-free"):
+        if self.solver not in _SOLVERS:
             raise ValueError(
-                f"solver={self.solver!r} is unknown. Use 'auto', 'dense' or 'matrix-free'."
+                f"solver={self.solver!r} is unknown. Use {', '.join(map(repr, _SOLVERS))}."
             )
         most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
@@ -275,7 +380,7 @@ class CDFWeights(Weighter):
                 message + " Restrict the target to where there is training data, or pass "
                 "allow_no_overlap=True to go on with the nearest weights."
             )
-        warnings.warn(message, WeightWarning, stacklevel=5)
+        warnings.warn(message, WeightWarning, stacklevel=6)
 
     def _warn_if_moved_away(self, X: Real, T: Real, share: Real) -> None:
         # By construction the weights do not move the sample away in the views that they match, so

@@ -1,0 +1,539 @@
+"""The fit on landmarks and the CDF weights on one GPU, through PyTorch.
+
+    python benchmarks/gpu.py --output benchmarks/results/gpu.md    on a machine with a CUDA device
+    python benchmarks/gpu.py --quick                               tiny, on any device
+    python benchmarks/gpu.py --sections product fit                some of the tables
+
+Needs torch and array-api-compat. Variants of the heavy product R [Psi, 1, Y] (plain torch as it
+would be written first, and the library's), their accuracy against float64, whole fits with VSVR, a
+stream of rows that are never in memory together, and CDFWeights. Times are the best of several
+runs, synchronised, after one run to warm up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+from harness import table
+
+try:
+    import torch
+except ImportError:  # the plain test environment
+    torch = None
+
+SEED = 0
+SECTIONS = ("product", "stages", "accuracy", "fit", "stream", "weights")
+
+
+class Setting:
+    """Sizes, device, and rows generated there."""
+
+    def __init__(self, args):
+        self.N, self.M, self.n, self.D = args.rows, args.targets, args.features, args.landmarks
+        self.block, self.repeats = args.block, args.repeats
+        self.device = torch.device(args.device)
+        generator = torch.Generator(device=self.device).manual_seed(SEED)
+        self.T = self.draw(self.M, generator) + 0.3
+        self.Z = self.draw(self.D, generator)
+        self.gamma = 1.0 / self.n
+
+    def draw(self, rows, generator=None):
+        """Gaussian features of pairwise correlation 0.8: a target in four dominates a row."""
+        common = torch.randn((rows, 1), device=self.device, generator=generator)
+        own = torch.randn((rows, self.n), device=self.device, generator=generator)
+        return 0.8**0.5 * common + 0.2**0.5 * own
+
+    def rows(self, N=None, dtype=None):
+        generator = torch.Generator(device=self.device).manual_seed(SEED + 1)
+        X = self.draw(self.N if N is None else N, generator)
+        y = torch.sin(X[:, 0]) + X[:, 1]
+        return (X, y) if dtype is None else (X.to(dtype), y.to(dtype))
+
+    def blocks(self, X, size=None):
+        size = self.block if size is None else size
+        return (slice(k, min(k + size, X.shape[0])) for k in range(0, X.shape[0], size))
+
+    def sync(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def time(self, work, repeats=None):
+        """Return the shortest time of several runs, in seconds, after one to warm up."""
+        work()
+        times = []
+        for _ in range(self.repeats if repeats is None else repeats):
+            self.sync()
+            start = time.perf_counter()
+            work()
+            self.sync()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    def memory(self, work):
+        if self.device.type != "cuda":
+            return float("nan")
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        work()
+        self.sync()
+        return (torch.cuda.max_memory_allocated() - before) / 2**30
+
+
+# The product, as one would write it first
+
+
+def plain_features(s, X):
+    return torch.exp(-s.gamma * torch.cdist(X, s.Z.to(X.dtype)) ** 2)
+
+
+def columns(features, y):
+    return torch.cat([features, torch.ones_like(y[:, None]), y[:, None]], dim=1)
+
+
+def plain_multiplicative(s, X, y, size=None):
+    T = s.T.to(X.dtype)
+    total = torch.zeros((s.M, s.D + 2), dtype=torch.float64, device=s.device)
+    for rows in s.blocks(X, size):
+        A = columns(plain_features(s, X[rows]), y[rows])
+        B = torch.ones((len(A), s.M), dtype=torch.bool, device=s.device)
+        for k in range(s.n):
+            B &= T[:, k][None, :] >= X[rows, k][:, None]
+        total += (B.to(A.dtype).T @ A).double()
+    return total
+
+
+def plain_additive(s, X, y, size=None):
+    T = s.T.to(X.dtype)
+    thresholds = [torch.sort(T[:, k])[0] for k in range(s.n)]
+    total = torch.zeros((s.n, s.M + 1, s.D + 2), dtype=X.dtype, device=s.device)
+    for rows in s.blocks(X, size):
+        A = columns(plain_features(s, X[rows]), y[rows])
+        for k in range(s.n):
+            code = torch.searchsorted(thresholds[k], X[rows, k].contiguous())
+            total[k].index_add_(0, code, A)
+    return total.double().reshape(-1, s.D + 2)
+
+
+def one_hot_additive(s, X, y, size=None):
+    """Bin membership as a half-precision matrix, met by the tensor cores."""
+    from covshift.operators.device import blocked_product, joined, split
+
+    thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
+    total = torch.zeros((s.n, s.M + 1, s.D + 2), dtype=torch.float64, device=s.device)
+    bins = torch.arange(s.M + 1, device=s.device)
+    for rows in s.blocks(X, size):
+        A = columns(plain_features(s, X[rows]), y[rows] / 64)
+        halves, q = split(A), A.shape[1]
+        for k in range(s.n):
+            code = torch.searchsorted(thresholds[k], X[rows, k].contiguous())
+            total[k] += joined(blocked_product((code[:, None] == bins).half(), halves), q)
+    total[:, :, -1] *= 64
+    return total.reshape(-1, s.D + 2)
+
+
+def sparse_additive(s, X, y, size=None):
+    """Bin membership as a sparse matrix, by the vendor's sparse product."""
+    thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
+    bins = s.n * (s.M + 1)
+    total = torch.zeros((bins, s.D + 2), dtype=torch.float64, device=s.device)
+    for rows in s.blocks(X, size):
+        A = columns(plain_features(s, X[rows]), y[rows])
+        joint = torch.stack(
+            [
+                torch.searchsorted(thresholds[k], X[rows, k].contiguous()) + k * (s.M + 1)
+                for k in range(s.n)
+            ]
+        )
+        ordered, order = torch.sort(joint, dim=1)
+        starts = torch.searchsorted(ordered.reshape(-1), torch.arange(bins + 1, device=s.device))
+        torch.sparse.check_sparse_tensor_invariants.disable()
+        matrix = torch.sparse_csr_tensor(
+            starts, order.reshape(-1), torch.ones(order.numel(), device=s.device), (bins, len(A))
+        )
+        total += (matrix @ A).double()
+    return total
+
+
+# The library's
+
+
+def library_features(s, X):
+    from covshift.kernels import Kernel
+    from covshift.solvers.device import Features
+
+    return Features(Kernel("rbf", s.gamma), s.Z.double().cpu().numpy(), X[:1])
+
+
+def library_product(view):
+    def work(s, X, y, size=None):
+        from covshift.corrections import Additive, Empirical
+
+        views = {"additive": Additive, "multiplicative": Empirical}[view]().views(
+            s.T.to(X.dtype), torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
+        )
+        features, total = library_features(s, X), None
+        for rows in s.blocks(X, size):
+            A = columns(features(X[rows]), y[rows])
+            part, _ = views.device_totals(X[rows], A)
+            total = part if total is None else total.add_(part)
+        return total
+
+    return work
+
+
+def compiled_multiplicative(s, X, y, size=None):
+    """Features and comparisons fused by torch.compile, then the library's split product."""
+    from covshift.operators.device import blocked_product, joined, split
+
+    make_A, make_B = _compiled(s.n)
+    total = torch.zeros((s.M, s.D + 2), dtype=torch.float64, device=s.device)
+    for rows in s.blocks(X, size):
+        A = columns(make_A(X[rows], s.Z, s.gamma), y[rows] / 64)
+        total += joined(blocked_product(make_B(X[rows], s.T), split(A)), s.D + 2)
+    total[:, -1] *= 64
+    return total
+
+
+_CACHE = {}
+
+
+def _compiled(n):
+    if n not in _CACHE:
+
+        def make_A(X, Z, gamma):
+            square = (X**2).sum(1)[:, None] - 2 * X @ Z.T + (Z**2).sum(1)[None, :]
+            return torch.exp(-gamma * square.clamp_min(0.0))
+
+        def make_B(X, T):
+            B = T[:, 0][None, :] >= X[:, 0][:, None]
+            for k in range(1, n):
+                B = B & (T[:, k][None, :] >= X[:, k][:, None])
+            return B.half()
+
+        _CACHE[n] = torch.compile(make_A), torch.compile(make_B)
+    return _CACHE[n]
+
+
+def tensor_float(work):
+    def with_tf32(*args):
+        before = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = True
+        try:
+            return work(*args)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = before
+
+    return with_tf32
+
+
+def variants(s):
+    found = {
+        ("multiplicative", "plain torch, float32"): plain_multiplicative,
+        ("multiplicative", "plain torch, TF32"): tensor_float(plain_multiplicative),
+        ("multiplicative", "library (bit masks, two halves)"): library_product("multiplicative"),
+        ("additive", "plain torch (index_add)"): plain_additive,
+        ("additive", "library (sorted bins)"): library_product("additive"),
+        ("additive", "sparse product"): sparse_additive,
+    }
+    if s.device.type == "cuda":
+        found["multiplicative", "torch.compile, two halves"] = compiled_multiplicative
+        found["additive", "one-hot, two halves"] = one_hot_additive
+    return found
+
+
+def attempt(work, default="failed"):
+    """Run a variant; one that fails is a line of the table, not the end of the run."""
+    try:
+        return work()
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return f"{default}: {type(error).__name__}"
+
+
+def product(s, sizes):
+    X, y = s.rows()
+    lines = []
+    for (view, name), work in variants(s).items():
+        for size in sizes:
+            seconds = attempt(lambda w=work, b=size: s.time(lambda: w(s, X, y, b)))
+            if isinstance(seconds, str):
+                lines.append([view, name, size, seconds, "", ""])
+                break
+            peak = s.memory(lambda w=work, b=size: w(s, X, y, b))
+            rate = (
+                2 * s.N * s.M * s.D / seconds / 1e12 if view == "multiplicative" else float("nan")
+            )
+            lines.append([view, name, size, f"{seconds:.3f}", f"{rate:.0f}", f"{peak:.1f}"])
+    header = ["view", "how", "rows a block", "s", "TFLOP/s (2 N M D)", "memory beyond X GiB"]
+    return table(header, lines)
+
+
+def stages(s):
+    """Where the time of one block goes."""
+    from covshift.corrections import Additive
+    from covshift.operators.device import (
+        MaskTables,
+        blocked_product,
+        line_totals,
+        split,
+        split_product,
+    )
+
+    X, y = s.rows(s.block)
+    features = library_features(s, X)
+    K = features(X)
+    A = columns(K, y)
+    W = torch.linalg.qr(torch.randn((s.D, s.D), device=s.device))[0]
+    share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
+    lines_of = Additive().views(s.T, share)._lines
+    codes = list(lines_of._codes(X[:, k] for k in range(s.n)))
+    masks = MaskTables(s.T)
+    bits = masks.read(X)
+    B = masks.unpacked(bits)
+    work = {
+        "features exp(-gamma |x - z|^2)": lambda: features(X),
+        "whitening K W, two halves": lambda: split_product(K, W),
+        "whitening K W, float32": lambda: K @ W,
+        "bin codes": lambda: list(lines_of._codes(X[:, k] for k in range(s.n))),
+        "sums into bins": lambda: line_totals(codes, lines_of.sizes, A),
+        "bit masks": lambda: masks.read(X),
+        "unpack": lambda: masks.unpacked(bits),
+        "split in halves": lambda: split(A),
+    }
+    if s.device.type == "cuda":
+        half, halves = B.half(), split(A)
+        work["product of halves"] = lambda: blocked_product(half, halves)
+    scale = s.N / s.block
+    lines = []
+    for name, task in work.items():
+        seconds = attempt(lambda t=task: s.time(t))
+        shown = seconds if isinstance(seconds, str) else f"{1e3 * seconds:.2f}"
+        whole = "" if isinstance(seconds, str) else f"{seconds * scale:.3f}"
+        lines.append([name, shown, whole])
+    return table(["stage", f"ms for {s.block:,} rows", f"s for {s.N:,} rows"], lines)
+
+
+def accuracy(s, rows):
+    X, y = s.rows(rows)
+    lines = []
+    exact = {
+        "multiplicative": plain_multiplicative(s, X.double(), y.double(), 1 << 14),
+        "additive": plain_additive(s, X.double(), y.double(), 1 << 14),
+    }
+    for (view, name), work in variants(s).items():
+        found = attempt(lambda w=work: w(s, X, y, s.block))
+        if isinstance(found, str):
+            lines.append([view, name, found, ""])
+            continue
+        reference = exact[view]
+        if name.startswith("library") and view == "multiplicative":
+            found = found * s.M**0.5  # the library's product holds the target's shares
+        error = (found[:, : s.D] - reference[:, : s.D]).abs()
+        worst = float(error.max() / reference[:, : s.D].abs().max())
+        mean = float(error.norm() / reference[:, : s.D].norm())
+        lines.append([view, name, f"{worst:.1e}", f"{mean:.1e}"])
+    return table(["view", "how", "largest error / largest entry", "relative in norm"], lines)
+
+
+def fits(s):
+    from covshift import VSVR
+
+    lines = []
+    for correction in ("additive", "blended", "multiplicative"):
+        for reg in (1.0, "auto"):
+            for dtype in (torch.float32, torch.float64):
+                if dtype == torch.float64 and reg == "auto":
+                    continue
+                lines.append(attempt_fit(s, VSVR, correction, reg, dtype))
+    header = [
+        "correction",
+        "penalty",
+        "precision",
+        "fit s",
+        "largest difference from float64 on CPU",
+    ]
+    return table(header, lines)
+
+
+def attempt_fit(s, kind, correction, reg, dtype):
+    def model():
+        return kind(
+            correction,
+            gamma=s.gamma,
+            reg=reg,
+            solver="primal",
+            n_components=s.D,
+            random_state=0,
+        )
+
+    name = str(dtype).removeprefix("torch.")
+    try:
+        X, y = s.rows(dtype=dtype)
+        T = s.T.to(dtype)
+        seconds = s.time(lambda: model().fit(X, y, X_target=T), max(1, s.repeats - 2))
+        small = s.rows(min(s.N, 100_000), dtype)
+        ours = model().fit(*small, X_target=T)
+        host = [array.double().cpu().numpy() for array in (*small, T)]
+        theirs = model().fit(host[0], host[1], X_target=host[2])
+        gap = np.abs(ours.predict(T).double().cpu().numpy() - theirs.predict(host[2])).max()
+        same = "" if ours.reg_ == theirs.reg_ else f" (penalty {ours.reg_:.3g}, {theirs.reg_:.3g})"
+        return [correction, reg, name, f"{seconds:.2f}", f"{gap:.1e}{same}"]
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return [correction, reg, name, f"failed: {type(error).__name__}", ""]
+
+
+def stream(s, rows):
+    """Rows made on the device or copied from pinned host memory, block by block, never kept."""
+    from covshift.corrections import as_correction
+    from covshift.kernels import Kernel
+    from covshift.solvers.device import DevicePrimal
+    from covshift.solvers.primal import combine
+
+    share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
+    lines = []
+    size = min(rows, 4 * s.block)
+    host = s.draw(size).cpu()
+    host = host.pin_memory() if s.device.type == "cuda" else host
+    for view in ("additive", "multiplicative"):
+        lens = as_correction(view).lens(s.T, share, None)
+        for source in ("generated on the device", "from pinned host memory"):
+
+            def work(lens=lens, source=source):
+                primal = DevicePrimal(
+                    Kernel("rbf", s.gamma),
+                    s.Z.double().cpu().numpy(),
+                    lens,
+                    n_folds=1,
+                    example=s.T[:1],
+                )
+                sums = {}
+                for _ in range(0, rows, size):
+                    if source.startswith("gen"):
+                        X = s.draw(size)
+                    else:
+                        X = host.to(s.device, non_blocking=True)
+                    y = torch.sin(X[:, :1]) + X[:, 1:2]
+                    sums = combine(sums, primal.partial(X, y, torch.ones_like(X[:, 0])))
+                primal.folds = sums
+                return primal.fit(1.0)
+
+            seconds = attempt(lambda w=work: s.time(w, 1))
+            peak = s.memory(work) if not isinstance(seconds, str) else float("nan")
+            shown = seconds if isinstance(seconds, str) else f"{seconds:.2f}"
+            lines.append([view, source, f"{rows:,}", shown, f"{peak:.1f}"])
+    return table(["view", "rows", "N", "whole fit s", "peak memory GiB"], lines)
+
+
+def weights(s, rows):
+    from covshift.weights import CDFWeights
+
+    lines = [attempt_weights(s, CDFWeights, rows, n, reg) for n in (1, s.n) for reg in (1.0, None)]
+    header = [
+        "features",
+        "penalty",
+        "N = M",
+        "fit s",
+        "penalty found",
+        "largest difference from CPU",
+    ]
+    return table(header, lines)
+
+
+def attempt_weights(s, kind, rows, n, reg):
+    try:
+        generator = torch.Generator(device=s.device).manual_seed(SEED)
+        X = torch.randn((rows, n), device=s.device, dtype=torch.float64, generator=generator)
+        T = torch.randn((rows, n), device=s.device, dtype=torch.float64, generator=generator)
+        T = 0.9 * T + 0.3
+
+        def model():
+            return kind(reg=reg, solver="thresholds")
+
+        seconds = s.time(lambda: model().fit(X, X_target=T), 1)
+        found = model().fit(X, X_target=T).reg_
+        few = min(rows, 20_000)
+        ours = model().fit(X[:few], X_target=T[:few])
+        theirs = model().fit(X[:few].cpu().numpy(), X_target=T[:few].cpu().numpy())
+        ours_weights = ours.weights_
+        if hasattr(ours_weights, "cpu"):
+            ours_weights = ours_weights.cpu().numpy()
+        gap = np.abs(ours_weights - theirs.weights_).max()
+        return [n, reg, f"{rows:,}", f"{seconds:.2f}", f"{found:.3g}", f"{gap:.1e}"]
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return [n, reg, f"{rows:,}", f"failed: {type(error).__name__}", "", ""]
+
+
+def describe(s):
+    name = (
+        torch.cuda.get_device_name() if s.device.type == "cuda" else platform.processor() or "CPU"
+    )
+    return f"{name}, torch {torch.__version__}, Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, any device")
+    parser.add_argument("--output", type=Path, help="write the tables there")
+    parser.add_argument("--device", default=None)
+    parser.add_argument("--rows", type=int, default=10**7)
+    parser.add_argument("--targets", type=int, default=1000)
+    parser.add_argument("--features", type=int, default=10)
+    parser.add_argument("--landmarks", type=int, default=1000)
+    parser.add_argument("--block", type=int, default=1 << 17)
+    parser.add_argument("--blocks", type=int, nargs="*", default=[1 << 14, 1 << 16, 1 << 18])
+    parser.add_argument("--stream-rows", type=int, default=10**8)
+    parser.add_argument("--weight-rows", type=int, default=10**7)
+    parser.add_argument("--accuracy-rows", type=int, default=1 << 18)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=list(SECTIONS))
+    args = parser.parse_args()
+    if torch is None:
+        print("# On one GPU\n\n" + table(["torch"], [["absent"]]))
+        return
+    if args.device is None:
+        args.device = "cuda" if torch.cuda.is_available() and not args.quick else "cpu"
+    if args.quick:
+        args.rows, args.targets, args.features, args.landmarks = 300, 20, 2, 10
+        args.block, args.blocks, args.repeats = 128, [128], 1
+        args.stream_rows, args.weight_rows, args.accuracy_rows = 600, 400, 300
+    s = Setting(args)
+    parts = [
+        "# On one GPU",
+        f"Machine: {describe(s)}. N = {s.N:,}, M = {s.M:,}, n = {s.n}, {s.D:,} landmarks, seed "
+        f"{SEED}; best of {s.repeats} runs.",
+    ]
+    titles = {
+        "product": ("The product R [K(X, Z), 1, Y]", lambda: product(s, args.blocks)),
+        "stages": ("Where the time goes", lambda: stages(s)),
+        "accuracy": (
+            f"Accuracy of the product against float64, {args.accuracy_rows:,} rows",
+            lambda: accuracy(s, args.accuracy_rows),
+        ),
+        "fit": ("Whole fits: VSVR on tensors", lambda: fits(s)),
+        "stream": ("Rows that are never in memory together", lambda: stream(s, args.stream_rows)),
+        "weights": ("CDFWeights, additive", lambda: weights(s, args.weight_rows)),
+    }
+    command = "python benchmarks/gpu.py " + " ".join(sys.argv[1:])
+    for section in args.sections:
+        title, make = titles[section]
+        start = time.perf_counter()
+        parts += [f"## {title}", make()]
+        print(f"{section}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        if args.output:  # what is measured so far is kept, should a later section fail
+            text = "\n\n".join([*parts, f"Command: `{command.strip()}`."]) + "\n"
+            args.output.write_text(text, encoding="utf-8")
+    print("\n\n".join([*parts, f"Command: `{command.strip()}`."]))
+    print(json.dumps({"device": describe(s), "sections": args.sections}), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

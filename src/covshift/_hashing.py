@@ -1,0 +1,122 @@
+"""Rows by their content: a hash of every row, and a fair sample by it.
+
+A choice that follows a row's content, not its position, is the same in whichever order, block, file
+or worker the rows arrive; and equal rows share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._array import Array, is_numpy, take_rows, to_numpy
+
+Real = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+
+_START = 0x9E3779B97F4A7C15
+_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_ROWS = 1 << 17  # hashed at a time
+
+
+def row_hash(X: Array, seed: int = 0) -> Keys:
+    """Hash every row of X (N, n), as float64, to 64 bits: O(N n).
+
+    A torch tensor is hashed where it is, and only the keys come to the host.
+    """
+    if not is_numpy(X) and hasattr(X, "new_full"):
+        return _torch_hash(X, seed)
+    bits: NDArray[Any] = (np.ascontiguousarray(to_numpy(X), dtype=np.float64) + 0.0).view(np.uint64)
+    state = np.full(len(X), _start(seed), dtype=np.uint64)
+    for k in range(bits.shape[1]):
+        state = _mixed(state ^ bits[:, k])
+    return state
+
+
+@dataclass(frozen=True)
+class HashedSample:
+    """The ``count`` distinct rows of the smallest keys: a plain value that combines.
+
+    Every distinct row has the same chance, whatever its place or number of repeats.
+    """
+
+    keys: Keys  # (c,), sorted
+    rows: Real  # (c, n)
+    count: int
+    seed: int
+
+    @classmethod
+    def of(cls, X: Array, count: int, seed: int) -> HashedSample:
+        """Sample the rows of X (N, n); O(N n) time, O(count n) memory besides a block."""
+        sample = cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), count, seed)
+        for start in range(0, X.shape[0], _ROWS):
+            sample = sample._with(X[start : start + _ROWS])
+        return sample
+
+    def combine(self, other: HashedSample) -> HashedSample:
+        """Sample both sets of rows."""
+        keys = np.concatenate([self.keys, other.keys])
+        return self._least(keys, np.concatenate([self.rows, other.rows]))
+
+    @property
+    def sorted_rows(self) -> Real:
+        """The rows in lexicographic order: (c, n)."""
+        return np.asarray(np.unique(self.rows, axis=0))
+
+    def _with(self, X: Array) -> HashedSample:
+        keys = row_hash(X, self.seed)
+        if len(self.keys) == self.count:  # hardly any of the later rows get in
+            some = np.flatnonzero(keys < self.keys[-1])
+        else:
+            some = np.sort(np.unique(keys, return_index=True)[1][: self.count])
+        rows = X[some] if is_numpy(X) else to_numpy(take_rows(X, some))
+        rows = rows.astype(np.float64) + 0.0
+        return self.combine(HashedSample(keys[some], rows, self.count, self.seed))
+
+    def _least(self, keys: Keys, rows: Real) -> HashedSample:
+        keys, first = np.unique(keys, return_index=True)
+        return HashedSample(keys[: self.count], rows[first[: self.count]], self.count, self.seed)
+
+
+def draw_seed(random_state: np.random.RandomState) -> int:
+    """Draw a seed for `HashedSample`."""
+    return int(random_state.randint(np.iinfo(np.int32).max))
+
+
+def _start(seed: int) -> int:
+    return (_START * (seed + 1)) % 2**64
+
+
+def _mixed(x: Keys) -> Keys:
+    """Scramble 64 bits (the finaliser of splitmix64; products wrap around on purpose)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])
+    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
+
+
+def _torch_hash(X: Any, seed: int) -> Keys:
+    """Do the same in signed integers, which wrap around alike; shifts are made logical."""
+
+    def shifted(x: Any, places: int) -> Any:
+        return (x >> places) & ((1 << (64 - places)) - 1)
+
+    bits = (X.detach().double() + 0.0).contiguous()
+    bits = bits.view(_int64(bits))
+    state = bits.new_full((X.shape[0],), _signed(_start(seed)))
+    for k in range(bits.shape[1]):
+        x = state ^ bits[:, k]
+        x = (x ^ shifted(x, 30)) * _signed(_FACTORS[0])
+        x = (x ^ shifted(x, 27)) * _signed(_FACTORS[1])
+        state = x ^ shifted(x, 31)
+    return to_numpy(state).view(np.uint64)
+
+
+def _int64(tensor: Any) -> Any:
+    return tensor.long().dtype if tensor.numel() == 0 else tensor[:1].long().dtype
+
+
+def _signed(value: int) -> int:
+    return value - 2**64 if value >= 2**63 else value

@@ -1,0 +1,235 @@
+"""Fits and predictions on Dask collections: a task a partition, a tree of sums, one small solve."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from .._validation import unwrap_target
+from ..machine.base import KernelMachine
+from ..machine.blocks import BlockFit, Survey
+from ..solvers.primal import Partial, Primal, combine
+from ..weights.cdf import CDFWeights
+from ._cluster import Cluster, dask_module, is_dask, named
+from ._target import FixedTarget, check_by_features, of_margins, read_target
+from ._weights import fit_weights
+from .blocks import run_block_fit
+from .quantiles import Margins, block_margins, check_bins
+
+
+def fit(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    X_target: Any = None,
+    client: Any = None,
+    sample_weight: Any = None,
+    *,
+    target_weight: Any = None,
+    target_bins: int | None = None,
+) -> Any:
+    """Fit `VSVC`, `VSVR` or `CDFWeights` to Dask arrays or data frames, where their partitions lie.
+
+    The result is the ordinary fitted estimator, and does not depend on the partitions: for `VSVC`
+    and `VSVR` that of ``fit`` with ``solver="primal"``, for `CDFWeights` with
+    ``solver="thresholds"``, up to the rounding of sums.
+
+    Parameters
+    ----------
+    estimator : VSVC, VSVR or CDFWeights
+        Fitted in place. For `CDFWeights` the views must be additive or sliced, and ``reg="cv"``
+        is refused.
+    X : Dask array (N, n) or data frame
+        Training rows; chunk sizes may be unknown, and partitions empty.
+    y : Dask array or series
+        Labels or outcomes, in the same partitions. `CDFWeights` takes None.
+    X_target : array, data frame, or Dask collection (M, n), optional
+        Target rows. A Dask collection is gathered, unless ``target_bins`` reduces it where it is.
+        None, with ``target_bins``: the training rows.
+    client : dask.distributed.Client, optional
+        None: the current client, or Dask's local scheduler where there is none.
+    sample_weight : Dask array or series (N,), optional
+        Weights of the training rows (not for `CDFWeights`).
+    target_weight : (M,) array, optional
+        Weights of the target rows, where these are in memory.
+    target_bins : int, optional
+        Reduce the target to so many quantiles of each feature (additive views alone). Its
+        distribution functions move by at most 1 / target_bins.
+
+    Returns
+    -------
+    estimator
+        Fitted. Of `CDFWeights`, ``weights_`` is a Dask array in the partitions of X that are not
+        empty.
+
+    Notes
+    -----
+    A task reads one partition, adds about 120 MB of kernel values a thread, and returns its sums:
+    ``8 q (folds b + 2 q)`` bytes (see `fit_blocks`), of which a task of the tree adds four. Nothing
+    else leaves the workers, but landmarks (``n_components`` rows a partition). The partitions are
+    read twice: ``X.persist()`` first where they are dear to make. For `CDFWeights` every step is
+    one pass over codes kept by the workers, 2 bytes a row and view.
+
+    A lost worker's tasks run again elsewhere. Errors name the partition.
+    """
+    cluster = Cluster(client)
+    if isinstance(estimator, CDFWeights):
+        if sample_weight is not None:
+            raise ValueError("CDFWeights makes weights; sample_weight has no meaning here.")
+        rows = cluster.rows(X)
+        target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
+        return fit_weights(estimator, cluster, rows, target)
+    if not isinstance(estimator, KernelMachine):
+        raise TypeError(
+            f"distributed.fit fits VSVC, VSVR and CDFWeights, not {type(estimator).__name__}. "
+            "Other learners: weigh the rows with CDFWeights and pass weights_ to them."
+        )
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but y is None.")
+    rows = cluster.rows(X, y, sample_weight)
+    target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
+    target.check_columns(rows.header)
+    fitting = BlockFit(estimator, rows.header, narrow=target.narrow)
+    return run_block_fit(
+        fitting,
+        target,
+        survey=lambda: _some(cluster.total(rows, partial(_survey, fitting), _join_surveys)),
+        partial=lambda primal: cluster.total(
+            rows, partial(_partial, fitting), _join_partials, primal
+        ),
+    )
+
+
+def predict(estimator: Any, X: Any, method: str = "predict") -> Any:
+    """Apply a fitted estimator to every partition; nothing is computed yet.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Of covshift or of scikit-learn.
+    X : Dask array (rows, n) or data frame
+    method : str
+        "predict", "predict_proba" or "decision_function".
+
+    Returns
+    -------
+    Dask array
+        Of as many rows; its chunk sizes are unknown where those of X are.
+    """
+    da = dask_module("dask.array")
+    if not is_dask(X):
+        raise TypeError(f"X is a {type(X).__name__}, not a Dask array or data frame.")
+    light = _without_rows(estimator)
+    n = X.shape[1]
+    columns = getattr(X, "_meta", None) if hasattr(X, "to_delayed") else None
+    probe = np.zeros((1, n)) if isinstance(X, da.Array) else _probe(columns)
+    shown = np.asarray(getattr(light, method)(probe))
+    apply = partial(_apply, method=method, shape=shown.shape[1:], dtype=shown.dtype)
+    if isinstance(X, da.Array):
+        X = X.rechunk({1: -1})
+        out: dict[str, Any] = {"chunks": (X.chunks[0], *((k,) for k in shown.shape[1:]))}
+        if shown.ndim == 1:
+            out["drop_axis"] = 1
+        return X.map_blocks(apply, light, dtype=shown.dtype, meta=shown[:0], **out)
+    delayed = dask_module("dask").delayed
+    model = delayed(light, pure=False, traverse=False)
+    parts = [
+        da.from_delayed(
+            delayed(apply)(part, model), shape=(np.nan, *shown.shape[1:]), dtype=shown.dtype
+        )
+        for part in X.to_delayed()
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _apply(X: Any, model: Any, *, method: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    if len(X) == 0:
+        return np.empty((0, *shape), dtype=dtype)
+    return np.asarray(getattr(model, method)(X))
+
+
+def _probe(meta: Any) -> Any:
+    """One row of zeros with the columns of a data frame."""
+    return type(meta)(np.zeros((1, meta.shape[1])), columns=meta.columns)
+
+
+def _without_rows(estimator: Any) -> Any:
+    """Return a copy that does not carry the training rows' weights along."""
+    if not isinstance(estimator, CDFWeights):
+        return estimator
+    light = type(estimator)(**estimator.get_params(deep=False))
+    light.__dict__.update({k: v for k, v in vars(estimator).items() if k != "weights_"})
+    light.weights_ = np.ones(1)
+    return light
+
+
+# The steps of a fit, as they run on the workers
+
+
+def _survey(fitting: BlockFit, number: int, X: Any, y: Any, w: Any) -> Survey | None:
+    with named(number):
+        block = fitting.read(X, y, w)
+        return None if block is None else fitting.survey(block)
+
+
+def _partial(
+    fitting: BlockFit, number: int, X: Any, y: Any, w: Any, primal: Primal
+) -> Partial | None:
+    with named(number):
+        block = fitting.read(X, y, w)
+        return None if block is None else fitting.partial(primal, block)
+
+
+def _margins(bins: int, number: int, T: Any, y: Any, w: Any) -> Margins | None:
+    with named(number, "X_target"):
+        parts = list(block_margins(T, w, bins)) if len(T) else []
+        return reduce(Margins.combine, parts) if parts else None
+
+
+def _join_surveys(parts: list[Survey | None]) -> Survey | None:
+    found = [part for part in parts if part is not None]
+    return reduce(Survey.combine, found) if found else None
+
+
+def _join_partials(parts: list[Partial | None]) -> Partial:
+    return reduce(combine, (part for part in parts if part is not None), {})
+
+
+def _join_margins(parts: list[Margins | None]) -> Margins | None:
+    found = [part for part in parts if part is not None]
+    while len(found) > 1:
+        pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
+        found = [reduce(Margins.combine, pair) for pair in pairs]
+    return found[0] if found else None
+
+
+def _some(survey: Survey | None) -> Survey:
+    if survey is None:
+        raise ValueError("X has no rows of positive weight in any partition.")
+    return survey
+
+
+def _target(
+    cluster: Cluster,
+    rows: Any,
+    X_target: Any,
+    target_weight: Any,
+    target_bins: int | None,
+    estimator: Any,
+) -> FixedTarget:
+    """Bring the target to the client: gathered, or reduced by the workers."""
+    X_target = unwrap_target(X_target)
+    if target_bins is None or not (X_target is None or is_dask(X_target)):
+        if is_dask(X_target):
+            X_target, target_weight = cluster.gathered(X_target, target_weight)
+        return read_target(X_target, target_weight, target_bins, estimator, lambda: ())
+    bins = check_bins(target_bins)
+    check_by_features(estimator)
+    if X_target is not None:
+        rows = cluster.rows(X_target, None, target_weight)
+    found = cluster.total(rows, partial(_margins, bins), _join_margins)
+    if found is None:
+        raise ValueError("X_target has no rows of positive weight.")
+    return of_margins(found)

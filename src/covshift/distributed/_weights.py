@@ -1,0 +1,136 @@
+"""`CDFWeights` on a cluster: codes stay on the workers, the thresholds' small vectors travel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from .._array import to_numpy
+from .._validation import check_points
+from ..weights._lines import LineRows, LineTarget, Real
+from ..weights._thresholds import ThresholdMatching, add
+from ..weights._views import Target
+from ..weights.cdf import CDFWeights
+from ._cluster import Cluster, Rows, dask_module, named
+from ._target import FixedTarget
+
+
+def fit_weights(
+    estimator: CDFWeights, cluster: Cluster, rows: Rows, target: FixedTarget
+) -> CDFWeights:
+    """Fit the weights of partitioned rows; ``weights_`` is a Dask array."""
+    if estimator._penalty() == "cv":
+        raise ValueError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
+    if estimator.solver not in ("auto", "thresholds"):
+        raise ValueError(
+            f"solver={estimator.solver!r} needs all rows in one place. Use 'auto' or 'thresholds'."
+        )
+    validate_data(estimator, rows.header, reset=True, skip_check_array=True)
+    target.check_columns(rows.header)
+    read = partial(_points, target.narrow, estimator.n_features_in_)
+    X = cluster.mapped(read, [X for X, _, _ in rows.parts])
+    counts = np.asarray(cluster.joined(cluster.mapped(_count, X), _joined), dtype=np.intp)
+    N = int(counts.sum())
+    if N == 0:
+        raise ValueError("X has no rows in any partition.")
+
+    def make(lines: Target) -> ThresholdMatching:
+        made = estimator._lines(lines)
+        parts = [x for x, count in zip(X, counts, strict=True) if count]
+        kept = cluster.kept(cluster.mapped(_rows, parts, made))
+        parted = ClusterParts(cluster, kept)
+        return ThresholdMatching(parted, N, made, max_iter=estimator.max_iter)
+
+    lines = estimator._target(target.T, target.share)
+    match = estimator._match_rows(N, lines, target.size, make, _no_folds)
+    weigh = partial(_weigh, match.ratio)
+    sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
+    total, squares = np.asarray(sums)
+    if not (np.isfinite(total) and total > 0):
+        raise ValueError(
+            "CDFWeights found no usable weights: they are zero or not finite. Check that X and "
+            "X_target overlap."
+        )
+    estimator._scale, estimator._most = N / float(total), float(N)
+    estimator.effective_sample_size_ = float(total**2 / squares)
+    estimator.weights_ = _weights(cluster, weigh, X, lines, counts, estimator._scale)
+    estimator._warn_if_few_rows(N)
+    return estimator
+
+
+class ClusterParts:
+    """Blocks of codes that the workers keep."""
+
+    def __init__(self, cluster: Cluster, kept: list[Any]) -> None:
+        self._cluster, self._kept = cluster, kept
+
+    def total(self, function: Callable[..., object], *shared: object) -> object:
+        task = partial(_without_number, function)
+        return self._cluster.joined(self._cluster.mapped(task, self._kept, *shared), _added)
+
+    def least(self, function: Callable[..., float], *shared: object) -> float:
+        task = partial(_without_number, function)
+        return float(self._cluster.joined(self._cluster.mapped(task, self._kept, *shared), min))
+
+
+def _weights(
+    cluster: Cluster, weigh: Any, X: list[Any], lines: Target, counts: Any, scale: float
+) -> Any:
+    da = dask_module("dask.array")
+    parts = [
+        da.from_delayed(part, shape=(int(count),), dtype=np.float64)
+        for part, count in zip(cluster.mapped(weigh, X, lines), counts, strict=True)
+    ]
+    return da.concatenate(parts) * scale
+
+
+# What runs on the workers
+
+
+def _points(narrow: bool, n_features: int, number: int, X: Any) -> Real:
+    if len(X) == 0:
+        return np.empty((0, n_features))
+    with named(number):
+        points = to_numpy(check_points(X, "X"))
+    return (points.astype(np.float32) if narrow else points).astype(np.float64)
+
+
+def _count(number: int, X: Real) -> list[int]:
+    return [len(X)]
+
+
+def _rows(number: int, X: Real, lines: LineTarget) -> LineRows:
+    return lines.rows(X)
+
+
+def _weigh(ratio: Callable[[Any], Real], number: int, X: Real, lines: Target) -> Real:
+    return ratio(lines.rows(X)) if len(X) else np.empty(0)
+
+
+def _moments(number: int, w: Real) -> Real:
+    return np.array([w.sum(), w @ w])
+
+
+def _without_number(
+    function: Callable[..., object], number: int, rows: LineRows, *shared: object
+) -> object:
+    return function(rows, *shared)
+
+
+def _joined(parts: list[list[int]]) -> list[int]:
+    return [count for part in parts for count in part]
+
+
+def _added(parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = add(total, part)
+    return total
+
+
+def _no_folds() -> float:
+    raise ValueError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")

@@ -1,0 +1,208 @@
+"""The fit on landmarks, cut at its sums: blocks of rows may lie in files or on other machines.
+
+A first pass surveys the rows (`Survey`: how many, which columns vary, which classes, landmarks, the
+spread that gives the kernel its width), a second one sums (`covshift.solvers.primal`). What a block
+gives is a plain value, values combine in any order, and the result is that of ``fit`` with
+``solver="primal"`` on all rows at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from .._array import to_numpy
+from .._hashing import HashedSample, draw_seed
+from .._validation import check_points, check_weight
+from ..corrections import as_correction
+from ..exceptions import ConstantColumnWarning
+from ..kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
+from ..solvers.primal import Partial, Primal
+from .base import KernelMachine
+
+Real = NDArray[np.float64]
+
+
+class Block(NamedTuple):
+    """Rows X (b, n), what the estimator reads from y, and weights, all positive."""
+
+    X: Real
+    y: NDArray[Any]
+    w: Real
+    single: bool  # whether X came in single precision
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a first pass over some rows learns."""
+
+    rows: int
+    low: Real  # (n,)
+    high: Real  # (n,)
+    spread: Spread
+    labels: NDArray[Any] | None  # distinct classes, sorted
+    outputs: int  # columns of y; zero where it is plain
+    landmarks: HashedSample
+    middle: HashedSample | None  # rows for the median width
+    single: bool
+
+    def combine(self, other: Survey) -> Survey:
+        """Add what other rows tell."""
+        if self.outputs != other.outputs:
+            raise ValueError(
+                f"y has {self.outputs} outputs in one block and {other.outputs} in another."
+            )
+        labels = None
+        if self.labels is not None and other.labels is not None:
+            labels = np.union1d(self.labels, other.labels)
+        middle = None
+        if self.middle is not None and other.middle is not None:
+            middle = self.middle.combine(other.middle)
+        return Survey(
+            self.rows + other.rows,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.spread.combine(other.spread),
+            labels,
+            self.outputs,
+            self.landmarks.combine(other.landmarks),
+            middle,
+            self.single and other.single,
+        )
+
+
+class BlockFit:
+    """One fit of ``estimator``, as steps that a loop over blocks puts together.
+
+    ``header`` is data with the columns of X and any number of rows, none among them: it gives the
+    number of features and their names. `read`, `survey` and `partial` touch neither the estimator
+    nor each other, so that copies of this object may run anywhere.
+    """
+
+    def __init__(self, estimator: KernelMachine, header: Any, *, narrow: bool) -> None:
+        estimator._check_parameters()
+        _refuse_what_needs_all_rows(estimator)
+        estimator._forget()
+        validate_data(estimator, header, reset=True, skip_check_array=True)
+        estimator.correction_ = clone(as_correction(estimator.correction), safe=False)
+        self.estimator = estimator
+        self.narrow = narrow  # the target came in single precision: so must the rows
+        self._seed = draw_seed(check_random_state(estimator.random_state))
+        self.columns: NDArray[np.intp] = np.arange(estimator.n_features_in_)
+
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Block | None:
+        """Check a block; None where no row has a weight."""
+        if _length(X) == 0:
+            return None
+        points = to_numpy(check_points(X, "X"))
+        if points.shape[1] != self.estimator.n_features_in_:
+            raise ValueError(
+                f"X has {points.shape[1]} features, but {self.estimator.n_features_in_} were "
+                "expected from the first rows."
+            )
+        values = self.estimator._read_outcomes(points, y)
+        single = points.dtype == np.float32
+        if self.narrow:
+            points = points.astype(np.float32)
+        points = points.astype(np.float64)
+        if len(self.columns) < points.shape[1]:
+            points = points[:, self.columns]
+        w = np.ones(len(points))
+        if sample_weight is not None:
+            w = _block_weight(sample_weight, len(points))
+            kept = np.flatnonzero(w > 0)
+            points, values, w = points[kept], values[kept], w[kept]
+        return Block(points, values, w, single) if len(points) else None
+
+    def survey(self, block: Block) -> Survey:
+        """Learn what the sums need to be prepared; O(b n)."""
+        estimator, X = self.estimator, block.X
+        count = int(estimator.n_components)
+        by_median = estimator.gamma == "median" and has_width(estimator.kernel)
+        return Survey(
+            len(X),
+            X.min(axis=0),
+            X.max(axis=0),
+            Spread.of(X, block.w),
+            estimator._distinct_labels(block.y),
+            0 if block.y.ndim == 1 else block.y.shape[1],
+            HashedSample.of(X, count, self._seed),
+            HashedSample.of(X, MEDIAN_ROWS, 0) if by_median else None,
+            bool(block.single),
+        )
+
+    def leave_out_constant(self, survey: Survey, T: Real) -> bool:
+        """Drop columns that vary nowhere; True where the survey must be made once more."""
+        low, high = np.minimum(survey.low, T.min(axis=0)), np.maximum(survey.high, T.max(axis=0))
+        varying = np.flatnonzero(low < high)
+        if not 0 < len(varying) < len(low):
+            return False
+        self.columns = varying
+        warnings.warn(
+            f"Columns {np.flatnonzero(low == high).tolist()} are constant in X and X_target; "
+            "they are left out.",
+            ConstantColumnWarning,
+            stacklevel=4,
+        )
+        return True
+
+    def prepare(self, survey: Survey, T: Real, share: Real) -> Primal:
+        """Make what the second pass sums with, from the survey of all rows."""
+        estimator = self.estimator
+        if survey.single:
+            T = T.astype(np.float32).astype(np.float64)
+        estimator._take_outcomes(survey.labels, survey.outputs)
+        estimator._columns = self.columns
+        gamma = estimator.gamma
+        if gamma in (None, "scale") and has_width(estimator.kernel):
+            gamma = survey.spread.width(estimator.kernel, T.shape[1])
+        elif survey.middle is not None:
+            gamma = median_width(survey.middle.sorted_rows)
+        estimator.gamma_ = width(gamma, estimator.kernel, T[:1], np.ones(1))
+        lens = estimator.correction_.lens(T, share, None)
+        return estimator._primal(survey.landmarks.sorted_rows, lens)
+
+    def partial(self, primal: Primal, block: Block) -> Partial:
+        """Sum over the rows of a block."""
+        return primal.partial(block.X, self.estimator._outcome_columns(block.y), block.w)
+
+    def finish(self, primal: Primal, sums: Partial) -> KernelMachine:
+        """Solve, from the sums over all rows; returns the fitted estimator."""
+        primal.folds = sums
+        self.estimator._solve(primal)
+        return self.estimator
+
+
+def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
+    name = type(estimator).__name__
+    if estimator.solver == "dual" or estimator.kernel == "precomputed":
+        raise ValueError(
+            f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
+            "rows. Use solver='primal' or 'auto' to fit rows in blocks."
+        )
+    if estimator.gamma == "auto" and has_width(estimator.kernel):
+        raise ValueError(
+            "gamma='auto' compares widths on rows in memory. Fit on a sample of them first and "
+            "pass its gamma_, or use None or 'median'."
+        )
+
+
+def _block_weight(sample_weight: Any, length: int) -> Real:
+    """Check the weights of a block, of which all may be zero."""
+    values = to_numpy(sample_weight) if hasattr(sample_weight, "detach") else sample_weight
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape == (length,) and (values == 0).all():
+        return values
+    return check_weight(values, length, "sample_weight", of="X")
+
+
+def _length(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape is not None else len(X)

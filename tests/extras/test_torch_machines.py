@@ -1,0 +1,182 @@
+"""The machines and the CDF weights on torch tensors: the CPU's result, on the tensor's device.
+
+These tests run on CPU tensors; on a GPU the same code runs with half-precision products, whose
+accuracy benchmarks/gpu.py measures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covshift import VSVC, VSVR
+from covshift.corrections import Additive, Empirical, Importance, Pairwise, Sliced
+from covshift.weights import CDFWeights
+
+rng = np.random.default_rng(0)
+N, M, n = 1500, 100, 3
+X = rng.normal(size=(N, n))
+T = rng.normal(0.4, 1.0, size=(M, n))
+y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(size=N)
+labels = (y > 0).astype(int) + (y > 1)
+w = rng.integers(0, 3, N).astype(float)
+
+CORRECTIONS = [
+    "none",
+    "additive",
+    "blended",
+    Empirical(),
+    Pairwise(symmetric=True, normalize=True),
+    Sliced(5, random_state=0),
+    Additive(phi="anderson-darling"),
+    Importance(np.linspace(0, 2, N)),
+]
+
+
+def machine(kind=VSVR, **parameters):
+    return kind(**{"n_components": 50, "random_state": 0, "solver": "primal", **parameters})
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("correction", CORRECTIONS, ids=str)
+def test_tensors_give_the_fit_of_arrays(torch, correction, dtype):
+    given = [array.astype(dtype) for array in (X, T)]
+    one = machine(correction=correction).fit(given[0], y, X_target=given[1])
+    tensors = [torch.asarray(array) for array in given]
+    two = machine(correction=correction).fit(tensors[0], torch.asarray(y), X_target=tensors[1])
+    assert two.reg_ == pytest.approx(one.reg_)
+    assert two.gamma_ == pytest.approx(one.gamma_, rel=1e-11)
+    for name in ("coef_", "intercept_", "landmarks_"):
+        assert getattr(two, name).dtype == tensors[0].dtype
+        assert getattr(two, name).device == tensors[0].device
+    np.testing.assert_array_equal(two.landmarks_.numpy().astype(float), one.landmarks_)
+    assert two.target_coverage_ == pytest.approx(one.target_coverage_)
+    found = two.predict(tensors[1])
+    assert found.dtype == tensors[1].dtype
+    atol = 1e-9 if dtype == "float64" else 2e-4
+    np.testing.assert_allclose(found.numpy(), one.predict(given[1]), atol=atol)
+    np.testing.assert_allclose(two.predict(given[1]), one.predict(given[1]), atol=atol)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+def test_classes_weights_and_kernels(torch, kernel):
+    one = machine(VSVC, kernel=kernel, gamma="median").fit(X, labels, X_target=T, sample_weight=w)
+    tensors = [torch.asarray(array) for array in (X, labels, T, w)]
+    two = machine(VSVC, kernel=kernel, gamma="median").fit(
+        tensors[0], tensors[1], X_target=tensors[2], sample_weight=tensors[3]
+    )
+    found = two.predict_proba(tensors[2])
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), one.predict_proba(T), atol=1e-9)
+    np.testing.assert_array_equal(two.predict(tensors[2]), one.predict(T))
+    np.testing.assert_allclose(
+        two.decision_function(tensors[2]).numpy(), one.decision_function(T), atol=1e-9
+    )
+
+
+def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):
+    from covshift.solvers import device
+
+    X32, T32 = torch.asarray(X.astype("float32")), torch.asarray(T.astype("float32"))
+    one = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
+    monkeypatch.setitem(device._BLOCK_BYTES, "cpu", 256 * 4 * 51)
+    two = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
+    np.testing.assert_allclose(two.numpy(), one.numpy(), atol=1e-4)
+
+
+def test_constant_columns_of_a_tensor_are_left_out(torch):
+    wide = [torch.asarray(np.insert(array, 1, 5.0, axis=1)) for array in (X, T)]
+    with pytest.warns(UserWarning, match="constant"):
+        two = machine(reg=1.0).fit(wide[0], y, X_target=wide[1])
+    one = machine(reg=1.0).fit(X, y, X_target=T)
+    np.testing.assert_allclose(two.predict(wide[1]).numpy(), one.predict(T), atol=1e-9)
+
+
+def test_what_runs_on_the_host_alone_still_accepts_tensors(torch):
+    tensors = [torch.asarray(array) for array in (X[:200], y[:200], T)]
+    for parameters in ({"solver": "dual"}, {"kernel": "poly"}, {"gamma": "auto"}):
+        two = machine(**parameters).fit(tensors[0], tensors[1], X_target=tensors[2])
+        one = machine(**parameters).fit(X[:200], y[:200], X_target=T)
+        np.testing.assert_allclose(np.asarray(two.predict(tensors[2])), one.predict(T), atol=1e-8)
+
+
+@pytest.mark.parametrize("phi", [None, "anderson-darling"])
+@pytest.mark.parametrize("reg", [None, 0.3])
+def test_weights_of_tensors_are_those_of_arrays(torch, reg, phi):
+    rows, target = np.round(X, 2), np.round(T, 2)  # with ties
+    weight = rng.integers(1, 3, M).astype(float)
+    one = CDFWeights(reg=reg, phi=phi, solver="thresholds").fit(
+        rows, X_target=target, target_weight=weight
+    )
+    tensors = [torch.asarray(array) for array in (rows, target, weight)]
+    two = CDFWeights(reg=reg, phi=phi).fit(
+        tensors[0], X_target=tensors[1], target_weight=tensors[2]
+    )
+    assert isinstance(two.weights_, torch.Tensor)
+    # The search for a penalty ends within a tolerance of it.
+    atol = 1e-9 if reg else 1e-3
+    assert two.reg_ == pytest.approx(one.reg_, rel=atol)
+    assert two.effective_sample_size_ == pytest.approx(one.effective_sample_size_, rel=atol)
+    assert two.noise_ == pytest.approx(one.noise_)
+    np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=atol)
+    np.testing.assert_allclose(two.predict(tensors[1]).numpy(), one.predict(target), atol=atol)
+    np.testing.assert_allclose(two.predict(target), one.predict(target), atol=atol)
+
+
+def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
+    generator = np.random.default_rng(3)
+    rows, target = generator.normal(size=(6000, 1)), generator.normal(0.3, 1.0, size=(5000, 1))
+    one = CDFWeights(solver="thresholds").fit(rows, X_target=target)
+    two = CDFWeights().fit(torch.asarray(rows), X_target=torch.asarray(target))
+    np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=1e-3)
+    single = CDFWeights().fit(torch.asarray(rows).float(), X_target=torch.asarray(target).float())
+    np.testing.assert_allclose(single.weights_.numpy(), one.weights_, atol=2e-3)
+    np.testing.assert_allclose(single.predict(rows), one.weights_, atol=2e-3)
+
+
+@pytest.fixture
+def halves(torch, monkeypatch):
+    """The half-precision products of a GPU, imitated: their inputs are rounded alike."""
+    from covshift.operators import device
+
+    def wide(product):
+        def work(a, b, out_dtype=None):
+            assert out_dtype is None or a.dtype == b.dtype == torch.float16
+            return product(a, b) if out_dtype is None else product(a.float(), b.float())
+
+        return work
+
+    monkeypatch.setattr(torch, "mm", wide(torch.mm))
+    monkeypatch.setattr(torch, "bmm", wide(torch.bmm))
+    monkeypatch.setattr(device, "half_products", lambda A: A.element_size() == 4)
+    return device
+
+
+def test_split_products_have_single_precision(torch, halves):
+    A = torch.asarray(rng.normal(size=(20000, 7)) * 10.0 ** np.arange(-3, 4)).float()
+    B = torch.asarray(rng.integers(0, 2, (20000, 5)).astype("uint8"))
+    v = torch.asarray(rng.uniform(0, 3, 20000)).float()
+    exact = A.double()
+    scale = exact.norm(dim=0)
+    found = halves.dominance_totals(B, A) - B.double().T @ exact
+    assert float((found / scale).abs().max()) < 1e-5
+    found = halves.device_gram(A, v) - exact.T @ (v.double()[:, None] * exact)
+    assert float((found / scale / scale[:, None]).abs().max()) < 1e-5
+    K, W = torch.rand((300, 50)), 1000 * torch.randn((50, 20))
+    found = halves.split_product(K, W).double() - K.double() @ W.double()
+    assert float(found.abs().max()) < 1e-5 * 1000 * 50**0.5
+
+
+@pytest.mark.parametrize("correction", ["blended", "multiplicative"])
+def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction, monkeypatch):
+    from covshift.solvers import device
+
+    monkeypatch.setattr(device, "split_product", halves.split_product)
+    monkeypatch.setattr(device, "device_gram", halves.device_gram)
+    given = [array.astype("float32") for array in (X, T)]
+    one = machine(correction=correction).fit(given[0], y, X_target=given[1])
+    two = machine(correction=correction).fit(
+        torch.asarray(given[0]), y, X_target=torch.asarray(given[1])
+    )
+    assert two.reg_ == pytest.approx(one.reg_)
+    np.testing.assert_allclose(two.predict(given[1]), one.predict(given[1]), atol=1e-3)

@@ -1,0 +1,294 @@
+"""Fits on Dask collections: the single machine's result, whatever the partitions and workers do."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.linear_model import Ridge
+
+from covshift import VSVC, VSVR, distributed
+from covshift.distributed._cluster import Cluster
+from covshift.weights import CDFWeights
+
+rng = np.random.default_rng(0)
+N, M, n = 1500, 120, 3
+X = rng.normal(size=(N, n))
+T = rng.normal(0.4, 1.0, size=(M, n))
+y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(size=N)
+labels = (y > 0).astype(int)
+w = rng.integers(0, 3, N).astype(float)
+
+PARTITIONS = {
+    "one": (N,),
+    "even": (500, 500, 500),
+    "uneven": (1, 1199, 7, 293),
+    "empty": (0, 700, 0, 800, 0),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def machine(kind=VSVR, **parameters):
+    return kind(**{"n_components": 40, "random_state": 0, **parameters})
+
+
+def parts(array, chunks):
+    """A Dask array with these chunks, empty ones among them."""
+    return da.from_array(array, chunks=(tuple(chunks), *((k,) for k in array.shape[1:])))
+
+
+# Equal to one machine
+
+
+@pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
+@pytest.mark.parametrize("correction", ["blended", "multiplicative"])
+def test_machines_do_not_depend_on_the_partitions(correction, chunks):
+    one = machine(correction=correction, solver="primal").fit(X, y, X_target=T, sample_weight=w)
+    two = distributed.fit(
+        machine(correction=correction),
+        parts(X, chunks),
+        parts(y, chunks),
+        T,
+        sample_weight=parts(w, chunks),
+    )
+    assert two.reg_ == one.reg_
+    np.testing.assert_array_equal(two.landmarks_, one.landmarks_)
+    np.testing.assert_allclose(two.predict(T), one.predict(T), rtol=0, atol=1e-10)
+    assert two.target_coverage_ == pytest.approx(one.target_coverage_)
+
+
+@pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
+@pytest.mark.parametrize("views", ["additive", "sliced"])
+@pytest.mark.parametrize("reg", [None, 0.3])
+def test_weights_do_not_depend_on_the_partitions(views, reg, chunks):
+    parameters = {"views": views, "reg": reg, "n_directions": 4, "random_state": 0}
+    one = CDFWeights(**parameters, solver="thresholds").fit(X, X_target=T)
+    two = distributed.fit(CDFWeights(**parameters), parts(X, chunks), X_target=T)
+    assert two.reg_ == pytest.approx(one.reg_, rel=1e-10)
+    assert two.weights_.chunks[0] == tuple(size for size in chunks if size)
+    np.testing.assert_allclose(two.weights_.compute(), one.weights_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(two.predict(T), one.predict(T), rtol=0, atol=1e-10)
+    assert two.effective_sample_size_ == pytest.approx(one.effective_sample_size_)
+    assert two.mismatch_ == pytest.approx(one.mismatch_)
+    assert two.overlap_
+
+
+def test_the_solvers_of_the_weights_agree():
+    exact = CDFWeights(reg=0.3, solver="dense").fit(X, X_target=T)
+    found = CDFWeights(reg=0.3, solver="thresholds", tol=1e-11).fit(X, X_target=T)
+    np.testing.assert_allclose(found.weights_, exact.weights_, atol=1e-9)
+    assert found.mismatch_ == pytest.approx(exact.mismatch_, rel=1e-8)
+
+
+def test_data_frames_of_unknown_length():
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=labels, w=w)
+    data = dd.from_pandas(frame, npartitions=5)
+    data = data[data.a > -1]  # nobody knows how many rows are left
+    kept = frame[frame.a > -1]
+    target = pd.DataFrame(T, columns=list("abc"))
+    one = machine(VSVC, solver="primal").fit(
+        kept[list("abc")], kept.y, X_target=target, sample_weight=kept.w
+    )
+    two = distributed.fit(
+        machine(VSVC), data[list("abc")], data.y, dd.from_pandas(target, 2), sample_weight=data.w
+    )
+    assert two.feature_names_in_.tolist() == list("abc")
+    np.testing.assert_allclose(two.predict_proba(target), one.predict_proba(target), atol=1e-10)
+    found = distributed.predict(two, data[list("abc")], "predict_proba").compute()
+    np.testing.assert_allclose(found, one.predict_proba(kept[list("abc")]), atol=1e-10)
+
+
+def test_arrays_in_other_chunks_are_aligned():
+    one = machine(reg=1.0, solver="primal").fit(X, y, X_target=T)
+    two = distributed.fit(
+        machine(reg=1.0), da.from_array(X, (400, 2)), da.from_array(y, 250), da.from_array(T, 50)
+    )
+    np.testing.assert_allclose(two.predict(T), one.predict(T), atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_prediction_is_that_of_the_estimator_partition_by_partition(method):
+    model = machine(VSVC, reg=1.0, solver="primal").fit(X, labels, X_target=T)
+    found = distributed.predict(model, parts(X, PARTITIONS["empty"]), method)
+    expected = getattr(model, method)(X)
+    assert found.chunks[0] == PARTITIONS["empty"]
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found.compute(), expected, rtol=0, atol=1e-12)
+
+
+def test_weights_of_new_rows_by_partition():
+    model = distributed.fit(CDFWeights(reg=1.0), parts(X, (700, 800)), X_target=T)
+    found = distributed.predict(model, parts(T, (20, 100)))
+    np.testing.assert_allclose(found.compute(), model.predict(T), atol=1e-12)
+
+
+def test_a_target_on_the_cluster_is_reduced_there():
+    large = np.random.default_rng(5).normal(0.4, 1.0, size=(20000, n))
+    exact = machine(reg=1.0, solver="primal").fit(X, y, X_target=large)
+    for chunks in (20000, 1700):
+        model = distributed.fit(
+            machine(reg=1.0),
+            parts(X, (700, 800)),
+            parts(y, (700, 800)),
+            da.from_array(large, (chunks, n)),
+            target_bins=300,
+        )
+        np.testing.assert_allclose(model.predict(T), exact.predict(T), atol=0.01)
+    weights = distributed.fit(
+        CDFWeights(reg=1.0), parts(X, (700, 800)), X_target=da.from_array(large), target_bins=300
+    )
+    one = CDFWeights(reg=1.0).fit(X, X_target=large)
+    np.testing.assert_allclose(weights.weights_.compute(), one.weights_, atol=0.1)
+    assert weights.noise_ == pytest.approx(one.noise_, rel=0.01)
+
+
+# Errors
+
+
+def broken(value):
+    rows = X.copy()
+    rows[1000, 1] = value
+    return rows
+
+
+@pytest.mark.parametrize("estimator", [VSVR(n_components=10), CDFWeights()], ids=["VSVR", "CDF"])
+def test_a_partition_with_a_nan_is_named(estimator):
+    outcomes = None if isinstance(estimator, CDFWeights) else parts(y, (500, 400, 600))
+    with pytest.raises(ValueError, match=r"In partition 2 of X: X contains NaN or inf: column 1"):
+        distributed.fit(estimator, parts(broken(np.nan), (500, 400, 600)), outcomes, T)
+
+
+def test_misuse_is_explained():
+    dask_X, dask_y = parts(X, (700, 800)), parts(y, (700, 800))
+    with pytest.raises(TypeError, match="not a Dask array"):
+        distributed.fit(machine(), X, y, T)
+    with pytest.raises(TypeError, match="y is a ndarray"):
+        distributed.fit(machine(), dask_X, y, T)
+    with pytest.raises(TypeError, match="not Ridge"):
+        distributed.fit(Ridge(), dask_X, dask_y, T)
+    with pytest.raises(ValueError, match="requires y"):
+        distributed.fit(machine(), dask_X, None, T)
+    with pytest.raises(ValueError, match="1500 rows, but y has 1499"):
+        distributed.fit(machine(), dask_X, dask_y[1:], T)
+    with pytest.raises(ValueError, match="sample_weight has no meaning"):
+        distributed.fit(CDFWeights(), dask_X, None, T, sample_weight=dask_y)
+    with pytest.raises(ValueError, match="'cv' holds out"):
+        distributed.fit(CDFWeights(reg="cv"), dask_X, None, T)
+    with pytest.raises(ValueError, match="needs all rows in one place"):
+        distributed.fit(CDFWeights(solver="dense"), dask_X, None, T)
+    with pytest.raises(ValueError, match="views of one dimension"):
+        distributed.fit(CDFWeights("pairwise"), dask_X, None, T)
+    with pytest.raises(ValueError, match="no rows"):
+        distributed.fit(machine(), parts(X[:0], (0, 0)), parts(y[:0], (0, 0)), T)
+    with pytest.raises(ValueError, match="no rows"):
+        distributed.fit(CDFWeights(), parts(X[:0], (0,)), None, T)
+    with pytest.raises(TypeError, match="not a Dask array"):
+        distributed.predict(machine(), X)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    with pytest.raises(ValueError, match="X has 3 partitions, but y has 2"):
+        distributed.fit(machine(), frame, dask_y, T)
+
+
+# A real cluster
+
+
+def slow(block, started=None):
+    if started is not None:
+        started.touch()
+    time.sleep(0.3)
+    return block
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": 10,
+                "distributed.comm.timeouts.connect": "5s",  # to a worker that is no more
+            }
+        ),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as cluster,
+    ):
+        yield cluster
+
+
+class Killer(threading.Thread):
+    """Kill a worker (SIGKILL) as soon as a partition is being read."""
+
+    def __init__(self, cluster, started):
+        super().__init__()
+        self.cluster, self.started, self.killed = cluster, started, None
+
+    def run(self):
+        while not self.started.exists():
+            time.sleep(0.01)
+        victim = next(iter(self.cluster.workers.values()))
+        victim.process.process._process.kill()
+        self.killed = victim.worker_address
+
+
+@pytest.mark.filterwarnings("ignore")  # of the workers that are killed on purpose
+@pytest.mark.parametrize("kind", ["machine", "weights"])
+def test_a_worker_killed_in_mid_fit_changes_nothing(cluster, tmp_path, kind):
+    chunks, started = (250,) * 6, tmp_path / "started"
+    killer = Killer(cluster, started)
+    killer.start()
+    with Client(cluster) as client:
+        rows = parts(X, chunks).map_blocks(slow, started=started)
+        if kind == "machine":
+            one = machine(solver="primal").fit(X, y, X_target=T)
+            two = distributed.fit(machine(), rows, parts(y, chunks), T, client)
+        else:
+            one = CDFWeights(reg=1.0, solver="thresholds").fit(X, X_target=T)
+            two = distributed.fit(CDFWeights(reg=1.0), rows, None, T, client)
+        killer.join()
+        assert killer.killed
+        assert two.reg_ == one.reg_
+        np.testing.assert_allclose(two.predict(T), one.predict(T), rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_client_that_went_away_is_reported(cluster):
+    client = Client(cluster)
+    client.close()
+    with pytest.raises(RuntimeError, match="Connect a new Client"):
+        distributed.fit(machine(), parts(X, (N,)), parts(y, (N,)), T, client)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_client_that_goes_away_in_mid_fit_is_reported(cluster):
+    client = Client(cluster)
+    closer = threading.Timer(0.5, client.close)
+    closer.start()
+    rows = parts(X, (500, 500, 500)).map_blocks(slow)
+    with pytest.raises(RuntimeError, match="lost its cluster"):
+        distributed.fit(machine(), rows, parts(y, (500, 500, 500)), T, client)
+    closer.join()
+
+
+def test_the_tree_has_a_bounded_fan_in():
+    sizes = []
+
+    def join(parts):
+        sizes.append(len(parts))
+        return sum(parts)
+
+    cluster = Cluster()
+    assert cluster.joined([dask.delayed(k) for k in range(37)], join) == sum(range(37))
+    assert max(sizes) <= 4
