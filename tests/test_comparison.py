@@ -121,13 +121,17 @@ def table(*gains):
     ("gains", "chosen", "words"),
     [
         ([(-0.1, 0.01)], "unweighted", "no method has a lower"),
-        ([(0.02, 0.03)], "unweighted", "not clear"),
+        ([(0.02, 0.03)], "unweighted", "0.7 standard errors, and only 1.6 or more are clear"),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
-        ([(0.02, 0.01), (0.05, 0.06)], "unweighted", "not clear"),
+        ([(0.02, 0.01), (0.05, 0.06)], "unweighted", "only 2.0 or more"),
+        ([(0.018, 0.01)], "m0", "Use m0"),
+        ([(0.018, 0.01)] * 9, "unweighted", "1.8 standard errors, and only 2.5 or more are clear"),
         ([(np.nan, np.nan)], "unweighted", "nothing could be compared"),
     ],
 )
-def test_the_unweighted_model_stays_unless_the_best_gain_exceeds_its_error(gains, chosen, words):
+def test_the_unweighted_model_stays_unless_the_best_gain_is_clear_among_so_many(
+    gains, chosen, words
+):
     found, sentence = comparison._recommend(table(*gains), "linear")
     assert found == chosen
     assert words in sentence

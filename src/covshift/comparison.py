@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 
 from ._progress import track
@@ -23,6 +24,8 @@ Real = NDArray[np.float64]
 
 MAX_ROWS = {"vsvm": 1000, "vboost": 300, "linear": 2000, "trees": 2000}
 """Rows of either sample that a comparison uses unless told otherwise, by learner."""
+
+_LEVEL = 0.05  # of the test that a recommended correction must pass
 
 _LOSS_WORDS = {
     "squared_error": "squared error (Brier score for classes)",
@@ -119,7 +122,8 @@ def compare_methods(
 
     Held-out training rows, weighted by ``weighter``, stand for the target (Sugiyama, Krauledat,
     Müller 2007). The unweighted model is always in the first line, and is recommended unless the
-    best method beats it by more than one standard error of the paired difference.
+    best method beats it clearly: by a one-sided test of the paired difference at 5 %, corrected for
+    the number of methods (Bonferroni), since the best of many looks good by luck.
 
     Parameters
     ----------
@@ -326,7 +330,7 @@ def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None
 
 
 def _recommend(rows: list[dict[str, Any]], learner: str) -> tuple[str, str]:
-    """Choose by the one-standard-error rule on paired differences, and say so in one sentence."""
+    """Choose the best method if its paired gain is clear among so many; say so in one sentence."""
     baseline = rows[0]
     able = [row for row in rows[1:] if math.isfinite(row["risk"]) and math.isfinite(row["gain"])]
     if not able or not math.isfinite(baseline["risk"]):
@@ -337,10 +341,12 @@ def _recommend(rows: list[dict[str, Any]], learner: str) -> tuple[str, str]:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): no method has a lower estimated target risk."
         )
-    if gain <= error:
+    needed = float(norm.isf(_LEVEL / len(able)))
+    if gain <= needed * error:
         return UNWEIGHTED, (
-            f"Keep the unweighted model ({learner}): the best method, {best['method']}, gains "
-            f"{gain:.4f} with a standard error of {error:.4f}, which is not clear."
+            f"Keep the unweighted model ({learner}): the best of {len(able)} methods, "
+            f"{best['method']}, gains {gain:.4f}, {gain / error:.1f} standard errors, and only "
+            f"{needed:.1f} or more are clear."
         )
     share = f" ({gain / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
     control = (
