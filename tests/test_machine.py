@@ -270,6 +270,7 @@ def test_folds_follow_the_content_of_the_rows():
     twice = np.repeat(np.arange(50), 2)
     np.testing.assert_array_equal(ranked_folds(X[twice], y[twice, None], 5), folds[twice])
     np.testing.assert_array_equal(hashed_folds(X[order], 5), hashed_folds(X, 5)[order])
+    np.testing.assert_array_equal(ranked_folds(3 * X + 1e-3, y[:, None], 5), folds)  # rounding
     assert sorted(np.bincount(folds)) == [10] * 5
     assert np.bincount(hashed_folds(rng.normal(size=(5000, 2)), 5)).min() > 900
 

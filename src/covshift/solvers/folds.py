@@ -18,17 +18,19 @@ Real = NDArray[np.float64]
 def ranked_folds(X: Real, Y: Real, n_folds: int) -> NDArray[np.intp]:
     """Deal the distinct rows of (Y, X) to the folds in turn, class by class: (N,) fold numbers.
 
-    Within a class, and over all rows where Y has no classes, the order is that of a hash. Dealt in
-    the order of X, every fold would have the same share of each class wherever one looks, and a
-    rough fit would be right about held-out rows for that reason alone: the penalty came out several
-    times too small. O(N log N).
+    Within a class, and over all rows where Y has no classes, the order is a fixed shuffle of the
+    rows' ranks. Dealt in the order of X, every fold would have the same share of each class
+    wherever one looks, and a rough fit would be right about held-out rows for that reason alone:
+    the penalty came out several times too small. Ranks, and not the values themselves, so that
+    rounding in the values does not change the folds. O(N log N).
     """
     rows, place = np.unique(np.column_stack([Y, X]) + 0.0, axis=0, return_inverse=True)
     outcomes, classes = np.unique(rows[:, : Y.shape[1]], axis=0, return_inverse=True)
     are_classes = len(outcomes) * n_folds <= len(rows)
     strata = classes.reshape(-1) if are_classes else np.zeros(len(rows), np.intp)
+    shuffled = row_hash(np.arange(len(rows), dtype=np.float64)[:, None])
     rank = np.empty(len(rows), dtype=np.intp)
-    rank[np.lexsort((row_hash(rows[:, Y.shape[1] :]), strata))] = np.arange(len(rows))
+    rank[np.lexsort((shuffled, strata))] = np.arange(len(rows))
     return np.asarray(rank[place.reshape(-1)] % n_folds, dtype=np.intp)
 
 
