@@ -435,7 +435,8 @@ def stream(s, rows):
 def weights(s, rows):
     from covshift.weights import CDFWeights
 
-    lines = [attempt_weights(s, CDFWeights, rows, n, reg) for n in (1, s.n) for reg in (1.0, None)]
+    settings = ((1, None), (s.n, None), (s.n, 10.0))
+    lines = [attempt_weights(s, CDFWeights, rows, n, reg) for n, reg in settings]
     header = [
         "features",
         "penalty",
