@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from covshift import VSVC, VSVR, persistence
+from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor, persistence
 from covshift.exceptions import InputError
 from covshift.persistence import Model, load, save
 from covshift.tables import Encoding, Feature
@@ -23,6 +22,7 @@ TWO = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no")
 THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
 NUMBER = X[:, 0] ** 2
 
+SMALL = {"n_estimators": 3, "min_samples_leaf": 3}
 FITTED = {
     "exact classifier": VSVC().fit(X, TWO, X_target=T),
     "classifier on landmarks": VSVC(solver="primal", n_components=9, random_state=0).fit(
@@ -35,14 +35,10 @@ FITTED = {
     "logistic regression": LogisticRegression().fit(X, TWO),
     "multinomial regression": LogisticRegression().fit(X, THREE),
     "ridge regression": Ridge().fit(X, NUMBER),
+    "boosted classifier": VBoostClassifier(**SMALL).fit(X, TWO, X_target=T),
+    "boosted classes": VBoostClassifier(**SMALL).fit(X, THREE, X_target=T),
+    "boosted regressor": VBoostRegressor(**SMALL).fit(X, NUMBER, X_target=T),
 }
-if find_spec("covshift.boosting"):
-    from covshift.boosting import VBoostClassifier, VBoostRegressor
-
-    small = {"n_estimators": 3, "min_samples_leaf": 3}
-    FITTED["boosted classifier"] = VBoostClassifier(**small).fit(X, TWO, X_target=T)
-    FITTED["boosted classes"] = VBoostClassifier(**small).fit(X, THREE, X_target=T)
-    FITTED["boosted regressor"] = VBoostRegressor(**small).fit(X, NUMBER, X_target=T)
 
 ENCODING = Encoding(
     (Feature("age", "number", fill=1.5), Feature("town", "category", ("u", "<script>")))
@@ -234,7 +230,6 @@ def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, messag
         load(tmp_path / "t.covshift")
 
 
-@pytest.mark.skipif("boosted regressor" not in FITTED, reason="covshift.boosting is not there")
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [

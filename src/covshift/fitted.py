@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .boosting import VBoostClassifier, VBoostRegressor
+from .boosting.ensemble import Ensemble
 from .kernels import Kernel
 from .machine import VSVC, VSVR
 from .solvers.expansion import Expansion
@@ -96,13 +97,11 @@ def _to_linear(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) ->
 
 
 def _to_boosting(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -> Any:
-    boosting = import_module(".boosting", __package__)
-    ensemble = import_module(".boosting.ensemble", __package__).Ensemble
     whole = ("feature", "left", "right", "output")
     arrays = {k: a.astype(np.int32) if k in whole else a for k, a in arrays.items()}
     _check_trees(arrays, _outputs(classes), n)
-    model: Any = boosting.VBoostClassifier() if classes else boosting.VBoostRegressor()
-    model.ensemble_ = ensemble(**arrays)
+    model: Any = VBoostClassifier() if classes else VBoostRegressor()
+    model.ensemble_ = Ensemble(**arrays)
     model.baseline_ = arrays["baseline"]
     if not classes:
         model._single = True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .boosting import VBoostClassifier, VBoostRegressor
 from .corrections import CORRECTIONS, Importance, as_correction
 from .machine import VSVC, VSVR
 from .weights import WEIGHTERS, as_weighter
@@ -39,11 +39,6 @@ class Method:
     note: str = ""
 
 
-def available_learners() -> list[str]:
-    """Learners that this installation has."""
-    return [name for name in LEARNERS if name != "vboost" or _boosting() is not None]
-
-
 def methods_for(learner: str, n_features: int) -> list[Method]:
     """List the methods to compare for a learner, the unweighted baseline first.
 
@@ -69,8 +64,6 @@ def check_method(learner: str, method: str) -> None:
     """Refuse a pair of names that stands for nothing."""
     if learner not in LEARNERS:
         raise ValueError(f"learner={learner!r} is unknown. Use one of {', '.join(LEARNERS)}.")
-    if learner == "vboost" and _boosting() is None:
-        raise ValueError("This version of covshift has no V-boosted trees. Use another learner.")
     if method == UNWEIGHTED or method in WEIGHTERS:
         return
     if method.startswith(OTHER_LEARNER) and method.removeprefix(OTHER_LEARNER) in CORRECTIONS:
@@ -183,16 +176,7 @@ def _v_learner(learner: str, task: str, correction: Any, reg: Any, random_state:
     if learner == "vsvm":
         kind: Any = VSVC if classify else VSVR
         return kind(correction, reg=reg, random_state=random_state)
-    kind = _boosting()[0 if classify else 1]
+    kind = VBoostClassifier if classify else VBoostRegressor
     return kind(
         correction=correction, n_estimators=30, learning_rate=0.3, random_state=random_state
     )
-
-
-def _boosting() -> Any:
-    """The V-boosted classifier and regressor, where this version of covshift has them."""
-    try:
-        boosting = import_module(".boosting", __package__)
-    except ModuleNotFoundError:
-        return None
-    return boosting.VBoostClassifier, boosting.VBoostRegressor
