@@ -265,8 +265,8 @@ def _peak_above_result(make_product) -> float:
         (Additive(symmetric=True), 200_000, 2_000, 10, 32),
         (Additive(symmetric=True), 100_000, 100_000, 10, 32),
         (Empirical(), 200_000, 2_000, 10, 32),
-        (Empirical(), 100_000, 100_000, 10, 4),
-        (Sliced(random_state=0), 100_000, 100_000, 3, 4),
+        (Empirical(), 50_000, 50_000, 10, 4),  # as bits, B would take 313 MB
+        (Sliced(random_state=0), 50_000, 50_000, 3, 4),
         (Pairwise(symmetric=True), 200, 60_000, 4, 32),
     ],
     ids=str,

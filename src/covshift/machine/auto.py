@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
-from ..corrections import Correction
+from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
+from ..kernels import landmarks
 from ..operators import VOperator
 from ..solvers.dual import Dual, small_factor
+from ..solvers.expansion import Expansion
 from ..solvers.folds import ranked_folds
 from ..solvers.tuning import Tuning
 from ..weights import CDFWeights
-from .problem import Problem
+from .problem import Problem, some_rows
 
 Real = NDArray[np.float64]
 
 
-def auto_candidates() -> dict[str, Correction]:
-    """Return the candidates as they are fitted in the end: with weights of all rows."""
-    return candidates(_weighter())
+def fit_auto(machine: Any, problem: Problem) -> None:
+    """Mix the correction of least estimated target error with the uncorrected machine.
+
+    The machine is a `KernelMachine`; on landmarks a sample of the rows chooses.
+    """
+    _check(machine, problem)
+    exact = machine._solver(problem.N) == "dual"
+    random_state = check_random_state(machine.random_state)
+    some = problem if exact else problem.rows(some_rows(problem.N, random_state))
+    tuning = machine._tune_dual(Unweighted().operator(some.X), some, None)
+    machine.gamma_ = tuning.gamma
+    kernel = machine._kernel(machine.gamma_)
+    K = kernel(some.X, some.X)
+    choice = choose_correction(some, K, tuning, min(int(machine.n_folds), some.N))
+    machine.selection_report_ = choice.report(tuning.regs)
+    Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
+    coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
+    for evidence, share in choice.parts():
+        machine.correction_ = candidates(_weighter())[evidence.correction]
+        if exact:
+            machine.reg_ = float(tuning.regs[evidence.setting])
+            machine._solve_dual(machine._operator(problem), problem, K)
+        else:
+            machine._start_stream(problem, problem.X, Z)
+            machine._add_and_solve(problem)
+        coef += share * (machine.dual_coef_ if exact else machine.coef_)
+        intercept += share * machine.intercept_
+    setattr(machine, "dual_coef_" if exact else "coef_", coef)
+    machine.intercept_, machine._stream = intercept, None
+    machine._f = Expansion(kernel, Z, coef, intercept)
 
 
 def choose_correction(problem: Problem, K: Real, tuning: Tuning, n_folds: int) -> Choice:
@@ -52,3 +84,14 @@ def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: NDArray[np.intp
         for j, (A, c) in enumerate(dual.path(Y[train], regs)):
             f[j, test] = K[np.ix_(test, train)] @ A + c
     return f
+
+
+def _check(machine: Any, problem: Problem) -> None:
+    if machine.kernel == "precomputed":
+        raise ValueError("correction='auto' needs points, not a precomputed kernel.")
+    if np.ptp(problem.w) > 0:
+        raise ValueError(
+            "correction='auto' judges by weights that carry the training rows to the target, "
+            "which are found for rows of equal sample_weight only. Choose a correction, such "
+            "as 'blended'."
+        )

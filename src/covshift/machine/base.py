@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import like, to_numpy
 from .._validation import check_points, unwrap_target
-from ..corrections import Unweighted, as_correction
+from ..corrections import as_correction
 from ..corrections.matrix import warn_if_faint, warn_if_unseen
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
@@ -26,8 +26,8 @@ from ..solvers.expansion import Expansion
 from ..solvers.folds import ranked_folds
 from ..solvers.primal import Primal
 from ..solvers.tuning import Tuning, kernel_scale, tune_dual
-from .auto import auto_candidates, choose_correction
-from .problem import Problem, check_device_problem, check_problem, take_columns
+from .auto import fit_auto
+from .problem import Problem, check_device_problem, check_problem, some_rows, take_columns
 
 Real = NDArray[np.float64]
 
@@ -43,7 +43,6 @@ _FITTED = (
     "selection_report_",
     "_stream",
 )
-_SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -91,7 +90,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._columns = problem.columns
         self._stream: Primal | None = None
         if self._chooses():
-            self._fit_auto(problem)
+            fit_auto(self, problem)
             return self
         self.correction_ = clone(as_correction(self.correction), safe=False)
         if given and self.correction_.needs_points:
@@ -269,7 +268,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         gammas = self._gammas(problem)
         if len(gammas) == 1:
             return gammas[0]
-        some = _some_rows(problem.N, _SAMPLE_ROWS, random_state)
+        some = some_rows(problem.N, random_state)
         X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
         V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
         folds = ranked_folds(X, Y, max(2, int(self.n_folds)))
@@ -280,46 +279,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _chooses(self) -> bool:
         return isinstance(self.correction, str) and self.correction == "auto"
-
-    def _fit_auto(self, problem: Problem) -> None:
-        """Mix the correction of least estimated target error with the uncorrected machine."""
-        self._check_auto(problem)
-        exact = self._solver(problem.N) == "dual"
-        random_state = check_random_state(self.random_state)
-        most = problem.N if exact else _SAMPLE_ROWS
-        some = problem.rows(_some_rows(problem.N, most, random_state))
-        tuning = self._tune_dual(Unweighted().operator(some.X), some, None)
-        self.gamma_ = tuning.gamma
-        kernel = self._kernel(self.gamma_)
-        K = kernel(some.X, some.X)
-        n_folds = min(int(self.n_folds), some.N)
-        choice = choose_correction(some, K, tuning, n_folds)
-        self.selection_report_ = choice.report(tuning.regs)
-        Z = problem.X if exact else landmarks(problem.X, int(self.n_components), random_state)
-        coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
-        for evidence, share in choice.parts():
-            self.correction_ = auto_candidates()[evidence.correction]
-            if exact:
-                self.reg_ = float(tuning.regs[evidence.setting])
-                self._solve_dual(self._operator(problem), problem, K)
-            else:
-                self._start_stream(problem, problem.X, Z)
-                self._add_and_solve(problem)
-            coef += share * (self.dual_coef_ if exact else self.coef_)
-            intercept += share * self.intercept_
-        setattr(self, "dual_coef_" if exact else "coef_", coef)
-        self.intercept_, self._stream = intercept, None
-        self._f = Expansion(kernel, Z, coef, intercept)
-
-    def _check_auto(self, problem: Problem) -> None:
-        if self.kernel == "precomputed":
-            raise ValueError("correction='auto' needs points, not a precomputed kernel.")
-        if np.ptp(problem.w) > 0:
-            raise ValueError(
-                "correction='auto' judges by weights that carry the training rows to the target, "
-                "which are found for rows of equal sample_weight only. Choose a correction, such "
-                "as 'blended'."
-            )
 
     # What blocks of rows need (blocks.py)
 
@@ -408,10 +367,3 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _some_rows(N: int, most: int, random_state: Any) -> NDArray[np.intp]:
-    """Return all rows, or a random part where there are more than ``most``, in their order."""
-    if N <= most:
-        return np.arange(N)
-    return np.asarray(np.sort(random_state.choice(N, most, replace=False)))

@@ -16,6 +16,8 @@ from ..operators import VOperator
 
 Real = NDArray[np.float64]
 
+_SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -138,3 +140,10 @@ def _varying(low: Real, high: Real) -> NDArray[np.intp]:
             stacklevel=6,
         )
     return varying
+
+
+def some_rows(N: int, random_state: Any, most: int = _SAMPLE_ROWS) -> NDArray[np.intp]:
+    """Return all rows, or a random part where there are more than ``most``, in their order."""
+    if N <= most:
+        return np.arange(N)
+    return np.asarray(np.sort(random_state.choice(N, most, replace=False)))
