@@ -120,6 +120,29 @@ def test_the_machine_is_the_mixture_of_the_two_it_names(solver):
     np.testing.assert_allclose(auto.predict(T), expected, rtol=1e-8, atol=1e-8)
 
 
+def test_on_landmarks_the_penalty_is_that_of_least_weighted_error():
+    """As the exact machine's: with as many landmarks as rows they are one."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(400, 1)), rng.normal(1.2, 0.7, size=(400, 1))
+    f = lambda Z: np.where(Z[:, 0] > 0, 2 * Z[:, 0] ** 2, Z[:, 0])  # noqa: E731
+    y = f(X) + 0.1 * rng.normal(size=400)
+    errors = {}
+    for solver in ("dual", "primal"):
+        model = VSVR("auto", kernel="linear", solver=solver, n_components=50, random_state=0)
+        model.fit(X, y, X_target=T)
+        errors[solver] = np.mean((model.predict(T) - f(T)) ** 2)
+        used = [row for row in model.selection_report_["candidates"] if row["share"] > 0]
+        assert used[-1]["reg"] == model.reg_
+    assert errors["primal"] == pytest.approx(errors["dual"], rel=0.1)
+
+
+def test_equal_sample_weights_are_repeated_rows_for_the_penalty():
+    X, y, T, _ = curved(60)
+    tuned = VSVR("none", kernel="linear").fit(X, y, X_target=T, sample_weight=np.full(60, 1e3))
+    auto = VSVR("auto", kernel="linear").fit(X, y, X_target=T, sample_weight=np.full(60, 1e3))
+    assert auto.selection_report_["candidates"][0]["reg"] == tuned.reg_
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_without_a_clear_gain_it_is_the_uncorrected_machine(kernel):
     left_alone = 0

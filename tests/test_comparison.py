@@ -132,10 +132,16 @@ def table(*gains):
 def test_the_unweighted_model_stays_unless_the_best_gain_is_clear_among_so_many(
     gains, chosen, words
 ):
-    found, sentence = comparison._recommend(table(*gains), "linear")
+    found, sentence = comparison._recommend(table(*gains), "linear", 1e6)
     assert found == chosen
     assert words in sentence
     assert ("Keep the unweighted model" in sentence) == (chosen == "unweighted")
+
+
+def test_few_effective_rows_ask_for_a_larger_gain():
+    gains = table((0.018, 0.01))
+    assert comparison._recommend(gains, "linear", 1e6)[0] == "m0"
+    assert comparison._recommend(gains, "linear", 4.0)[0] == "unweighted"
 
 
 def test_a_misspecified_line_is_clearly_better_when_weighted():

@@ -126,6 +126,7 @@ def all_contenders(trials: Trials, variant: str = "paper") -> Table:
             "method",
             *(f"{e} {d}" for e, d in cells),
             "geometric mean",
+            "of mean errors",
             "mean std",
             "worst",
             "trials",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.preprocessing import StandardScaler
 
 from ._progress import track
@@ -195,7 +195,7 @@ def compare_methods(
     table = [
         trial.row(method) for method in track(methods, len(methods), "comparing", verbose=verbose)
     ]
-    chosen, sentence = _recommend(table, learner)
+    chosen, sentence = _recommend(table, learner, effective_sample_size(trial.held_out))
     return MethodComparison(learner, loss, chosen, sentence, y_target is not None, table, notes)
 
 
@@ -329,8 +329,11 @@ def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None
     return float(finite.mean()) if len(finite) else 0.0
 
 
-def _recommend(rows: list[dict[str, Any]], learner: str) -> tuple[str, str]:
-    """Choose the best method if its paired gain is clear among so many; say so in one sentence."""
+def _recommend(rows: list[dict[str, Any]], learner: str, size: float) -> tuple[str, str]:
+    """Choose the best method if its paired gain is clear among so many; say so in one sentence.
+
+    ``size`` is the effective number of rows that judged them.
+    """
     baseline = rows[0]
     able = [row for row in rows[1:] if math.isfinite(row["risk"]) and math.isfinite(row["gain"])]
     if not able or not math.isfinite(baseline["risk"]):
@@ -341,7 +344,7 @@ def _recommend(rows: list[dict[str, Any]], learner: str) -> tuple[str, str]:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): no method has a lower estimated target risk."
         )
-    needed = float(norm.isf(_LEVEL / len(able)))
+    needed = float(student.isf(_LEVEL / len(able), max(1.0, size - 1)))
     if gain <= needed * error:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): the best of {len(able)} methods, "

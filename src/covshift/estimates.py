@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 
 from ._array import to_numpy
 from ._progress import track
-from ._validation import check_samples, check_weight
+from ._validation import check_samples, check_weight, unwrap_target
 from .exceptions import WeightWarning
 from .weights import as_weighter, effective_sample_size
 
@@ -170,22 +170,24 @@ def bootstrap_mean(
     """
     values = _check_values(y, "y")
     samples = check_samples(X, X_target, target_weight)
-    X, T, share = (to_numpy(part).astype(np.float64) for part in samples)
+    X, T = (to_numpy(part).astype(np.float64) for part in (samples.X, samples.T))
     check_consistent_length(X, values)
     _check_confidence(confidence)
     if n_bootstrap < 2:
         raise ValueError(f"n_bootstrap={n_bootstrap!r}: at least two draws are needed.")
     weighter = as_weighter(weighter)
     rng = check_random_state(random_state)
-    w = clone(weighter).fit(X, values, X_target=(T,), target_weight=share).weights_
+    given = unwrap_target(target_weight)
+    weight = np.ones(len(T)) if given is None else to_numpy(given).astype(np.float64)
+    w = clone(weighter).fit(X, values, X_target=(T,), target_weight=weight).weights_
     value, _ = _mean_and_error(values, w)
     means = np.empty(n_bootstrap)
     for draw in track(range(n_bootstrap), n_bootstrap, "bootstrap", verbose=verbose):
         rows = rng.randint(len(X), size=len(X))
-        times = np.bincount(rng.randint(len(T), size=len(T)), minlength=len(T)) * share
+        times = np.bincount(rng.randint(len(T), size=len(T)), minlength=len(T)) * weight
         drawn = times > 0
         if not drawn.any():  # only rows of weight zero
-            drawn, times = share > 0, share
+            drawn, times = weight > 0, weight
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeightWarning)
             fitted = clone(weighter).fit(

@@ -62,7 +62,7 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
 
     The loss of a batch is an estimate without bias, for batches drawn uniformly and without
     replacement, as a shuffled ``DataLoader`` draws them; it may be negative. Its variance falls
-    with the square of the batch, so take large ones.
+    as one over the batch, and faster where residuals are centred: take large batches.
 
     Examples
     --------

@@ -71,15 +71,16 @@ class Choice:
             return [(self.baseline, 1.0)]
         return [(self.baseline, 1 - self.share), (self.chosen, self.share)]
 
-    def report(self, settings: Sequence[float] | Real) -> dict[str, Any]:
+    def report(self, settings: Sequence[float] | Real, used: Mapping[str, float]) -> dict[str, Any]:
         """Return the choice as plain data: what was chosen, in which share, and why.
 
-        ``settings`` are the penalties along the candidates' paths.
+        ``settings`` are the penalties along the candidates' paths, ``used`` those of the final fits
+        by the candidates' names.
         """
         rows = [
             {
                 "correction": found.correction,
-                "reg": float(settings[found.setting]),
+                "reg": float(used.get(found.correction, settings[found.setting])),
                 "error": found.error,
                 "gain": found.gain,
                 "standard_error": found.standard_error,

@@ -58,7 +58,7 @@ def diagnose(
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
-        Of the interval of the AUC and of the bound on the loss gap.
+        Of the interval of the AUC, which the verdict reads, and of the bound on the loss gap.
     random_state : int
         Seed of the folds, and of the rows that are drawn from large samples.
 

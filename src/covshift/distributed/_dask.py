@@ -56,7 +56,7 @@ def fit(
         Weights of the target rows, where these are in memory.
     target_bins : int, optional
         Reduce the target to so many quantiles of each feature (additive views alone). Its
-        distribution functions move by at most 1 / target_bins.
+        distribution functions move by about 1 / target_bins at most.
 
     Returns
     -------

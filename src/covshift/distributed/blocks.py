@@ -49,7 +49,7 @@ def fit_blocks(
         Weights of the target rows, where they are one array.
     target_bins : int, optional
         Reduce the target to so many quantiles of each feature, for corrections that look at each
-        feature by itself. Its distribution functions move by at most 1 / target_bins.
+        feature by itself. Its distribution functions move by about 1 / target_bins at most.
 
     Returns
     -------

@@ -31,26 +31,32 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))
-    tuning = machine._tune_dual(Unweighted().operator(some.X), some, None)
+    tuning = machine._tune_dual(some.operator(Unweighted()), some, None)
     machine.gamma_ = tuning.gamma
     kernel = machine._kernel(machine.gamma_)
     K = kernel(some.X, some.X)
     choice = choose_correction(some, K, tuning, min(int(machine.n_folds), some.N))
-    machine.selection_report_ = choice.report(tuning.regs)
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
+    weights = None if exact or not choice.share else _weights(problem)
+    regs = {}
     for evidence, share in choice.parts():
-        machine.correction_ = candidates(_weighter())[evidence.correction]
+        known = _weighter() if weights is None else weights
+        machine.correction_ = candidates(known)[evidence.correction]
         if exact:
             machine.reg_ = float(tuning.regs[evidence.setting])
             machine._solve_dual(machine._operator(problem), problem, K)
         else:
             machine._start_stream(problem, problem.X, Z)
-            machine._add_and_solve(problem)
+            corrected = weights is not None and evidence is choice.chosen
+            machine._add_and_solve(problem, weights if corrected else None)
+        regs[evidence.correction] = machine.reg_
         coef += share * (machine.dual_coef_ if exact else machine.coef_)
         intercept += share * machine.intercept_
     setattr(machine, "dual_coef_" if exact else "coef_", coef)
     machine.intercept_, machine._stream = intercept, None
+    machine.correction_ = candidates(_weighter())[choice.chosen.correction]
+    machine.selection_report_ = choice.report(tuning.regs, regs)
     machine._f = Expansion(kernel, Z, coef, intercept)
 
 
@@ -63,12 +69,17 @@ def choose_correction(problem: Problem, K: Real, tuning: Tuning, n_folds: int) -
     folds = ranked_folds(problem.X, problem.Y, n_folds)
     if len(np.unique(folds)) < 2:
         return no_choice()
-    weights = _weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share).weights_
+    weights = _weights(problem)
     predictions = {
         name: _held_out(problem.operator(correction), K, problem.Y, tuning.regs, folds)
         for name, correction in candidates(weights).items()
     }
     return choose(predictions, problem.Y, weights * problem.w, setting=tuning.best[1])
+
+
+def _weights(problem: Problem) -> Real:
+    fitted = _weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
+    return np.asarray(fitted.weights_)
 
 
 def _weighter() -> CDFWeights:

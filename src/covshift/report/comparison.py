@@ -9,6 +9,8 @@ _TEXTS = ("learner", "loss", "chosen", "recommendation")
 _NUMBERS = (
     "risk",
     "standard_error",
+    "gain",
+    "gain_standard_error",
     "true_risk",
     "effective_sample_size",
     "smd_before",
@@ -30,6 +32,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
         "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
         "rows": rows,
         "noted": any(row["note"] for row in rows),
+        "gained": any(row["gain"] is not None for row in rows),
         "scored": any(row["true_risk"] is not None for row in rows),
     }
 

@@ -38,9 +38,12 @@ class DevicePrimal(Primal):
         self._features = Features(kernel, Z, example)
         self._device_W = like(self._W, example)
 
-    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
-        """Sum over the rows, block by block."""
+    def partial(self, X: Array, Y: Array, w: Array, score: Array | None = None) -> Partial:
+        """Sum over the rows, block by block; held-out rows are weighed as the others are."""
         import torch
+
+        if score is not None:
+            raise NotImplementedError("Weights of held-out rows are not taken on a device.")
 
         number = None
         if self.n_folds > 1:

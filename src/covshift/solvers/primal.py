@@ -76,17 +76,21 @@ class Primal:
         self._W = whitening(K, smallest)
         self._regs = penalties(K, np.ones(len(K)))
 
-    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
-        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
+    def partial(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,).
+
+        ``score`` (N,) weighs the rows where they are held out; None: as ``w`` does.
+        """
+        score = w if score is None else score
         numbers = hashed_folds(X, self.n_folds) if self.n_folds > 1 else np.zeros(len(X), np.intp)
         return {
-            int(fold): self._sums(X, Y, w, np.flatnonzero(numbers == fold))
+            int(fold): self._sums(X, Y, w, score, np.flatnonzero(numbers == fold))
             for fold in np.unique(numbers)
         }
 
-    def add(self, X: Real, Y: Real, w: Real) -> None:
+    def add(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> None:
         """Add training rows to the sums kept here."""
-        self.folds = combine(self.folds, self.partial(X, Y, w))
+        self.folds = combine(self.folds, self.partial(X, Y, w, score))
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
@@ -110,7 +114,7 @@ class Primal:
         """Sums over all rows so far."""
         return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
 
-    def _sums(self, X: Real, Y: Real, w: Real, inside: NDArray[np.intp]) -> FoldSums:
+    def _sums(self, X: Real, Y: Real, w: Real, score: Real, inside: NDArray[np.intp]) -> FoldSums:
         """Sum over some rows, in blocks, one thread for every consecutive part of them."""
         size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
         found: dict[int, FoldSums] = {}
@@ -118,7 +122,7 @@ class Primal:
         def work(chunk: slice) -> None:
             for part in blocks(chunk.stop - chunk.start, size):
                 rows = inside[chunk.start + part.start : chunk.start + part.stop]
-                sums = self._block(X[rows], Y[rows], w[rows], rows)
+                sums = self._block(X[rows], Y[rows], w[rows], score[rows], rows)
                 found[chunk.start] = (
                     found[chunk.start].combine(sums) if chunk.start in found else sums
                 )
@@ -128,12 +132,12 @@ class Primal:
             over_rows(work, len(inside), at_least=size)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
-    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
+    def _block(self, X: Real, Y: Real, w: Real, score: Real, rows: NDArray[np.intp]) -> FoldSums:
         r = self._W.shape[1]
         A = np.empty((len(X), r + 1 + Y.shape[1]))
         np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
         A[:, r], A[:, r + 1 :] = 1.0, Y
-        plain = weighted_gram(A, w) if self.n_folds > 1 else None
+        plain = weighted_gram(A, score) if self.n_folds > 1 else None
         return FoldSums(self.lens.sums(X, A, w, rows), plain)
 
     def _gram(self, sums: FoldSums) -> Real:
