@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 from sklearn.preprocessing import StandardScaler
 
 from ._progress import track
 from .diagnostics import standardized_mean_differences
-from .estimates import estimate_risk
+from .estimates import clear_gain, estimate_risk
 from .methods import UNWEIGHTED, Method, check_method, fit_method, fit_weights, methods_for
 from .selection import LOSSES, TargetSafeSplit
 from .weights import effective_sample_size
@@ -24,8 +23,6 @@ Real = NDArray[np.float64]
 
 MAX_ROWS = {"vsvm": 1000, "vboost": 300, "linear": 2000, "trees": 2000}
 """Rows of either sample that a comparison uses unless told otherwise, by learner."""
-
-_LEVEL = 0.05  # of the test that a recommended correction must pass
 
 _LOSS_WORDS = {
     "squared_error": "squared error (Brier score for classes)",
@@ -344,7 +341,7 @@ def _recommend(rows: list[dict[str, Any]], learner: str, size: float) -> tuple[s
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): no method has a lower estimated target risk."
         )
-    needed = float(student.isf(_LEVEL / len(able), max(1.0, size - 1)))
+    needed = clear_gain(len(able), size)
     if gain <= needed * error:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): the best of {len(able)} methods, "

@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from ._validation import unwrap_target
-from .estimates import estimate_risk
+from .estimates import clear_gain, estimate_risk
 from .weights import as_weighter
 
 Real = NDArray[np.float64]
@@ -154,10 +154,10 @@ class Comparison:
 
     @property
     def recommended(self) -> str:
-        """The best one where it beats the baseline by more than one standard error, else that."""
+        """The best one where it beats the baseline clearly (`covshift.estimates`), else that."""
         baseline = self.rows[0]
         best = min(self.rows, key=lambda row: row["risk"])
-        clear = best["gain"] > best["gain_standard_error"]
+        clear = best["gain"] > clear_gain(len(self.rows) - 1) * best["gain_standard_error"]
         return str(best["name"] if clear else baseline["name"])
 
     def to_frame(self) -> Any:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import InputError
 from . import console, options
 
 _LABEL = "chronic_condition"
@@ -27,6 +28,7 @@ def add(commands: Any) -> None:
         "-o", "--output", metavar="DIR", default="out/demo", help="folder (default: out/demo)"
     )
     parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
+    parser.add_argument("--force", action="store_true", help="overwrite other files there")
     parser.add_argument("--files-only", action="store_true", help="write the CSV files, no more")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.set_defaults(run=run)
@@ -37,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
     answers, population = folder / "survey.csv", folder / "population.csv"
-    _write_survey(answers, population, max(100, args.rows), args.seed)
+    if args.rows < 100:
+        raise InputError(f"--rows {args.rows}: the demonstration needs at least 100.")
+    _refuse_other_files(answers, args.force)
+    _write_survey(answers, population, args.rows, args.seed)
     if args.files_only:
         print(f"Wrote {answers} and {population}.")
         return 0
@@ -62,6 +67,18 @@ def run(args: argparse.Namespace) -> int:
     _step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
     print(f"The report to open: {report}")
     return 0
+
+
+def _refuse_other_files(answers: Path, force: bool) -> None:
+    """Overwrite what an earlier demonstration wrote, and nothing else."""
+    if force or not answers.exists():
+        return
+    with answers.open(encoding="utf-8", errors="replace") as file:
+        if not file.readline().startswith("person,"):
+            raise InputError(
+                f"{answers} is there and not from a demonstration. Name another folder with -o, "
+                "or pass --force to overwrite it."
+            )
 
 
 def _step(question: str, command: list[str], found: Any = None) -> argparse.Namespace:

@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
             "Boosted trees of scikit-learn cannot be saved in a model file. Use --learner vsvm, "
             "linear or vboost; or covshift weigh, and train them elsewhere with these weights."
         )
+    if args.output == "-":
+        raise InputError("A model is no text: name a file for it with -o.")
     if args.method not in (None, "auto"):
         check_method(args.learner, args.method)
     options.check_output(args)

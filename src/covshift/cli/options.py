@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
@@ -106,9 +107,17 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
 
 
 def check_output(args: argparse.Namespace) -> None:
-    """Refuse a bad -o before any work is done."""
-    if args.output is not None and args.output != "-":
-        _files.check_writable(args.output, force=args.force)
+    """Refuse a bad -o before any work is done; --force does not reach what is read."""
+    if args.output is None or args.output == "-":
+        return
+    _files.check_writable(args.output, force=args.force)
+    read = [getattr(args, name, None) for name in ("train", "target", "model", "table")]
+    if any(given is not None and _same_file(args.output, given) for given in read):
+        raise InputError(f"{args.output} is read: name another file for the output.")
+
+
+def _same_file(one: str, other: str) -> bool:
+    return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
 
 
 def reading_of(args: argparse.Namespace) -> Reading:

@@ -141,8 +141,8 @@ def check_complete(table: Table, encoding: Encoding) -> None:
 
 
 ADVICE = (
-    "Drop these rows, leave the columns out with --drop, or fill them with --impute (the median of "
-    "the training rows, and a column that says where)."
+    "Drop these rows; or, where the model is fitted, leave the columns out with --drop or fill "
+    "them with --impute (the median of the training rows, and a column that says where)."
 )
 
 
@@ -181,8 +181,8 @@ def _encoded(feature: Feature, column: Column, findings: Findings) -> Real:
     if large:
         raise InputError(
             f"Column {feature.name!r} has {large} numbers beyond {LARGEST:g}. Such numbers often "
-            "stand for a missing value: repair or rescale them, or leave the column out with "
-            f"--drop {feature.name!r}."
+            "stand for a missing value: repair or rescale them, or leave the column out, with "
+            f"--drop {feature.name!r}, where the model is fitted."
         )
     if lost.any():
         findings.filled[feature.name] += int(lost.sum())

@@ -34,6 +34,7 @@ _CODE_WORDS = re.compile(
     r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
     r"(?:$|[^a-z])"
 )
+_COUNTED = 20  # rows from which consecutive whole numbers are no accident
 _SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
 
 
@@ -157,6 +158,7 @@ def learn_encoding(
     """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
     _refuse_doubtful(train, target, names)
     _refuse_codes(train, names, declared)
+    _refuse_row_numbers(train, names, declared)
     constant = [name for name in names if _is_constant(train, target, name)]
     if constant:
         notes.append(f"Left out, for they never vary: {_listed(constant)}.")
@@ -300,6 +302,21 @@ def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
             raise InputError(
                 f"{train.title}: column {name!r} holds {len(levels)} different whole numbers and "
                 f"has {why}. Say what it is: --categorical {name!r}, --numeric {name!r}{remedy}."
+            )
+
+
+def _refuse_row_numbers(train: Table, names: list[str], declared: Declared) -> None:
+    """Refuse a column that counts the rows: as a feature it tells any two samples apart."""
+    for name in names:
+        column = train.columns[name]
+        if column.kind != "number" or name in declared.numeric or len(column) < _COUNTED:
+            continue
+        values = column.values
+        if np.isfinite(values).all() and (np.diff(np.sort(values)) == 1).all():
+            raise InputError(
+                f"{train.title}: column {name!r} numbers the rows, from {values.min():g} to "
+                f"{values.max():g}. Say what it is: --id {name!r} keeps it beside the results, "
+                f"--drop {name!r} leaves it out, --numeric {name!r} takes it as a feature."
             )
 
 
