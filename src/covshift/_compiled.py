@@ -46,7 +46,7 @@ class Loop:
 def _compile(python: Callable[..., Any]) -> Callable[..., Any]:
     njit = import_module("numba").njit
     try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True)(python)
+        compiled: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy")(python)
     except RuntimeError:  # numba finds no directory to keep it in
-        compiled = njit(nogil=True)(python)
+        compiled = njit(nogil=True, error_model="numpy")(python)
     return compiled

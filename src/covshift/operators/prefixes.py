@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._compiled import Loop, has_numba
 from .base import blocks
 
 Real = NDArray[np.float64]
@@ -76,8 +77,20 @@ class NestedWeighted:
 
 def bin_sums_of(codes: Codes, rows: Rows, values: Real, n_bins: int) -> Real:
     """Add ``values`` (p,) of the ``rows`` (p,) into the bins of every feature: (n, B)."""
-    sums = [np.bincount(code[rows], values, minlength=n_bins) for code in codes.T]
-    return np.array(sums)
+    if has_numba():
+        sums = np.zeros((codes.shape[1], n_bins))
+        add_up_bins(codes, rows, values, sums)
+        return sums
+    return np.array([np.bincount(code[rows], values, minlength=n_bins) for code in codes.T])
+
+
+def _add_up_bins(codes: Any, rows: Any, values: Any, sums: Any) -> None:
+    for p in range(len(rows)):
+        for k in range(codes.shape[1]):
+            sums[k, codes[rows[p], k]] += values[p]
+
+
+add_up_bins = Loop(_add_up_bins)
 
 
 def prefix_sums(values: Real, ends: Rows) -> Real:
