@@ -60,11 +60,14 @@ class Squares:
             exact[:] = True
         elif state.level[leaf, k] == 1:
             wanted = ~exact
-            bound = self._form.squares(self._form.coarse, order, ends, wanted)
-            square[wanted] = np.maximum(square, (1 - _MARGIN) * bound)[wanted]
+            own = state.own[leaf, k]
+            share = own / own[-1]
+            spread = self._form.squares(self._form.coarse, order, ends, wanted, share)
+            bound = share * own + spread - _MARGIN * own[-1]
+            square[wanted] = np.maximum(square, bound)[wanted]
         else:
             wanted = self._in_question(state, leaf, k, gains(), least)
-            found = self._form.squares(self._form.fine, order, ends, wanted)
+            found = self._form.squares(self._form.fine, order, ends, wanted, np.zeros(self._B))
             square[wanted] = found[wanted]
             exact |= wanted
         if len(rows) >= _KEPT_ROWS * len(self._codes):

@@ -48,9 +48,12 @@ class Lined:
         return Groups(self.lines, self.scale, max(len(w) for w in self.lines.weights))
 
     def squares(
-        self, groups: Groups, order: Rows, ends: Rows, wanted: NDArray[np.bool_]
+        self, groups: Groups, order: Rows, ends: Rows, wanted: NDArray[np.bool_], share: Real
     ) -> Real:
-        """z_b'Vz_b of the first ``ends[b]`` rows of ``order``, or a bound, where wanted: (B,)."""
+        """(z_b - share_b z)'V(z_b - share_b z), or a lower bound, where wanted: (B,).
+
+        z_b marks the first ``ends[b]`` rows of ``order``, z all of them.
+        """
         squares = np.zeros(len(ends))
         squares_of_groups(
             groups.codes,
@@ -62,6 +65,7 @@ class Lined:
             order,
             ends,
             wanted,
+            share,
             self.u,
             self.d,
             squares,

@@ -172,6 +172,7 @@ def _squares_of_groups(
     order: Any,
     ends: Any,
     wanted: Any,
+    share: Any,
     u: Any,
     d: Any,
     squares: Any,
@@ -179,18 +180,38 @@ def _squares_of_groups(
     """Square the groups of thresholds of all views for the prefixes that are wanted; see `lined`.
 
     With S the weight of the rows that see all of a group of weight W, and F of those that see some
-    of it, times what they see, the group adds (W S + F)^2 / W.
+    of it, times what they see, the group adds (W S + F)^2 / W. Of all rows together, ``share``
+    times this is taken off before it is squared.
     """
     J, G = weights.shape
     sides = G // codes.shape[1]
     whole, some = np.zeros((J + 1, G)), np.zeros((J + 1, G))
+    every = np.zeros((J + 1, G))
     seen, sums = np.zeros(G), np.zeros(G)
-    alone = 0.0
+    alone = together = 0.0
     p = 0
     last = 0
+    some_share = False
     for b in range(len(ends)):
         if wanted[b]:
             last = b + 1
+            some_share = some_share or share[b] != 0.0
+    if some_share:
+        for q in range(len(order)):
+            row = order[q]
+            value = u[row]
+            for g in range(G):
+                cell = offsets[g] + codes[row, g // sides]
+                j = place[cell]
+                whole[j, g] += value
+                every[j, g] += value * part[cell]
+            together += d[row]
+        for j in range(J):
+            for g in range(G):
+                every[j, g] += weights[j, g] * seen[g]
+                seen[g] += whole[j, g]
+                whole[j, g] = 0.0
+        whole[J] = 0.0
     for b in range(last):
         while p < ends[b]:
             row = order[p]
@@ -208,10 +229,11 @@ def _squares_of_groups(
                 sums[g] = 0.0
             for j in range(J):
                 for g in range(G):
-                    value = weights[j, g] * seen[g] + some[j, g]
+                    value = weights[j, g] * seen[g] + some[j, g] - share[b] * every[j, g]
                     sums[g] += value * value * shares[j, g]
                     seen[g] += whole[j, g]
-            total = alone
+            f = share[b]
+            total = (1 - 2 * f) * alone + f * f * together
             for g in range(G):
                 total += sums[g]
             squares[b] = total
