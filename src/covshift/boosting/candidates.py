@@ -20,7 +20,8 @@ from scipy.sparse import csc_array
 from .._compiled import has_numba
 from .._parallel import over_rows
 from ..operators.prefixes import Codes, Real, Rows
-from .loops import SPAN, TIE, enter, follow, rank, sort_by_bin
+from .loops import by_counting, enter, follow
+from .ranking import SPAN, TIE, rank
 
 _CELLS = 1 << 18  # additions that make a second thread worth while
 BASE = 4  # columns of a store that are no directions: 1, w, Vr, and V z_l of the row's own leaf
@@ -40,7 +41,9 @@ class Candidates:
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
         self.bin = np.zeros((L, n), dtype=np.intp)
         self.known = np.zeros((L, n), dtype=bool)  # whether that gain is exact
-        self.level = np.zeros((L, n), dtype=np.intp)  # how often its squares were refined
+        self.level = np.zeros((L, n), dtype=np.intp)  # 1 where squares are bounded by all views
+        self.every: Real | None = None  # what each leaf shows to groups of thresholds, if `seen`
+        self.seen = np.zeros(L, dtype=bool)
 
     def enter(
         self, leaf: int, codes: Codes, rows: Rows, store: Real, signs: Real, for_beta: Real
@@ -80,7 +83,7 @@ class Candidates:
         self.low[leaf] = allowed.argmax(axis=1)
         last = allowed.shape[1] - allowed[:, ::-1].argmax(axis=1)
         self.high[leaf] = np.where(allowed.any(axis=1), last, self.low[leaf])
-        self.level[leaf] = 0
+        self.level[leaf], self.seen[leaf] = 0, False
         return bool(allowed.any())
 
     def set_squares(self, leaf: int, square: Real, *, exact: bool) -> None:
@@ -172,7 +175,7 @@ def by_bin(code: NDArray[Any], rows: Rows, B: int) -> tuple[Rows, Rows]:
     """Sort ``rows`` by their bins ``code`` (N,): the rows in order, and where each bin ends."""
     if has_numba():
         order, ends = np.empty_like(rows), np.zeros(B, dtype=np.intp)
-        sort_by_bin(code, rows, order, ends)
+        by_counting(code, rows, order, ends)
         return order, ends
     bins = code[rows]
     return rows[np.argsort(bins, kind="stable")], np.cumsum(np.bincount(bins, minlength=B))

@@ -8,9 +8,6 @@ import numpy as np
 
 from .._compiled import Loop
 
-SPAN = 1e-10  # share of a column that must lie outside the span of the others
-TIE = 1e-9  # gains that differ by less, relatively, are equal
-
 
 def _enter(
     codes: Any,
@@ -104,56 +101,7 @@ def _follow(
                     beta[leaf, k, b] += for_beta * table[k * B + b]
 
 
-def _rank(
-    leaves: Any,
-    tau: Any,
-    w: Any,
-    cost: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    exact: Any,
-    low: Any,
-    high: Any,
-    gain: Any,
-    best: Any,
-    known: Any,
-    first: int,
-    last: int,
-) -> None:
-    """Find the largest gain of every feature in some leaves, and the first bin that has it."""
-    gains = np.empty(alpha.shape[2])
-    for j in range(len(leaves)):
-        leaf = leaves[j]
-        base = 0.5 * tau[j] * w[j] * w[j] + cost
-        for k in range(first, last):
-            top = -np.inf
-            for b in range(low[leaf, k], high[leaf, k]):
-                rest = tau[j] * (1.0 - beta[leaf, k, b])
-                norm = 2.0 * square[leaf, k, b]
-                s = norm - alpha[leaf, k, b] + rest * (1.0 - beta[leaf, k, b])
-                y = num[leaf, k, b] - rest * w[j]
-                outside = s > SPAN * norm
-                value = 0.5 * y * y / (s if outside else 1.0) - base
-                gains[b] = value if outside else (-np.inf if exact[leaf, k, b] else np.inf)
-            for b in range(low[leaf, k], high[leaf, k]):
-                top = max(top, gains[b])
-            gain[leaf, k] = -np.inf
-            known[leaf, k] = True
-            if top == -np.inf:
-                continue
-            least = top if top == np.inf else top - TIE * abs(top)
-            found = False
-            for b in range(low[leaf, k], high[leaf, k]):
-                if gains[b] >= least:
-                    if not found:
-                        found = True
-                        gain[leaf, k], best[leaf, k] = gains[b], b
-                    known[leaf, k] = known[leaf, k] and exact[leaf, k, b]
-
-
-def _sort_by_bin(code: Any, rows: Any, order: Any, ends: Any) -> None:
+def sort_by_bin(code: Any, rows: Any, order: Any, ends: Any) -> None:
     """Sort by counting; ``ends`` starts at zero."""
     for p in range(len(rows)):
         ends[code[rows[p]]] += 1
@@ -199,6 +147,6 @@ def _record(store: Any, column: int, y: Any, step: float, start: int, stop: int)
         store[i, 2] += step * y[i]
 
 
-enter, follow, rank = Loop(_enter), Loop(_follow), Loop(_rank)
-sort_by_bin, sum_rows = Loop(_sort_by_bin), Loop(_sum_rows)
+enter, follow = Loop(_enter), Loop(_follow)
+by_counting, sum_rows = Loop(sort_by_bin), Loop(_sum_rows)
 partition, record = Loop(_partition), Loop(_record)

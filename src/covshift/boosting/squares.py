@@ -2,89 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..operators import VOperator
 from ..operators.lined import Lined
-from ..operators.prefixes import Codes, Real, Rows, prefix_squares
+from ..operators.prefixes import Codes, Real, Rows, nested, prefix_squares
 from .candidates import Candidates, by_bin
-from .loops import TIE
+from .ranking import MARGIN, search
 
 _KEPT_ROWS = 1 / 16  # of the sample: larger leaves keep their squares for the next trees
-_KEPT = 4096  # curves kept at most, 2 KB each
-_MARGIN = 1e-12  # of z'Vz: taken off a lower bound, for its rounding
-_MANY = 4  # bins in question: with more, the best of them is computed first
+_KEPT_BYTES = 32 << 20
 
 
 class Squares:
-    """Makes the squares of a leaf and feature exact, step by step.
+    """Bounds the squares of a leaf from below, and makes them exact where that is asked for.
 
-    Where V has the form of `Lined`: first a bound from all views, then the bins that it leaves in
-    question. Elsewhere all bins at once.
+    Where V has the form of `Lined`, bin by bin, in `search`; elsewhere a feature at a time.
     """
 
     def __init__(self, V: VOperator, form: Lined | None, codes: Codes, n_bins: int) -> None:
         self._V, self._form, self._codes, self._B = V, form, codes, n_bins
-        self._kept: dict[tuple[bytes, int], tuple[Real, NDArray[np.bool_]]] = {}
+        self._nested = nested(V, codes, n_bins)
+        self._kept: dict[bytes, tuple[Real, NDArray[np.bool_], NDArray[np.intp]]] = {}
+        self._most = _KEPT_BYTES // (9 * n_bins * codes.shape[1])
 
-    def refine(
+    def bound(self, state: Candidates, leaf: int, rows: Rows, box: bytes) -> None:
+        """Bound the squares of a new leaf (theory, eq. 5.9), or recall them from earlier trees."""
+        kept = self._kept.get(box)
+        if kept is not None:
+            state.square[leaf], state.exact[leaf], state.level[leaf] = kept
+            return
+        own, exact = state.own[leaf], self._nested.whole
+        total = own[0, -1]
+        share = own / total
+        spread = self._nested.spread(rows, np.ones(len(rows)), state.count[leaf], share)
+        margin = 0.0 if exact else MARGIN * total
+        state.set_squares(leaf, share * own + spread - margin, exact=exact)
+
+    def keep(self, state: Candidates, leaf: int, rows: Rows, box: bytes) -> None:
+        """Keep what is known of a large leaf for the next trees."""
+        if len(rows) >= _KEPT_ROWS * len(self._codes):
+            if len(self._kept) < self._most or box in self._kept:
+                parts = (state.square[leaf], state.exact[leaf], state.level[leaf])
+                square, exact, level = (part.copy() for part in parts)
+                self._kept[box] = square, exact, level
+
+    def make_exact(self, state: Candidates, leaf: int, k: int, rows: Rows) -> None:
+        """Compute the squares of all bins of a feature."""
+        order, ends = by_bin(self._codes[:, k], rows, self._B)
+        curve = prefix_squares(self._V, order, ends, np.ones(len(rows)))
+        allowed = np.isfinite(state.square[leaf, k])
+        state.square[leaf, k] = np.where(allowed, curve, np.inf)
+        state.exact[leaf, k] = True
+
+    def search(
         self,
         state: Candidates,
-        leaf: int,
-        k: int,
-        rows: Rows,
-        box: bytes,
-        *,
-        gains: Callable[[], Real],
-        least: float,
-    ) -> None:
-        """Take one step for feature ``k`` of a leaf, given by its ``rows`` and its ``box``.
-
-        ``gains`` tells the present bounds of the gains, ``least`` a gain that is known elsewhere.
-        """
-        square, exact = state.square[leaf, k], state.exact[leaf, k]
-        state.level[leaf, k] += 1
-        known = self._kept.get((box, k))
-        if known is not None and state.level[leaf, k] == 1:
-            square[:] = np.where(np.isinf(square), np.inf, np.maximum(square, known[0]))
-            square[known[1]] = np.where(np.isinf(square), np.inf, known[0])[known[1]]
-            exact |= known[1]
-            return
-        order, ends = by_bin(self._codes[:, k], rows, self._B)
-        if self._form is None:
-            curve = prefix_squares(self._V, order, ends, np.ones(len(rows)))
-            square[:] = np.where(np.isinf(square), np.inf, curve)
-            exact[:] = True
-        elif state.level[leaf, k] == 1:
-            wanted = ~exact
-            own = state.own[leaf, k]
-            share = own / own[-1]
-            spread = self._form.squares(self._form.coarse, order, ends, wanted, share)
-            bound = share * own + spread - _MARGIN * own[-1]
-            square[wanted] = np.maximum(square, bound)[wanted]
-        else:
-            wanted = self._in_question(state, leaf, k, gains(), least)
-            found = self._form.squares(self._form.fine, order, ends, wanted, np.zeros(self._B))
-            square[wanted] = found[wanted]
-            exact |= wanted
-        if len(rows) >= _KEPT_ROWS * len(self._codes):
-            if len(self._kept) < _KEPT or known is not None:
-                finite = np.isfinite(square)
-                self._kept[box, k] = np.where(finite, square, 0.0), exact & finite
-
-    def _in_question(
-        self, state: Candidates, leaf: int, k: int, gains: Real, least: float
-    ) -> NDArray[np.bool_]:
-        """Bins whose bound is above what is known already, or the highest of too many: (B,)."""
-        low, high = state.low[leaf, k], state.high[leaf, k]
-        exact = state.exact[leaf, k, low:high]
-        least = max(least, float(np.where(exact, gains, -np.inf).max()))
-        open_ = ~exact & (gains >= least - 2 * TIE * abs(least) if np.isfinite(least) else ~exact)
-        wanted = np.zeros(state.exact.shape[2], dtype=bool)
-        if open_.sum() > _MANY and not exact[gains >= 0.5 * least].any():
-            open_ = np.arange(high - low) == np.where(open_, gains, -np.inf).argmax()
-        wanted[low:high] = open_
-        return wanted
+        leaves: Rows,
+        tau: Real,
+        w: Real,
+        cost: float,
+        noise: float,
+        order: Rows,
+        ranges: Rows,
+    ) -> tuple[int, int]:
+        """Find the best leaf and feature at once, compiled, for V of the form of `Lined`."""
+        form = self._form
+        assert form is not None and form.lines is not None
+        if state.every is None:
+            G, J = form.coarse.weights.shape
+            state.every = np.zeros((len(state.count), G, J + 1))
+        leaf, feature = search(
+            leaves,
+            tau,
+            w,
+            cost,
+            noise,
+            *(state.alpha, state.beta, state.num, state.square, state.exact),
+            *(state.low, state.high, state.gain, state.bin, state.known, state.level, state.own),
+            *(self._codes, order, ranges, form.lines.codes, form.u, form.d),
+            *(state.every, state.seen, form.coarse.arrays, form.fine.arrays),
+        )
+        return int(leaf), int(feature)

@@ -18,13 +18,13 @@ from .._parallel import over_rows
 from ..operators import VOperator
 from ..operators.images import ColumnImages, LineImages
 from ..operators.lined import lined
-from ..operators.prefixes import Codes, Real, Rows, nested
+from ..operators.prefixes import Codes, Real, Rows
 from .candidates import BASE, Candidates
-from .loops import TIE, partition, record, sum_rows
+from .loops import partition, record, sum_rows
+from .ranking import TIE
 from .squares import Squares
 
 _NOISE = 1e-12  # of the loss: a gain below it is rounding
-_MARGIN = 1e-12  # of z'Vz: taken off a lower bound, for its rounding
 _ROWS = 20_000  # rows a thread takes at least
 
 
@@ -61,7 +61,6 @@ class Grower:
         form = lined(V)
         self.diagonal = form.d if form is not None and form.lines is None else None
         self.form = form if has_numba() and form is not None and form.lines is not None else None
-        self.nested = nested(V, codes, n_bins)
         self.squares = Squares(V, self.form, codes, n_bins)
         self.V1 = self.product(np.ones(N))
         self.every = np.arange(N)
@@ -133,11 +132,16 @@ class _Growing:
 
     def _best(self) -> tuple[int, int]:
         """Return the leaf and feature of the largest gain, computed exactly wherever it matters."""
-        state = self.candidates
+        state, noise = self.candidates, _NOISE * self.loss
+        if self.of.form is not None:
+            leaves, tau, w = self._terms(self.open)
+            price = self.of.growth.reg_leaves
+            places = (self.order, self.ranges)
+            return self.of.squares.search(state, leaves, tau, w, price, noise, *places)
         while True:
             gains, known = state.gain[self.open], state.known[self.open]
             top = float(gains.max())
-            if not top > _NOISE * self.loss:
+            if not top > noise:
                 return -1, -1
             # Of equal gains the first is taken, so that rounding does not choose.
             tied = gains >= (top if np.isinf(top) else top * (1 - TIE))
@@ -146,17 +150,7 @@ class _Growing:
             leaf, k = self.open[int(place)], int(feature)
             if state.known[leaf, k]:
                 return leaf, k
-            tau, w = self._tau(leaf), float(self.w[leaf])
-            price = self.of.growth.reg_leaves
-            self.of.squares.refine(
-                state,
-                leaf,
-                k,
-                self._rows(leaf),
-                self.box[leaf].tobytes(),
-                gains=lambda leaf=leaf, k=k, tau=tau, w=w: state.gains(leaf, k, tau, w, price),
-                least=float(np.where(known, gains, -np.inf).max()),
-            )
+            self.of.squares.make_exact(state, leaf, k, self._rows(leaf))
             self._rank([leaf], slice(k, k + 1))
 
     def _tau(self, leaf: int) -> float:
@@ -168,6 +162,7 @@ class _Growing:
         state, T = self.candidates, len(self.node)
         b, square = int(state.bin[m, k]), float(state.square[m, k, state.bin[m, k]])
         before, tau = self._rows(m).copy(), self._tau(m)
+        self.of.squares.keep(state, m, before, self.box[m].tobytes())
         self._part(m, k, b, float(state.gain[m, k]))
         A, B = self._rows(T), self._rows(m)
         self.open.remove(m)
@@ -290,18 +285,19 @@ class _Growing:
             state.beta[leaf] = 2 * kappa * own
             state.set_squares(leaf, own, exact=True)
         else:
-            share, exact = own / total, self.of.nested.whole
-            spread = self.of.nested.spread(rows, np.ones(len(rows)), state.count[leaf], share)
-            margin = 0.0 if exact else _MARGIN * total
-            state.set_squares(leaf, share * own + spread - margin, exact=exact)
+            self.of.squares.bound(state, leaf, rows, self.box[leaf].tobytes())
         self.open.append(leaf)
         self._rank([leaf])
 
-    def _rank(self, leaves: list[int], features: slice | None = None) -> None:
+    def _terms(self, leaves: list[int]) -> tuple[Rows, Real, Real]:
+        """Leaves, with tau and w of each."""
         some = np.array(leaves, dtype=np.intp)
         tau = self.lam / (1 + self.lam * (self.A[some] ** 2 @ self.signs))
+        return some, tau, self.w[some]
+
+    def _rank(self, leaves: list[int], features: slice | None = None) -> None:
         features = slice(0, self.of.codes.shape[1]) if features is None else features
-        self.candidates.rank(some, tau, self.w[some], self.of.growth.reg_leaves, features)
+        self.candidates.rank(*self._terms(leaves), self.of.growth.reg_leaves, features)
 
     def _part(self, m: int, k: int, b: int, gain: float) -> None:
         """Move the rows of leaf ``m`` up to bin ``b`` of feature ``k`` to a new leaf."""
@@ -328,6 +324,8 @@ class _Growing:
     def _finish(self) -> Tree:
         """Correct w by D^-1 (U - D w), what rounding has left, and lay out the nodes."""
         T = len(self.node)
+        for leaf in self.open:
+            self.of.squares.keep(self.candidates, leaf, self._rows(leaf), self.box[leaf].tobytes())
         if self.of.diagonal is None and self.A.shape[1]:
             fit = np.empty(len(self.leaf))
             self.images.of(self.w, self.leaf, self.order, fit)

@@ -7,7 +7,6 @@ rows; `ColumnImages` serves any V with one product a leaf, and keeps V Z.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -73,5 +72,3 @@ class LineImages:
             read_some(lines.codes, lines._cells, table, V.u, V.d, values, leaf, rows, out, *ends)
 
         over_rows(read, len(rows), at_least=_ROWS)
-
-

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binned import BinnedLines
-from .prefixes import Real, Rows
-from .sweeps import squares_of_groups
+from .prefixes import Real
 
 _GROUPS = 16  # of thresholds in a view: what the bound is made of
 
@@ -47,37 +46,12 @@ class Lined:
         assert self.lines is not None
         return Groups(self.lines, self.scale, max(len(w) for w in self.lines.weights))
 
-    def squares(
-        self, groups: Groups, order: Rows, ends: Rows, wanted: NDArray[np.bool_], share: Real
-    ) -> Real:
-        """(z_b - share_b z)'V(z_b - share_b z), or a lower bound, where wanted: (B,).
-
-        z_b marks the first ``ends[b]`` rows of ``order``, z all of them.
-        """
-        squares = np.zeros(len(ends))
-        squares_of_groups(
-            groups.codes,
-            groups.offsets,
-            groups.place,
-            groups.part,
-            groups.weights,
-            groups.shares,
-            order,
-            ends,
-            wanted,
-            share,
-            self.u,
-            self.d,
-            squares,
-        )
-        return squares
-
 
 class Groups:
-    """At most J groups of consecutive thresholds in every view (and mirror image): G columns.
+    """At most J groups of consecutive thresholds in every view (and mirror image): G of them.
 
-    Of the thresholds of a group, a row in a bin sees all, none, or, in one group alone (``place``),
-    some of the weight (``part``): it sees all of the groups after that. J stands for no group.
+    A row sees all of the groups after one (``place``, by the row's bin; J for none), and of that
+    one a share of the weight (``part``). ``views`` tells the column of the codes.
     """
 
     def __init__(self, lines: BinnedLines, scale: float, J: int) -> None:
@@ -87,18 +61,21 @@ class Groups:
             for w, size in zip(lines.weights, lines.sizes, strict=True)
             for side in range(sides)
         ]
-        self.codes = lines.codes
         sizes = [len(place) for place, _, _ in columns]
+        self.views = np.repeat(np.arange(len(lines.sizes)), sides)
         self.offsets = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.intp)
-        self.place = np.concatenate([place for place, _, _ in columns]).astype(np.int32)
+        self.place = np.concatenate([place for place, _, _ in columns]).astype(np.intp)
         self.part = np.concatenate([part for _, part, _ in columns])
-        self.weights = np.ascontiguousarray(np.array([weight for _, _, weight in columns]).T)
-        seen = self.weights > 0
-        self.shares = np.where(seen, 1 / np.where(seen, self.weights, 1), 0.0)  # 1 / weights
+        self.weights = np.array([weight for _, _, weight in columns])  # (G, J)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What the loops take."""
+        return self.views, self.offsets, self.place, self.part, self.weights
 
 
 def _side(w: Real, size: int, J: int, sides: int, *, mirrored: bool) -> tuple[Any, Real, Real]:
-    """Of one view: group and weight seen there of every bin (size,), weights of the groups (J,)."""
+    """Of one view: group and share seen there of every bin (size,), weights of the groups (J,)."""
     U, bins = len(w), np.arange(size)
     if mirrored:  # thresholds from the largest down: those at or below the row come last
         w, first = w[::-1], U - (bins + 1) // 2
@@ -111,7 +88,7 @@ def _side(w: Real, size: int, J: int, sides: int, *, mirrored: bool) -> tuple[An
     place = np.append(group, J)[first]
     part = np.zeros(size)
     some = first < U
-    part[some] = above[first[some]] - above[ends[place[some]]]
+    part[some] = (above[first[some]] - above[ends[place[some]]]) / weights[place[some]]
     return place, part, weights
 
 

@@ -162,80 +162,72 @@ def _spread(
                 out[k, b] += value
 
 
-def _squares_of_groups(
+def seen_by_groups(
+    codes: Any, views: Any, offsets: Any, place: Any, part: Any, u: Any, rows: Any, every: Any
+) -> None:
+    """What all ``rows`` together show to every group of thresholds, over its weight: (G, J + 1)."""
+    G, J = every.shape
+    whole = np.zeros((G, J))
+    for p in range(len(rows)):
+        row = rows[p]
+        for g in range(G):
+            cell = offsets[g] + codes[row, views[g]]
+            whole[g, place[cell]] += u[row]
+            every[g, place[cell]] += u[row] * part[cell]
+    for g in range(G):
+        seen = 0.0
+        for j in range(J):
+            every[g, j] += seen
+            seen += whole[g, j]
+
+
+def squares_of_groups(
     codes: Any,
+    views: Any,
     offsets: Any,
     place: Any,
     part: Any,
     weights: Any,
-    shares: Any,
     order: Any,
     ends: Any,
     wanted: Any,
     share: Any,
+    every: Any,
     u: Any,
-    d: Any,
     squares: Any,
 ) -> None:
-    """Square the groups of thresholds of all views for the prefixes that are wanted; see `lined`.
+    """(z_b - share z)'L(z_b - share z) by groups of thresholds, for the b wanted; see `lined`.
 
-    With S the weight of the rows that see all of a group of weight W, and F of those that see some
-    of it, times what they see, the group adds (W S + F)^2 / W. Of all rows together, ``share``
-    times this is taken off before it is squared.
+    Of a group of weight W the rows in ``order`` up to ``ends[b]`` show S + F, S being those that
+    show it whole: it adds W (S + F - share every)^2, where ``every`` is S + F of all rows.
     """
-    J, G = weights.shape
-    sides = G // codes.shape[1]
-    whole, some = np.zeros((J + 1, G)), np.zeros((J + 1, G))
-    every = np.zeros((J + 1, G))
-    seen, sums = np.zeros(G), np.zeros(G)
-    alone = together = 0.0
-    p = 0
+    G, J = weights.shape
+    whole, some = np.zeros((G, J + 1)), np.zeros((G, J + 1))
     last = 0
-    some_share = False
     for b in range(len(ends)):
         if wanted[b]:
             last = b + 1
-            some_share = some_share or share[b] != 0.0
-    if some_share:
-        for q in range(len(order)):
-            row = order[q]
-            value = u[row]
-            for g in range(G):
-                cell = offsets[g] + codes[row, g // sides]
-                j = place[cell]
-                whole[j, g] += value
-                every[j, g] += value * part[cell]
-            together += d[row]
-        for j in range(J):
-            for g in range(G):
-                every[j, g] += weights[j, g] * seen[g]
-                seen[g] += whole[j, g]
-                whole[j, g] = 0.0
-        whole[J] = 0.0
+    p = 0
     for b in range(last):
         while p < ends[b]:
             row = order[p]
             value = u[row]
             for g in range(G):
-                cell = offsets[g] + codes[row, g // sides]
+                cell = offsets[g] + codes[row, views[g]]
                 j = place[cell]
-                whole[j, g] += value
-                some[j, g] += value * part[cell]
-            alone += d[row]
+                whole[g, j] += value
+                some[g, j] += value * part[cell]
             p += 1
         if wanted[b]:
-            for g in range(G):
-                seen[g] = 0.0
-                sums[g] = 0.0
-            for j in range(J):
-                for g in range(G):
-                    value = weights[j, g] * seen[g] + some[j, g] - share[b] * every[j, g]
-                    sums[g] += value * value * shares[j, g]
-                    seen[g] += whole[j, g]
             f = share[b]
-            total = (1 - 2 * f) * alone + f * f * together
+            total = 0.0
             for g in range(G):
-                total += sums[g]
+                seen = square = 0.0
+                for j in range(J):
+                    value = seen + some[g, j] - f * every[g, j]
+                    square += weights[g, j] * value * value
+                    seen += whole[g, j]
+                total += square
             squares[b] = total
 
 
@@ -269,7 +261,6 @@ def _read_some(
         out[row] = u[row] * value + d[row] * values[leaf[row]]
 
 
-squares_of_groups = Loop(_squares_of_groups)
 add_some, read_some = Loop(_add_some), Loop(_read_some)
 add_rows, read_rows, between = Loop(_add_rows), Loop(_read_rows), Loop(_between)
 squares_of_prefixes, spread_of_prefixes = Loop(_prefix_squares), Loop(_spread)
