@@ -60,8 +60,10 @@ def _with_globals(python: Callable[..., Any], known: dict[str, Any]) -> Callable
 
 def _compile(python: Callable[..., Any]) -> Callable[..., Any]:
     njit = import_module("numba").njit
+    # Sums may be taken in another order, several numbers at a time.
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
     try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy")(python)
+        compiled: Callable[..., Any] = njit(cache=True, **options)(python)
     except RuntimeError:  # numba finds no directory to keep it in
-        compiled = njit(nogil=True, error_model="numpy")(python)
+        compiled = njit(**options)(python)
     return compiled

@@ -35,7 +35,8 @@ class Candidates:
         self.alpha, self.beta, self.num = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.square = np.zeros(shape)  # exact, or a lower bound; infinite where not allowed
         self.exact = np.zeros(shape, dtype=bool)
-        self.count, self.below, self.own = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.count, self.own = np.zeros(shape), np.zeros(shape)
+        self._work = np.zeros(0)
         # Of a leaf and feature: the first bin that is allowed, and the one after the last.
         self.low, self.high = np.zeros((L, n), dtype=np.intp), np.zeros((L, n), dtype=np.intp)
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
@@ -46,36 +47,47 @@ class Candidates:
         self.seen = np.zeros(L, dtype=bool)
 
     def enter(
-        self, leaf: int, codes: Codes, rows: Rows, store: Real, signs: Real, for_beta: Real
-    ) -> None:
+        self,
+        leaf: int,
+        codes: Codes,
+        rows: Rows,
+        store: Real,
+        signs: Real,
+        for_beta: Real,
+        enough: float,
+    ) -> bool:
         """Start a leaf: sum the store's columns (N, BASE + directions) over its rows, by bin.
 
         alpha adds up the squares along the directions by their ``signs``, beta the sums themselves
-        by ``for_beta``, which may be empty.
+        by ``for_beta``, which may be empty. Candidates of weight below ``enough``, or with no more
+        rows than the bin before, are ruled out. Returns whether any is left.
         """
         n, B = self.count.shape[1:]
         used = BASE + len(signs)
-        parts = (self.count, self.below, self.num, self.own, self.alpha, self.beta)
-        outputs = [part[leaf] for part in parts]
-        if has_numba():
+        self.level[leaf], self.seen[leaf] = 0, False
+        if not has_numba():
+            sums = _sums_up_to(codes, rows, store[:, :used], B)
+            self.count[leaf], below, num, self.own[leaf] = np.moveaxis(sums[..., :BASE], 2, 0)
+            self.num[leaf] = -2 * num
+            self.alpha[leaf] = sums[..., BASE:] ** 2 @ signs
+            if len(for_beta):
+                self.beta[leaf] = sums[..., BASE:] @ for_beta
+            return self._allow(leaf, below, enough)
+        if self._work.size < n * B * used:
+            self._work = np.zeros(n * B * store.shape[1])
+        sums = self._work[: n * B * used].reshape(n, B, used)
+        parts = (self.count, self.num, self.own, self.alpha, self.beta)
+        outputs = [part[leaf] for part in (*parts, self.exact, self.low, self.high)]
 
-            def add(features: slice) -> None:
-                ends = (features.start, features.stop)
-                enter(codes, rows, store, used, signs, for_beta, *outputs, *ends)
+        def add(features: slice) -> None:
+            ends = (features.start, features.stop)
+            enter(codes, rows, store, signs, for_beta, enough, sums, *outputs, *ends)
 
-            over_rows(add, n, at_least=max(1, n * _CELLS // (len(rows) * n * used + 1)))
-            return
-        sums = _sums_up_to(codes, rows, store[:, :used], B)
-        for part, column in zip(outputs, range(BASE), strict=False):
-            part[:] = sums[..., column]
-        self.num[leaf] *= -2
-        self.alpha[leaf] = sums[..., BASE:] ** 2 @ signs
-        if len(for_beta):
-            self.beta[leaf] = sums[..., BASE:] @ for_beta
+        over_rows(add, n, at_least=max(1, n * _CELLS // ((len(rows) + B) * n * used)))
+        return bool((self.low[leaf] < self.high[leaf]).any())
 
-    def allow(self, leaf: int, enough: float) -> bool:
-        """Rule out candidates of too little weight, or of no more rows than the bin before."""
-        count, below = self.count[leaf], self.below[leaf]
+    def _allow(self, leaf: int, below: Real, enough: float) -> bool:
+        count = self.count[leaf]
         more = np.diff(count, axis=1, prepend=0) > 0
         allowed = (below >= enough) & (below[:, -1:] - below >= enough) & more
         allowed &= count < count[:, -1:]
@@ -83,7 +95,6 @@ class Candidates:
         self.low[leaf] = allowed.argmax(axis=1)
         last = allowed.shape[1] - allowed[:, ::-1].argmax(axis=1)
         self.high[leaf] = np.where(allowed.any(axis=1), last, self.low[leaf])
-        self.level[leaf], self.seen[leaf] = 0, False
         return bool(allowed.any())
 
     def set_squares(self, leaf: int, square: Real, *, exact: bool) -> None:

@@ -13,49 +13,68 @@ def _enter(
     codes: Any,
     rows: Any,
     store: Any,
-    used: int,
     signs: Any,
     for_beta: Any,
+    enough: float,
+    sums: Any,
     count: Any,
-    below: Any,
     num: Any,
     own: Any,
     alpha: Any,
     beta: Any,
+    exact: Any,
+    low: Any,
+    high: Any,
     first: int,
     last: int,
 ) -> None:
-    """Sum the first ``used`` columns of the store over rows of a leaf, up to every bin."""
+    """Sum the columns of the store over the rows of a leaf, up to every bin; rule out candidates.
+
+    ``sums`` (n, B, columns) is zero before and after.
+    """
     B = count.shape[1]
-    sums = np.zeros((last - first, B, used))
+    D = len(signs)
+    used = 4 + D
     for p in range(len(rows)):
         row = rows[p]
         values = store[row]
         for k in range(first, last):
-            cell = sums[k - first, codes[row, k]]
+            cell = sums[k, codes[row, k]]
             for c in range(used):
                 cell[c] += values[c]
+    total = np.empty(used)
+    weight = 0.0
+    for p in range(len(rows)):
+        weight += store[rows[p], 1]
     for k in range(first, last):
-        total = np.zeros(used)
+        total[:] = 0.0
+        square = along = 0.0
+        low[k] = high[k] = 0
         for b in range(B):
-            cell = sums[k - first, b]
-            if cell[0] > 0.0:
+            cell = sums[k, b]
+            some = cell[0] > 0.0
+            if some:
                 for c in range(used):
                     total[c] += cell[c]
+                    cell[c] = 0.0
                 square = 0.0
-                for d in range(used - 4):
+                for d in range(D):
                     square += signs[d] * total[4 + d] * total[4 + d]
-            elif b == 0:
-                square = 0.0
+                along = 0.0
+                for d in range(len(for_beta)):
+                    along += for_beta[d] * total[4 + d]
             count[k, b] = total[0]
-            below[k, b] = total[1]
             num[k, b] = -2.0 * total[2]
             own[k, b] = total[3]
             alpha[k, b] = square
-            along = 0.0
-            for d in range(len(for_beta)):
-                along += for_beta[d] * total[4 + d]
             beta[k, b] = along
+            fits = total[1] >= enough and weight - total[1] >= enough
+            fits = fits and some and total[0] < len(rows)
+            exact[k, b] = not fits
+            if fits:
+                if high[k] == 0:
+                    low[k] = b
+                high[k] = b + 1
 
 
 def _follow(
@@ -140,6 +159,14 @@ def _partition(code: Any, b: int, order: Any, start: int, stop: int, leaf: Any, 
     return front
 
 
+def _move_own(store: Any, image: Any, left: Any, right: Any) -> None:
+    """Bring V z_l of the rows' own leaves up to date after a split by z_A: V z_A is given."""
+    for p in range(len(left)):
+        store[left[p], 3] = image[left[p]]
+    for p in range(len(right)):
+        store[right[p], 3] -= image[right[p]]
+
+
 def _record(store: Any, column: int, y: Any, step: float, start: int, stop: int) -> None:
     """Keep a direction in a column of the store, and move Vr along it."""
     for i in range(start, stop):
@@ -149,4 +176,4 @@ def _record(store: Any, column: int, y: Any, step: float, start: int, stop: int)
 
 enter, follow = Loop(_enter), Loop(_follow)
 by_counting, sum_rows = Loop(sort_by_bin), Loop(_sum_rows)
-partition, record = Loop(_partition), Loop(_record)
+partition, record, move_own = Loop(_partition), Loop(_record), Loop(_move_own)

@@ -42,11 +42,10 @@ class Squares:
 
     def keep(self, state: Candidates, leaf: int, rows: Rows, box: bytes) -> None:
         """Keep what is known of a large leaf for the next trees."""
-        if len(rows) >= _KEPT_ROWS * len(self._codes):
-            if len(self._kept) < self._most or box in self._kept:
-                parts = (state.square[leaf], state.exact[leaf], state.level[leaf])
-                square, exact, level = (part.copy() for part in parts)
-                self._kept[box] = square, exact, level
+        room = len(self._kept) < self._most or box in self._kept
+        if room and len(rows) >= _KEPT_ROWS * len(self._codes):
+            exact, level = state.exact[leaf].copy(), state.level[leaf].copy()
+            self._kept[box] = state.square[leaf].copy(), exact, level
 
     def make_exact(self, state: Candidates, leaf: int, k: int, rows: Rows) -> None:
         """Compute the squares of all bins of a feature."""
@@ -69,7 +68,8 @@ class Squares:
     ) -> tuple[int, int]:
         """Find the best leaf and feature at once, compiled, for V of the form of `Lined`."""
         form = self._form
-        assert form is not None and form.lines is not None
+        assert form is not None
+        assert form.lines is not None
         if state.every is None:
             G, J = form.coarse.weights.shape
             state.every = np.zeros((len(state.count), G, J + 1))

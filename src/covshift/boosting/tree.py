@@ -20,7 +20,7 @@ from ..operators.images import ColumnImages, LineImages
 from ..operators.lined import lined
 from ..operators.prefixes import Codes, Real, Rows
 from .candidates import BASE, Candidates
-from .loops import partition, record, sum_rows
+from .loops import move_own, partition, record, sum_rows
 from .ranking import TIE
 from .squares import Squares
 
@@ -164,9 +164,8 @@ class _Growing:
         before, tau = self._rows(m).copy(), self._tau(m)
         self.of.squares.keep(state, m, before, self.box[m].tobytes())
         self._part(m, k, b, float(state.gain[m, k]))
-        A, B = self._rows(T), self._rows(m)
         self.open.remove(m)
-        sums = self._sums(A)
+        sums = self._sums(self._rows(T))
         if self.of.diagonal is not None:
             self._solve_alone(m, sums)
         else:
@@ -211,10 +210,13 @@ class _Growing:
         if T + 1 == self.of.growth.max_leaf_nodes:
             return
         own = np.empty(len(self.leaf))
-        self.images.of(np.eye(T + 1)[T], self.leaf, before, own)
+        self.images.of_newest(self.leaf, before, own)
         A, B = self._rows(T), self._rows(m)
-        self.store[A, 3] = own[A]
-        self.store[B, 3] -= own[B]
+        if has_numba():
+            move_own(self.store, own, A, B)
+        else:
+            self.store[A, 3] = own[A]
+            self.store[B, 3] -= own[B]
         new = np.empty((len(signs), len(self.leaf)))
         for d, (values, step) in enumerate(zip(directions, steps, strict=True)):
             self.images.of(2 * values, self.leaf, self.order, new[d])
@@ -274,10 +276,10 @@ class _Growing:
         alone = self.of.diagonal is not None
         signs = self.signs[:0] if alone else self.signs
         for_beta = self.signs * self.A[leaf] if lam > 0 and not alone else signs[:0]
-        state.enter(leaf, self.of.codes, rows, self.store, signs, for_beta)
+        if not state.enter(leaf, self.of.codes, rows, self.store, signs, for_beta, enough):
+            return
         own = state.own[leaf]
-        total = float(own[0, -1])  # z'Vz of the leaf
-        if not (total > 0 and state.allow(leaf, enough)):
+        if not own[0, -1] > 0:  # z'Vz of the leaf
             return
         if alone:  # c has one entry that is not zero, 2 own
             kappa = float(self.A[leaf, leaf]) ** 2

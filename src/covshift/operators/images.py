@@ -40,6 +40,10 @@ class ColumnImages:
         """V x at some ``rows`` of ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
         out[rows] = (values @ self._images[: self._count])[rows]
 
+    def of_newest(self, leaf: Rows, rows: Rows, out: Real) -> None:
+        """V z of the newest leaf at some rows of ``out`` (N,)."""
+        out[rows] = self._images[self._count - 1][rows]
+
 
 class LineImages:
     """Totals of the leaves in the bins of all views, (L, bins); compiled."""
@@ -63,8 +67,16 @@ class LineImages:
 
     def of(self, values: Real, leaf: Rows, rows: Rows, out: Real) -> None:
         """V x at some ``rows`` of ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
+        self._read((self._V.scale * values) @ self._totals[: self._count], values, leaf, rows, out)
+
+    def of_newest(self, leaf: Rows, rows: Rows, out: Real) -> None:
+        """V z of the newest leaf at some rows of ``out`` (N,)."""
+        values = np.zeros(self._count)
+        values[-1] = 1.0
+        self._read(self._V.scale * self._totals[self._count - 1], values, leaf, rows, out)
+
+    def _read(self, table: Real, values: Real, leaf: Rows, rows: Rows, out: Real) -> None:
         V, lines = self._V, self._lines
-        table = (V.scale * values) @ self._totals[: self._count]
         between(table, lines._offsets, lines._flat, lines._starts, lines.symmetric)
 
         def read(chunk: slice) -> None:

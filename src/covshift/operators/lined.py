@@ -64,7 +64,8 @@ class Groups:
         sizes = [len(place) for place, _, _ in columns]
         self.views = np.repeat(np.arange(len(lines.sizes)), sides)
         self.offsets = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.intp)
-        self.place = np.concatenate([place for place, _, _ in columns]).astype(np.intp)
+        self.place = np.concatenate([place for place, _, _ in columns])
+        self.place = self.place.astype(np.min_scalar_type(J))
         self.part = np.concatenate([part for _, part, _ in columns])
         self.weights = np.array([weight for _, _, weight in columns])  # (G, J)
 
@@ -82,7 +83,7 @@ def _side(w: Real, size: int, J: int, sides: int, *, mirrored: bool) -> tuple[An
     else:
         first = bins // sides  # the first threshold that sees a row of the bin
     group = np.arange(U) * min(J, U) // max(U, 1)
-    weights = np.bincount(group, w, minlength=J)
+    weights = np.asarray(np.bincount(group, w, minlength=J), dtype=np.float64)
     ends = np.cumsum(np.bincount(group, minlength=J))
     above = np.append(np.cumsum(w[::-1])[::-1], 0.0)
     place = np.append(group, J)[first]
