@@ -32,7 +32,8 @@ class Loop:
     """A loop that is compiled when first called; ``python`` is the loop as written.
 
     Compiled, it leaves the interpreter free, so that threads can share the work. ``helpers`` are
-    the plain functions that it calls, by the names they have in its module.
+    the plain functions that it calls, by the names they have in its module; numba does not see when
+    they alone change, so after that clear `__pycache__`.
     """
 
     def __init__(

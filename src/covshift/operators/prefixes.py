@@ -1,7 +1,7 @@
 """Quadratic forms of growing sets of training rows: z_b'Vz_b for the prefixes z_b of an order.
 
 A tree that splits a leaf compares as many columns of indicators as there are places to cut it; all
-that the candidates have to themselves is z_b'Vz_b (theory, eq. 5.8). An operator that knows a short
+that the candidates have to themselves is z_b'Vz_b (theory, eq. 5.9). An operator that knows a short
 way offers ``prefix_squares``, and ``nested`` for a part of itself that is cheaper still; any other
 operator is asked for products.
 """
