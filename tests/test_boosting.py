@@ -26,7 +26,9 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
+from covshift.operators.lined import lined
 from covshift.operators.prefixes import nested, prefix_squares
+from covshift.operators.sweeps import seen_by_groups, squares_of_groups
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {
@@ -133,6 +135,47 @@ def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weigh
     assert (spread <= exact + 1e-9).all()
     if part.whole:
         np.testing.assert_allclose(spread, exact, atol=1e-10)
+
+
+@each_correction
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
+    X, T, _, w = sample()
+    V = correction.operator(X, T, sample_weight=w if weighted else None)
+    form, dense = lined(V), V.dense()
+    if form is None:  # views of several features, or no views at all
+        assert isinstance(correction, Empirical | Pairwise | Gaussian)
+        return
+    assert (form.lines is None) == isinstance(correction, Unweighted | Importance)
+    lines = 0 if form.lines is None else form.lines.normal(np.eye(40))
+    form_dense = form.u[:, None] * (form.scale * lines) * form.u + np.diag(form.d)
+    np.testing.assert_allclose(form_dense, dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["additive", "symmetric", "doubly", "sliced"])
+def test_groups_of_thresholds_bound_squares_and_single_ones_are_exact(name):
+    X, T, _, w = sample(M=60, digits=2)
+    form = lined(CORRECTIONS[name].operator(X, T, sample_weight=w))
+    V = form.scale * form.u[:, None] * form.lines.normal(np.eye(40)) * form.u
+    rng = np.random.default_rng(1)
+    order, ends, share = rng.permutation(40), np.array([0, 3, 9, 9, 20, 40]), rng.uniform(size=6)
+    wanted = np.array([True, True, False, True, True, True])
+    exact = np.zeros(6)
+    for b, end in enumerate(ends):
+        x = np.isin(np.arange(40), order[:end]) - share[b]
+        exact[b] = x @ V @ x if wanted[b] else 0.0
+    found = {}
+    for groups in (form.coarse, form.fine):
+        views, offsets, place, part, weights = groups.arrays
+        every = np.zeros((len(weights), weights.shape[1] + 1))
+        seen_by_groups(form.lines.codes, views, offsets, place, part, form.u, order, every)
+        squares = np.zeros(6)
+        bins = (order, ends, wanted, share, every, form.u, squares)
+        squares_of_groups(form.lines.codes, views, offsets, place, part, weights, *bins)
+        found[groups is form.fine] = squares
+    np.testing.assert_allclose(found[True], exact, rtol=1e-10)
+    assert (found[False] <= exact * (1 + 1e-12)).all()
+    assert found[False].sum() > 0.8 * exact.sum()
 
 
 @both_ways

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import FunctionType
 from typing import Any
 
 ALLOWED = True
@@ -30,23 +31,40 @@ def _installed() -> bool:
 class Loop:
     """A loop that is compiled when first called; ``python`` is the loop as written.
 
-    Compiled, it leaves the interpreter free, so that threads can share the work.
+    Compiled, it leaves the interpreter free, so that threads can share the work. ``helpers`` are
+    the plain functions that it calls, by the names they have in its module; numba does not see when
+    they alone change, so after that clear `__pycache__`.
     """
 
-    def __init__(self, python: Callable[..., Any]) -> None:
-        self.python = python
+    def __init__(
+        self, python: Callable[..., Any], helpers: tuple[Callable[..., Any], ...] = ()
+    ) -> None:
+        self.python, self._helpers = python, helpers
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         if self._compiled is None:
-            self._compiled = _compile(self.python)
+            known = {helper.__name__: _compile(helper) for helper in self._helpers}
+            self._compiled = _compile(_with_globals(self.python, known))
         return self._compiled(*arguments)
+
+
+def _with_globals(python: Callable[..., Any], known: dict[str, Any]) -> Callable[..., Any]:
+    """Return the same function, with compiled helpers in the place of plain ones."""
+    if not known:
+        return python
+    assert isinstance(python, FunctionType)
+    copied = FunctionType(python.__code__, {**python.__globals__, **known}, python.__name__)
+    copied.__qualname__, copied.__module__ = python.__qualname__, python.__module__
+    return copied
 
 
 def _compile(python: Callable[..., Any]) -> Callable[..., Any]:
     njit = import_module("numba").njit
+    # Sums may be taken in another order, several numbers at a time.
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
     try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True)(python)
+        compiled: Callable[..., Any] = njit(cache=True, **options)(python)
     except RuntimeError:  # numba finds no directory to keep it in
-        compiled = njit(nogil=True)(python)
+        compiled = njit(**options)(python)
     return compiled

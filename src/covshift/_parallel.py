@@ -37,8 +37,17 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
     if n_parts == 1:
         work(ranges[0])
         return
-    with ThreadPoolExecutor(n_parts) as pool:
-        list(pool.map(lambda rows: _alone(work, rows), ranges))
+    list(_pool(n_parts).map(lambda rows: _alone(work, rows), ranges))
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: making new ones takes as long as much of the work."""
+    return ThreadPoolExecutor(n_threads)
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _alone(work: Callable[[slice], None], rows: slice) -> None:

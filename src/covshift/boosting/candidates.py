@@ -6,7 +6,7 @@ residuals after the joint solution, and l its own leaf (theory, eqs. 5.6 to 5.9)
     alpha = c'D^-1 c,  beta = (D^-1 c)_l,  num = -2 z'Vr,  square = z'Vz,     c = 2 Z'Vz.
 
 Every split adds one or two directions; a candidate changes by its inner products with them, which
-are sums over the rows of its leaf, bin by bin. Loops for numba and their NumPy forms.
+are sums over the rows of its leaf, bin by bin. Loops for numba are in `loops`.
 """
 
 from __future__ import annotations
@@ -17,111 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from .._compiled import Loop, has_numba
+from .._compiled import has_numba
 from .._parallel import over_rows
 from ..operators.prefixes import Codes, Real, Rows
+from .loops import by_counting, enter, follow
+from .ranking import SPAN, TIE, rank
 
 _CELLS = 1 << 18  # additions that make a second thread worth while
-SPAN = 1e-10  # share of a column that must lie outside the span of the others; so in `_rank_loop`
-TIE = 1e-9  # gains that differ by less, relatively, are equal; so in `_rank_loop`
-
-
-def sums_up_to(codes: Codes, order: Rows, leaves: NDArray[np.intp], values: Real, B: int) -> Real:
-    """Sum ``values`` (N, C) over the rows of each leaf, up to each bin of each feature.
-
-    ``leaves`` (L, 2) holds where each leaf starts and stops in ``order``. Returns (L, n, B, C).
-    """
-    n = codes.shape[1]
-    sums = np.zeros((len(leaves), n, B, values.shape[1]))
-    if not has_numba():
-        for leaf, (start, stop) in zip(sums, leaves, strict=True):
-            rows = order[start:stop]
-            cells = (codes[rows] + B * np.arange(n)).ravel()
-            parts = (np.ones(len(cells)), cells, np.arange(0, len(cells) + 1, n))
-            member = csc_array(parts, shape=(n * B, len(rows)))
-            leaf += (member @ values[rows]).reshape(leaf.shape)
-        return np.cumsum(sums, axis=2, out=sums)
-    work = n * values.shape[1] * int((leaves[:, 1] - leaves[:, 0]).sum())
-
-    def add(features: slice) -> None:
-        if values.shape[1] == 1:
-            add_up_one(codes, order, leaves, column, flat, B, features.start, features.stop)
-        else:
-            add_up(codes, order, leaves, values, sums, features.start, features.stop)
-
-    flat, column = sums.reshape(len(leaves), n * B * values.shape[1]), values[:, 0]
-    over_rows(add, n, at_least=max(1, n * _CELLS // max(1, work)))
-    return sums
-
-
-def _add_up(
-    codes: Any, order: Any, leaves: Any, values: Any, sums: Any, first: int, last: int
-) -> None:
-    C = values.shape[1]
-    for leaf in range(len(leaves)):
-        for p in range(leaves[leaf, 0], leaves[leaf, 1]):
-            row = order[p]
-            for k in range(first, last):
-                b = codes[row, k]
-                for c in range(C):
-                    sums[leaf, k, b, c] += values[row, c]
-        for k in range(first, last):
-            for b in range(1, sums.shape[2]):
-                for c in range(C):
-                    sums[leaf, k, b, c] += sums[leaf, k, b - 1, c]
-
-
-def _add_up_one(
-    codes: Any,
-    order: Any,
-    leaves: Any,
-    column: Any,
-    flat: Any,
-    B: int,
-    first: int,
-    last: int,
-) -> None:
-    for leaf in range(len(leaves)):
-        table = flat[leaf]
-        for p in range(leaves[leaf, 0], leaves[leaf, 1]):
-            row = order[p]
-            value = column[row]
-            for k in range(first, last):
-                table[np.uint32(k * B) + codes[row, k]] += value
-        for k in range(first, last):
-            for cell in range(k * B + 1, (k + 1) * B):
-                table[cell] += table[cell - 1]
-
-
-add_up, add_up_one = Loop(_add_up), Loop(_add_up_one)
-
-
-def by_bin(code: Codes, rows: Rows, B: int) -> tuple[Rows, Rows]:
-    """Sort ``rows`` by their bins ``code`` (N,): the rows in order, and where each bin ends."""
-    if has_numba():
-        order, ends = np.empty_like(rows), np.zeros(B, dtype=np.intp)
-        sort_loop(code, rows, order, ends)
-        return order, ends
-    bins = code[rows]
-    return rows[np.argsort(bins, kind="stable")], np.cumsum(np.bincount(bins, minlength=B))
-
-
-def _sort_loop(code: Any, rows: Any, order: Any, ends: Any) -> None:
-    """Sort by counting; ``ends`` starts at zero."""
-    for p in range(len(rows)):
-        ends[code[rows[p]]] += 1
-    total = 0
-    for b in range(len(ends)):  # now where each bin starts
-        count = ends[b]
-        ends[b] = total
-        total += count
-    for p in range(len(rows)):
-        b = code[rows[p]]
-        order[ends[b]] = rows[p]
-        ends[b] += 1
-
-
-sort_loop = Loop(_sort_loop)
+BASE = 4  # columns of a store that are no directions: 1, w, Vr, and V z_l of the row's own leaf
 
 
 class Candidates:
@@ -130,26 +33,95 @@ class Candidates:
     def __init__(self, L: int, n: int, B: int) -> None:
         shape = (L, n, B)
         self.alpha, self.beta, self.num = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self.square = np.zeros(shape)  # exact, or a lower bound
-        self.allowed = np.zeros(shape, dtype=bool)
-        self.exact = np.zeros((L, n), dtype=bool)
+        self.square = np.zeros(shape)  # exact, or a lower bound; infinite where not allowed
+        self.exact = np.zeros(shape, dtype=bool)
+        self.count, self.own = np.zeros(shape), np.zeros(shape)
+        self._work = np.zeros(0)
+        # Of a leaf and feature: the first bin that is allowed, and the one after the last.
+        self.low, self.high = np.zeros((L, n), dtype=np.intp), np.zeros((L, n), dtype=np.intp)
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
         self.bin = np.zeros((L, n), dtype=np.intp)
+        self.known = np.zeros((L, n), dtype=bool)  # whether that gain is exact
+        self.level = np.zeros((L, n), dtype=np.intp)  # 1 where squares are bounded by all views
+        self.every: Real | None = None  # what each leaf shows to groups of thresholds, if `seen`
+        self.seen = np.zeros(L, dtype=bool)
 
-    def enter(self, leaf: int, sums: Real, first: int, signs: Real) -> None:
-        """Start a leaf from its sums (n, B, C): column 2 is Vr, directions are from ``first``."""
-        if has_numba():
-            enter_loop(sums, first, signs, self.num[leaf], self.alpha[leaf])
-        else:
-            self.num[leaf] = -2 * sums[..., 2]
-            self.alpha[leaf] = sums[..., first:] ** 2 @ signs
+    def enter(
+        self,
+        leaf: int,
+        codes: Codes,
+        rows: Rows,
+        store: Real,
+        signs: Real,
+        for_beta: Real,
+        enough: float,
+    ) -> bool:
+        """Start a leaf: sum the store's columns (N, BASE + directions) over its rows, by bin.
 
-    def change(self, leaves: Rows, sums: Real, steps: Real) -> None:
-        """Follow a split elsewhere: ``sums`` (L, n, B, p) along p directions, steps (L, p, 3)."""
+        alpha adds up the squares along the directions by their ``signs``, beta the sums themselves
+        by ``for_beta``, which may be empty. Candidates of weight below ``enough``, or with no more
+        rows than the bin before, are ruled out. Returns whether any is left.
+        """
+        n, B = self.count.shape[1:]
+        used = BASE + len(signs)
+        self.level[leaf], self.seen[leaf] = 0, False
+        if not has_numba():
+            sums = _sums_up_to(codes, rows, store[:, :used], B)
+            self.count[leaf], below, num, self.own[leaf] = np.moveaxis(sums[..., :BASE], 2, 0)
+            self.num[leaf] = -2 * num
+            self.alpha[leaf] = sums[..., BASE:] ** 2 @ signs
+            if len(for_beta):
+                self.beta[leaf] = sums[..., BASE:] @ for_beta
+            return self._allow(leaf, below, enough)
+        if self._work.size < n * B * used:
+            self._work = np.zeros(n * B * store.shape[1])
+        sums = self._work[: n * B * used].reshape(n, B, used)
+        parts = (self.count, self.num, self.own, self.alpha, self.beta)
+        outputs = [part[leaf] for part in (*parts, self.exact, self.low, self.high)]
+
+        def add(features: slice) -> None:
+            ends = (features.start, features.stop)
+            enter(codes, rows, store, signs, for_beta, enough, sums, *outputs, *ends)
+
+        over_rows(add, n, at_least=max(1, n * _CELLS // ((len(rows) + B) * n * used)))
+        return bool((self.low[leaf] < self.high[leaf]).any())
+
+    def _allow(self, leaf: int, below: Real, enough: float) -> bool:
+        count = self.count[leaf]
+        more = np.diff(count, axis=1, prepend=0) > 0
+        allowed = (below >= enough) & (below[:, -1:] - below >= enough) & more
+        allowed &= count < count[:, -1:]
+        self.exact[leaf] = ~allowed
+        self.low[leaf] = allowed.argmax(axis=1)
+        last = allowed.shape[1] - allowed[:, ::-1].argmax(axis=1)
+        self.high[leaf] = np.where(allowed.any(axis=1), last, self.low[leaf])
+        return bool(allowed.any())
+
+    def set_squares(self, leaf: int, square: Real, *, exact: bool) -> None:
+        """Set z'Vz, or lower bounds, of a leaf (n, B)."""
+        self.square[leaf] = np.where(self.exact[leaf], np.inf, square)
+        self.exact[leaf] |= exact
+
+    def follow(
+        self, leaves: Rows, codes: Codes, order: Rows, ranges: Rows, new: Real, steps: Real
+    ) -> None:
+        """Follow a split elsewhere along p directions, ``new`` (p, N), with steps (L, p, 3)."""
+        n, B = self.count.shape[1:]
         if has_numba():
-            change(leaves, sums, steps, self.alpha, self.beta, self.num)
+
+            def add(features: slice) -> None:
+                ends = (features.start, features.stop)
+                limits = (self.low, self.high)
+                state = (self.alpha, self.beta, self.num)
+                for y, step in zip(new, steps.transpose(1, 0, 2), strict=True):
+                    follow(leaves, codes, order, ranges, y, step, *limits, *state, *ends)
+
+            work = len(new) * n * int((ranges[leaves, 1] - ranges[leaves, 0] + B).sum())
+            over_rows(add, n, at_least=max(1, n * _CELLS // (work + 1)))
             return
-        for leaf, along, step in zip(leaves, sums, steps, strict=True):
+        for leaf, step in zip(leaves, steps, strict=True):
+            rows = order[ranges[leaf, 0] : ranges[leaf, 1]]
+            along = _sums_up_to(codes, rows, new.T, B)
             for direction, (sign, for_beta, for_num) in enumerate(step):
                 y = along[..., direction]
                 self.alpha[leaf] += sign * y**2
@@ -161,118 +133,60 @@ class Candidates:
 
         ``tau`` (L,) is lambda / (1 + lambda (D^-1)_ll), ``w`` (L,) the present leaf values.
         """
-        find = rank_loop if has_numba() else _rank
-        find(
-            leaves,
-            tau,
-            w,
-            cost,
-            self.alpha[:, features],
-            self.beta[:, features],
-            self.num[:, features],
-            self.square[:, features],
-            self.allowed[:, features],
-            self.exact[:, features],
-            self.gain[:, features],
-            self.bin[:, features],
-        )
+        if not has_numba():
+            for leaf, t, value in zip(leaves, tau, w, strict=True):
+                for k in range(features.start, features.stop):
+                    self._rank_one(leaf, k, t, value, cost)
+            return
+
+        def find(some: slice) -> None:
+            state = (self.alpha, self.beta, self.num, self.square, self.exact)
+            results = (self.low, self.high, self.gain, self.bin, self.known)
+            ends = (features.start + some.start, features.start + some.stop)
+            rank(leaves, tau, w, cost, *state, *results, *ends)
+
+        n, B = features.stop - features.start, self.count.shape[2]
+        over_rows(find, n, at_least=max(1, _CELLS // 2 // (B * len(leaves))))
+
+    def _rank_one(self, leaf: int, k: int, tau: float, w: float, cost: float) -> None:
+        low, high = self.low[leaf, k], self.high[leaf, k]
+        self.gain[leaf, k], self.known[leaf, k] = -np.inf, True
+        if low == high:
+            return
+        gains = self.gains(leaf, k, tau, w, cost)
+        top = gains.max()
+        tied = gains >= (top if np.isinf(top) else top - TIE * abs(top))
+        best = int(tied.argmax())
+        self.gain[leaf, k], self.bin[leaf, k] = gains[best], low + best
+        self.known[leaf, k] = self.exact[leaf, k, low:high][tied].all()
+
+    def gains(self, leaf: int, k: int, tau: float, w: float, cost: float) -> Real:
+        """Gains, or bounds, of the bins from ``low`` to ``high`` of a feature (theory, eq. 5.7)."""
+        bins = slice(self.low[leaf, k], self.high[leaf, k])
+        rest = tau * (1 - self.beta[leaf, k, bins])
+        norm = 2 * self.square[leaf, k, bins]
+        s = norm - self.alpha[leaf, k, bins] + rest * (1 - self.beta[leaf, k, bins])
+        y = self.num[leaf, k, bins] - rest * w
+        gains = np.where(self.exact[leaf, k, bins], -np.inf, np.inf)
+        np.divide(0.5 * y**2, s, out=gains, where=s > SPAN * norm)
+        return np.asarray(gains - (0.5 * tau * w**2 + cost))
 
 
-def _enter_loop(sums: Any, first: int, signs: Any, num: Any, alpha: Any) -> None:
-    for k in range(sums.shape[0]):
-        for b in range(sums.shape[1]):
-            num[k, b] = -2.0 * sums[k, b, 2]
-            total = 0.0
-            for d in range(len(signs)):
-                total += signs[d] * sums[k, b, first + d] ** 2
-            alpha[k, b] = total
+def _sums_up_to(codes: Codes, rows: Rows, values: Real, B: int) -> Real:
+    """Sum ``values`` (N, C) over some rows, up to each bin of each feature: (n, B, C)."""
+    n = codes.shape[1]
+    cells = (codes[rows] + B * np.arange(n)).ravel()
+    parts = (np.ones(len(cells)), cells, np.arange(0, len(cells) + 1, n))
+    member = csc_array(parts, shape=(n * B, len(rows)))
+    sums: Real = (member @ values[rows]).reshape(n, B, values.shape[1])
+    return np.cumsum(sums, axis=1, out=sums)
 
 
-enter_loop = Loop(_enter_loop)
-
-
-def _change(leaves: Any, sums: Any, steps: Any, alpha: Any, beta: Any, num: Any) -> None:
-    for j in range(len(leaves)):
-        leaf = leaves[j]
-        for k in range(sums.shape[1]):
-            for b in range(sums.shape[2]):
-                for d in range(sums.shape[3]):
-                    y = sums[j, k, b, d]
-                    alpha[leaf, k, b] += steps[j, d, 0] * y * y
-                    beta[leaf, k, b] += steps[j, d, 1] * y
-                    num[leaf, k, b] += steps[j, d, 2] * y
-
-
-change = Loop(_change)
-
-
-def _rank_loop(
-    leaves: Any,
-    tau: Any,
-    w: Any,
-    cost: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    allowed: Any,
-    exact: Any,
-    gain: Any,
-    best: Any,
-) -> None:
-    for j in range(len(leaves)):
-        leaf = leaves[j]
-        base = 0.5 * tau[j] * w[j] * w[j] + cost
-        for k in range(alpha.shape[1]):
-            top, where = -np.inf, 0
-            for b in range(alpha.shape[2]):
-                if not allowed[leaf, k, b]:
-                    continue
-                rest = tau[j] * (1.0 - beta[leaf, k, b])
-                norm = 2.0 * square[leaf, k, b]
-                s = norm - alpha[leaf, k, b] + rest * (1.0 - beta[leaf, k, b])
-                y = num[leaf, k, b] - rest * w[j]
-                if s > 1e-10 * norm:
-                    value = 0.5 * y * y / s - base
-                elif exact[leaf, k]:
-                    continue
-                else:
-                    value = np.inf
-                if top == -np.inf or value > top + 1e-9 * abs(top):
-                    top, where = value, b
-            gain[leaf, k], best[leaf, k] = top, where
-
-
-rank_loop = Loop(_rank_loop)
-
-
-def _rank(
-    leaves: Rows,
-    tau: Real,
-    w: Real,
-    cost: float,
-    alpha: Real,
-    beta: Real,
-    num: Real,
-    square: Real,
-    allowed: NDArray[np.bool_],
-    exact: NDArray[np.bool_],
-    gain: Real,
-    best: Rows,
-) -> None:
-    for leaf, t, value in zip(leaves, tau, w, strict=True):
-        rest = t * (1 - beta[leaf])
-        norm = 2 * square[leaf]
-        s = norm - alpha[leaf] + rest * (1 - beta[leaf])
-        y = num[leaf] - rest * value
-        outside = s > SPAN * norm
-        gains = np.where(exact[leaf][:, None], -np.inf, np.inf) * np.ones_like(s)
-        base = 0.5 * t * value**2 + cost
-        np.divide(0.5 * y**2, s, out=gains, where=outside)
-        gains -= base
-        gains[~allowed[leaf]] = -np.inf
-        top = gains.max(axis=1)
-        finite = np.where(np.isfinite(top), top, 0.0)
-        least = np.where(np.isfinite(top), finite - TIE * np.abs(finite), top)
-        best[leaf] = (gains >= least[:, None]).argmax(axis=1)
-        gain[leaf] = gains[np.arange(len(top)), best[leaf]]
+def by_bin(code: NDArray[Any], rows: Rows, B: int) -> tuple[Rows, Rows]:
+    """Sort ``rows`` by their bins ``code`` (N,): the rows in order, and where each bin ends."""
+    if has_numba():
+        order, ends = np.empty_like(rows), np.zeros(B, dtype=np.intp)
+        by_counting(code, rows, order, ends)
+        return order, ends
+    bins = code[rows]
+    return rows[np.argsort(bins, kind="stable")], np.cumsum(np.bincount(bins, minlength=B))

@@ -118,17 +118,21 @@ class NestedLines:
 
     def __init__(self, lines: BinnedLines, codes: Codes, n_bins: int) -> None:
         self._lines = lines
-        self._views = [_growing_with(code, lines.codes, n_bins) for code in codes.T]
-        self.whole = all(len(views) == lines.codes.shape[1] for views in self._views)
+        views = [_growing_with(code, lines.codes, n_bins) for code in codes.T]
+        pairs = [(k, g) for k, some in enumerate(views) for g in some]
+        self._pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        self.whole = all(len(some) == lines.codes.shape[1] for some in views)
 
     def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         out = np.zeros_like(below)
-        spread = spread_of_prefixes if has_numba() else _spread
         lines = self._lines
-        for k, views in enumerate(self._views):
-            for g in views:
-                codes, weights = lines.codes[:, g], lines.weights[g]
-                spread(codes, rows, u, weights, lines.symmetric, below[k], share[k], out[k])
+        if has_numba():
+            places = (lines._flat, lines._starts, lines.symmetric)
+            spread_of_prefixes(lines.codes, self._pairs, rows, u, *places, below, share, out)
+            return out
+        for k, g in self._pairs:
+            codes, weights = lines.codes[:, g], lines.weights[g]
+            _spread(codes, rows, u, weights, lines.symmetric, below[k], share[k], out[k])
         return out
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
 from .base import Factor, VOperator, columns, row_weights, scale_rows
+from .lined import Lined, lined, lined_sum
 from .prefixes import (
     Codes,
     Nested,
@@ -60,6 +61,9 @@ class FactorOperator:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return nested(self.R, codes, n_bins)
 
+    def lined(self) -> Lined | None:
+        return lined(self.R)
+
 
 class WeightedSum:
     """V = sum_k c_k V_k with c_k >= 0."""
@@ -93,6 +97,9 @@ class WeightedSum:
 
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedSum((c, nested(V, codes, n_bins)) for c, V in self._terms)
+
+    def lined(self) -> Lined | None:
+        return lined_sum(self._terms)
 
 
 class StackedFactor:
@@ -132,6 +139,9 @@ class StackedFactor:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedSum((s**2, nested(R, codes, n_bins)) for s, R in self._parts)
 
+    def lined(self) -> Lined | None:
+        return lined_sum([(s**2, R) for s, R in self._parts])
+
 
 class RowWeighted:
     """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
@@ -166,6 +176,10 @@ class RowWeighted:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedWeighted(nested(self._V, codes, n_bins), self._w, codes, n_bins)
 
+    def lined(self) -> Lined | None:
+        part = lined(self._V)
+        return None if part is None else part.weighted(self._w)
+
 
 class ColumnWeightedFactor:
     """R diag(w)."""
@@ -197,6 +211,10 @@ class ColumnWeightedFactor:
 
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedWeighted(nested(self._R, codes, n_bins), self._w, codes, n_bins)
+
+    def lined(self) -> Lined | None:
+        part = lined(self._R)
+        return None if part is None else part.weighted(self._w)
 
     def _scaled(self, A: Array, what: str) -> Array:
         return scale_rows(self._w, columns(A, self.shape[1], what, self._w))

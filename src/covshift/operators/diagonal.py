@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
 from .base import columns, row_weights, scale_rows
+from .lined import Lined
 from .prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
 
 
@@ -41,6 +42,9 @@ class Diagonal:
 
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedDiagonal(self._w, codes, n_bins)
+
+    def lined(self) -> Lined:
+        return Lined(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
 
 
 class NestedDiagonal:

@@ -1,7 +1,7 @@
 """Quadratic forms of growing sets of training rows: z_b'Vz_b for the prefixes z_b of an order.
 
 A tree that splits a leaf compares as many columns of indicators as there are places to cut it; all
-that the candidates have to themselves is z_b'Vz_b (theory, eq. 5.8). An operator that knows a short
+that the candidates have to themselves is z_b'Vz_b (theory, eq. 5.9). An operator that knows a short
 way offers ``prefix_squares``, and ``nested`` for a part of itself that is cheaper still; any other
 operator is asked for products.
 """
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._compiled import Loop, has_numba
 from .base import blocks
 
 Real = NDArray[np.float64]
@@ -76,8 +77,20 @@ class NestedWeighted:
 
 def bin_sums_of(codes: Codes, rows: Rows, values: Real, n_bins: int) -> Real:
     """Add ``values`` (p,) of the ``rows`` (p,) into the bins of every feature: (n, B)."""
-    sums = [np.bincount(code[rows], values, minlength=n_bins) for code in codes.T]
-    return np.array(sums)
+    if has_numba():
+        sums = np.zeros((codes.shape[1], n_bins))
+        add_up_bins(codes, rows, values, sums)
+        return sums
+    return np.array([np.bincount(code[rows], values, minlength=n_bins) for code in codes.T])
+
+
+def _add_up_bins(codes: Any, rows: Any, values: Any, sums: Any) -> None:
+    for p in range(len(rows)):
+        for k in range(codes.shape[1]):
+            sums[k, codes[rows[p], k]] += values[p]
+
+
+add_up_bins = Loop(_add_up_bins)
 
 
 def prefix_sums(values: Real, ends: Rows) -> Real:

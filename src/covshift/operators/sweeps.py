@@ -101,58 +101,166 @@ def _prefix_squares(
 
 def _spread(
     codes: Any,
+    pairs: Any,
     rows: Any,
     u: Any,
-    weights: Any,
+    all_weights: Any,
+    starts: Any,
     symmetric: bool,
     below: Any,
     share: Any,
     out: Any,
 ) -> None:
-    """Add (z_b - share z)'V (z_b - share z) of one view that grows with the feature to ``out``.
+    """Add (z_b - share z)'V_g (z_b - share z) to ``out`` (n, B), for views g that grow with k.
 
     The rows up to bin b are those of the smallest values in the view too, so of the S rows up to a
     threshold min(S, below) belong to them: sums of 1, S and S^2 over the thresholds say it all.
     """
-    U = len(weights)
-    size = 2 * U + 1 if symmetric else U + 1
-    totals = np.zeros(size)
-    for p in range(len(rows)):
-        totals[codes[rows[p]]] += u[p]
-    total = 0.0
-    for c in range(size):
-        total += totals[c]
-        totals[c] = total
-    for side in range(2 if symmetric else 1):
-        # S at threshold t: the rows that it sees from above, or those strictly below it.
+    for pair in range(len(pairs)):
+        k, g = pairs[pair, 0], pairs[pair, 1]
+        weights = all_weights[starts[g] : starts[g + 1]]
+        U = len(weights)
+        totals = np.zeros(2 * U + 1 if symmetric else U + 1)
+        for p in range(len(rows)):
+            totals[codes[rows[p], g]] += u[p]
+        total = 0.0
+        for c in range(len(totals)):
+            total += totals[c]
+            totals[c] = total
         sums = np.zeros((U + 1, 3))
-        for t in range(U):
-            c = t if not symmetric else (2 * t + 1 if side == 0 else 2 * t)
-            S = totals[c]
-            sums[t + 1, 0] = sums[t, 0] + weights[t]
-            sums[t + 1, 1] = sums[t, 1] + weights[t] * S
-            sums[t + 1, 2] = sums[t, 2] + weights[t] * S * S
-        t = 0
-        for b in range(len(below)):
-            inside, f = below[b], share[b]
-            while t < U:
-                c = t if not symmetric else (2 * t + 1 if side == 0 else 2 * t)
-                if totals[c] > inside:
-                    break
-                t += 1
-            one, first, second = sums[t, 0], sums[t, 1], sums[t, 2]
-            rest_one, rest_first = sums[U, 0] - one, sums[U, 1] - first
-            rest_second = sums[U, 2] - second
-            if side == 0:
-                value = (1 - f) ** 2 * second
-                value += inside * inside * rest_one - 2 * f * inside * rest_first
-                value += f * f * rest_second
-            else:
-                m = inside - f * total
-                value = m * m * one - 2 * m * (1 - f) * first + (1 - f) ** 2 * second
-                value += f * f * (rest_second - 2 * total * rest_first + total * total * rest_one)
-            out[b] += value
+        for side in range(2 if symmetric else 1):
+            # S at threshold t: the rows that it sees from above, or those strictly below it.
+            stride = 2 if symmetric else 1
+            shift = 1 if symmetric and side == 0 else 0
+            zeroth = first = second = 0.0
+            for t in range(U):
+                S = totals[stride * t + shift]
+                weighted = weights[t] * S
+                zeroth += weights[t]
+                first += weighted
+                second += weighted * S
+                sums[t + 1, 0] = zeroth
+                sums[t + 1, 1] = first
+                sums[t + 1, 2] = second
+            t = 0
+            for b in range(below.shape[1]):
+                inside, f = below[k, b], share[k, b]
+                while t < U and totals[stride * t + shift] <= inside:
+                    t += 1
+                one, first, second = sums[t, 0], sums[t, 1], sums[t, 2]
+                rest_one, rest_first = sums[U, 0] - one, sums[U, 1] - first
+                rest_second = sums[U, 2] - second
+                if side == 0:
+                    value = (1 - f) ** 2 * second
+                    value += inside * inside * rest_one - 2 * f * inside * rest_first
+                    value += f * f * rest_second
+                else:
+                    m = inside - f * total
+                    rest = rest_second - 2 * total * rest_first + total * total * rest_one
+                    value = m * m * one - 2 * m * (1 - f) * first + (1 - f) ** 2 * second
+                    value += f * f * rest
+                out[k, b] += value
 
 
+def seen_by_groups(
+    codes: Any, views: Any, offsets: Any, place: Any, part: Any, u: Any, rows: Any, every: Any
+) -> None:
+    """What all ``rows`` together show to every group of thresholds, over its weight: (G, J + 1)."""
+    G, J = every.shape
+    whole = np.zeros((G, J))
+    for p in range(len(rows)):
+        row = rows[p]
+        for g in range(G):
+            cell = offsets[g] + codes[row, views[g]]
+            whole[g, place[cell]] += u[row]
+            every[g, place[cell]] += u[row] * part[cell]
+    for g in range(G):
+        seen = 0.0
+        for j in range(J):
+            every[g, j] += seen
+            seen += whole[g, j]
+
+
+def squares_of_groups(
+    codes: Any,
+    views: Any,
+    offsets: Any,
+    place: Any,
+    part: Any,
+    weights: Any,
+    order: Any,
+    ends: Any,
+    wanted: Any,
+    share: Any,
+    every: Any,
+    u: Any,
+    squares: Any,
+) -> None:
+    """(z_b - share z)'L(z_b - share z) by groups of thresholds, for the b wanted; see `lined`.
+
+    Of a group of weight W the rows in ``order`` up to ``ends[b]`` show S + F, S being those that
+    show it whole: it adds W (S + F - share every)^2, where ``every`` is S + F of all rows.
+    """
+    G, J = weights.shape
+    whole, some = np.zeros((G, J + 1)), np.zeros((G, J + 1))
+    last = 0
+    for b in range(len(ends)):
+        if wanted[b]:
+            last = b + 1
+    p = 0
+    for b in range(last):
+        while p < ends[b]:
+            row = order[p]
+            value = u[row]
+            for g in range(G):
+                cell = offsets[g] + codes[row, views[g]]
+                j = place[cell]
+                whole[g, j] += value
+                some[g, j] += value * part[cell]
+            p += 1
+        if wanted[b]:
+            f = share[b]
+            total = 0.0
+            for g in range(G):
+                seen = square = 0.0
+                for j in range(J):
+                    value = seen + some[g, j] - f * every[g, j]
+                    square += weights[g, j] * value * value
+                    seen += whole[g, j]
+                total += square
+            squares[b] = total
+
+
+def _add_some(codes: Any, offsets: Any, rows: Any, u: Any, totals: Any) -> None:
+    """Add the weights of some rows into the bins of every view."""
+    for p in range(len(rows)):
+        row = rows[p]
+        for g in range(codes.shape[1]):
+            totals[offsets[g] + codes[row, g]] += u[row]
+
+
+def _read_some(
+    codes: Any,
+    offsets: Any,
+    table: Any,
+    u: Any,
+    d: Any,
+    values: Any,
+    leaf: Any,
+    rows: Any,
+    out: Any,
+    start: int,
+    stop: int,
+) -> None:
+    """V x at rows ``start`` to ``stop`` of ``rows``, x being ``values`` by leaf."""
+    for p in range(start, stop):
+        row = rows[p]
+        value = 0.0
+        for g in range(codes.shape[1]):
+            value += table[offsets[g] + codes[row, g]]
+        out[row] = u[row] * value + d[row] * values[leaf[row]]
+
+
+add_some, read_some = Loop(_add_some), Loop(_read_some)
 add_rows, read_rows, between = Loop(_add_rows), Loop(_read_rows), Loop(_between)
 squares_of_prefixes, spread_of_prefixes = Loop(_prefix_squares), Loop(_spread)
