@@ -410,3 +410,30 @@ def test_labels_that_cannot_be_learned_are_refused(tmp_path, target, labels, opt
 def test_no_bytes_whatever_give_a_traceback_or_an_internal_error(target, content, header):
     data = (b"age,income,town,y\n" if header else b"") + content
     assert weigh("-", target, stdin=data).code in (0, 2)
+
+
+@pytest.mark.parametrize("seed", ["-1", "5000000000", "one"])
+def test_a_seed_is_a_whole_number_of_32_bits(train, target, seed):
+    result = covshift("diagnose", train, target, "--seed", seed)
+    assert result.code == 2
+    assert "is not a whole number from 0" in result.err
+
+
+def test_row_numbers_are_no_feature_unless_declared(tmp_path):
+    lines = [f"{k},{(7 * k) % 11},{(5 * k) % 13}" for k in range(1, 41)]
+    train = write(tmp_path / "train.csv", "n,a,b\n" + "\n".join(lines) + "\n")
+    other = [f"{k + 40},{(3 * k) % 11},{(9 * k) % 13}" for k in range(1, 41)]
+    target = write(tmp_path / "target.csv", "n,a,b\n" + "\n".join(other) + "\n")
+    refused = covshift("diagnose", train, target)
+    assert refused.code == 2
+    assert "numbers the rows, from 1 to 40" in refused.err
+    assert covshift("diagnose", train, target, "--id", "n").code == 0
+    assert covshift("diagnose", train, target, "--numeric", "n").code == 0
+
+
+def test_outputs_never_replace_what_is_read(train, target):
+    before = train.read_bytes()
+    result = weigh(train, target, "-o", train, "--force")
+    assert result.code == 2
+    assert "name another file" in result.err
+    assert train.read_bytes() == before

@@ -356,3 +356,11 @@ def test_diagnosis_is_frozen_public_and_lazy():
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.verdict = "fine"
     assert isinstance(found, covshift.Diagnosis)
+
+
+def test_a_handful_of_rows_proves_nothing():
+    """Entirely apart, three and three rows have the exact p-value 1/10, one and one have 1."""
+    assert ks_p_value(1.0, 3, 3) == pytest.approx(0.1)
+    assert ks_p_value(1.0, 1, 1) == 1.0
+    exact = stats.ks_2samp(np.arange(4.0), 10 + np.arange(5.0), method="exact").pvalue
+    assert ks_p_value(1.0, 4, 5) >= exact * (1 - 1e-12)

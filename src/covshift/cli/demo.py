@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
     parser.add_argument("--force", action="store_true", help="overwrite other files there")
     parser.add_argument("--files-only", action="store_true", help="write the CSV files, no more")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    options.add_seed(parser)
     parser.set_defaults(run=run)
 
 

@@ -103,7 +103,20 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strict", action="store_true", help="exit 3 where the shift is strong or without overlap"
     )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add_seed(group)
+
+
+def add_seed(parser: Any) -> None:
+    """Add the seed of all that is drawn."""
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="random seed (default: 0)"
+    )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
+    return int(text)
 
 
 def check_output(args: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 Real = NDArray[np.float64]
+
+_HANDFUL = 40  # rows in all up to which a p-value has a floor worth computing
 
 
 class Distances(NamedTuple):
@@ -71,10 +74,14 @@ def ks_p_value(ks: float, n_train: float, n_target: float) -> float:
     """Probability of at least this distance between samples of one continuous distribution.
 
     Kolmogorov's distribution at the size N M / (N + M), as in `scipy.stats.ks_2samp` with
-    ``method="asymp"``. Where values tie it is too large, that is, on the safe side.
+    ``method="asymp"``; never less than 2 / C(N + M, N), the probability that samples lie apart
+    entirely, which decides for a handful of rows. Where values tie it is too large, that is, on
+    the safe side.
     """
     size = max(1, round(n_train * n_target / (n_train + n_target)))
-    return float(np.clip(stats.kstwo.sf(ks, size), 0.0, 1.0))
+    N, M = max(1, round(n_train)), max(1, round(n_target))
+    least = 2 / comb(N + M, N) if N + M <= _HANDFUL else 0.0
+    return float(np.clip(max(stats.kstwo.sf(ks, size), least), 0.0, 1.0))
 
 
 def holm(p_values: Real) -> Real:
