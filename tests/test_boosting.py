@@ -61,7 +61,14 @@ def _both_ways(request, monkeypatch):
         monkeypatch.setattr(Loop, "__call__", lambda loop, *arguments: loop.python(*arguments))
 
 
+@pytest.fixture
+def _as_written(monkeypatch):
+    """The loops as they are written, compiled or not."""
+    monkeypatch.setattr(Loop, "__call__", lambda loop, *arguments: loop.python(*arguments))
+
+
 both_ways = pytest.mark.usefixtures("_both_ways")
+as_written = pytest.mark.usefixtures("_as_written")
 
 
 def sample(N=40, n=3, M=25, seed=0, digits=1):
@@ -137,6 +144,7 @@ def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weigh
         np.testing.assert_allclose(spread, exact, atol=1e-10)
 
 
+@as_written
 @each_correction
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
@@ -152,6 +160,7 @@ def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
     np.testing.assert_allclose(form_dense, dense, atol=1e-12)
 
 
+@as_written
 @pytest.mark.parametrize("name", ["additive", "symmetric", "doubly", "sliced"])
 def test_groups_of_thresholds_bound_squares_and_single_ones_are_exact(name):
     X, T, _, w = sample(M=60, digits=2)
