@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any, ClassVar
-from unittest import SkipTest
+from typing import Any
 
 import numpy as np
 import pytest
+from contract import Spy, either_routing, run_check, unscaled_samples, values
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -20,7 +20,6 @@ from covshift.corrections import Additive
 
 BOOSTERS = [VBoostClassifier, VBoostRegressor]
 both = pytest.mark.parametrize("Booster", BOOSTERS)
-either_routing = pytest.mark.parametrize("routing", [False, True], ids=["unrouted", "routed"])
 
 N = 48  # and as many target rows: the length at which searches cut
 NAMES = ["age", "income", "visits"]
@@ -39,44 +38,17 @@ VARIANTS: list[dict[str, Any]] = [
 
 @parametrize_with_checks([Booster(**variant) for Booster in BOOSTERS for variant in VARIANTS])
 def test_scikit_learns_own_checks(estimator, check):
-    try:
-        check(estimator)
-    except SkipTest as skipped:
-        # Array-API input is checked only where SCIPY_ARRAY_API is set; nothing else may skip.
-        if "SCIPY_ARRAY_API" not in str(skipped):
-            pytest.fail(f"A check was skipped: {skipped}")
-        pytest.skip(str(skipped))
+    run_check(estimator, check)
 
 
 @pytest.fixture
 def samples():
-    """Training rows, labels and target rows, in units that need a scaler."""
-    rng = np.random.default_rng(0)
-    unit, origin = np.array([10.0, 1e4, 2.0]), np.array([50.0, 3e4, 4.0])
-    X, T = rng.normal(size=(N, 3)), rng.normal(0.5, 1.0, size=(N, 3))
-    y = (X[:, 0] + 0.5 * rng.normal(size=N) > 0).astype(int)
-    return X * unit + origin, y, T * unit + origin
-
-
-class Spy(Additive):
-    """Additive, and keeps every target that reaches it."""
-
-    received: ClassVar[list[np.ndarray]] = []  # of the class, since searches clone
-
-    def operator(self, X, X_target=None, **weights):
-        (T,) = X_target
-        self.received.append(T)
-        return super().operator(X, X_target, **weights)
+    return unscaled_samples(N)
 
 
 @pytest.fixture(autouse=True)
 def _forget():
     Spy.received.clear()
-
-
-def values(model, X):
-    """The fitted function, not only the class it picks."""
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 @both

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
 from ._numbers import check_exact, check_numbers
@@ -61,6 +62,13 @@ def unwrap_target(X_target: Any) -> Any:
             )
         return X_target[0]
     return X_target
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
+    """Check rows by themselves, then against the columns of the fit, or learn these (``reset``)."""
+    points = check_points(X, "X")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return points
 
 
 def check_points(X: Any, name: str) -> Array:

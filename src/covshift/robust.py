@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._array import to_numpy
 from ._labels import at_least_two, check_labels
 from ._moments import moments
-from ._validation import check_points, check_samples, check_weight, unwrap_target
+from ._validation import check_rows, check_samples, check_weight, unwrap_target
 from .exceptions import WeightWarning
 from .weights import Discriminative, as_weighter
 
@@ -143,8 +143,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Real:
         """Return P(y | x) for each row and class: (rows, K)."""
         check_is_fitted(self, "coef_")
-        points = to_numpy(check_points(X, "X")).astype(np.float64)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
         r = self._train_over_target(points)
         with np.errstate(over="ignore"):
             logits = points @ self.coef_.T + self.intercept_

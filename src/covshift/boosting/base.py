@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import to_numpy
 from .._progress import track
-from .._validation import check_points
+from .._validation import check_rows
 from ..corrections import as_correction
-from ..corrections.matrix import warn_if_unseen
 from ..machine.problem import Problem, check_problem
 from ..operators import VOperator
 from ..solvers.folds import ranked_folds
@@ -81,16 +80,8 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("validation_score_", None)
         problem = check_problem(X, Y, X_target, sample_weight, target_weight)
         self.correction_ = clone(as_correction(self.correction), safe=False)
-        V = self.correction_.operator(
-            problem.X,
-            (problem.T,),
-            target_weight=problem.share,
-            sample_weight=problem.w if problem.weighted else None,
-        )
-        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
-        self.target_coverage_ = warn_if_unseen(
-            diagonal, problem.w, correction=self.correction_, stacklevel=4
-        )
+        V = problem.operator(self.correction_)
+        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=4)
         self._warn_if_light(problem)
         train, held_out = self._parts(problem)
         self._boost(problem, V, train, held_out)
@@ -226,10 +217,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         return self.ensemble_.staged(self._check_rows(X, reset=False))
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
-        """Check rows by themselves, then against the columns of the fit."""
-        points = to_numpy(check_points(X, "X")).astype(np.float64)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return points
+        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
 
 
 def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import like, to_numpy
-from .._validation import check_points, unwrap_target
+from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
-from ..corrections.matrix import warn_if_faint, warn_if_unseen
+from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
 from ..operators.device import is_torch
@@ -122,10 +122,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _operator(self, problem: Problem) -> Any:
         V = problem.operator(self.correction_)
-        diagonal = self.correction_.raw_diagonal(problem.X, problem.T, problem.share)
-        self.target_coverage_ = warn_if_unseen(
-            diagonal, problem.w, correction=self.correction_, stacklevel=6
-        )
+        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
         return V
 
     def _solve_dual(self, V: Any, problem: Problem, K: Real) -> Dual:
@@ -339,7 +336,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
         check_is_fitted(self, "_f")
         if is_torch(X) and self._f.kernel is not None and self._f.kernel.name in DEVICE_KERNELS:
-            points = self._check_points(X, reset=False)
+            points = check_rows(self, X, reset=False)
             f = DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)
             return f(take_columns(points, self._columns))
         points = self._check_rows(X, reset=False)
@@ -347,12 +344,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""
-        return to_numpy(self._check_points(X, reset=reset)).astype(np.float64)
-
-    def _check_points(self, X: Any, *, reset: bool) -> Any:
-        points = check_points(X, "X")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return points
+        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
 
     def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
         if ill_conditioned:

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from .._array import namespace, to_numpy
 from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._validation import check_rows
 from ..solvers.bounded import bounded_expansion
 from ..solvers.dual import Dual
 from ..solvers.primal import Primal
@@ -163,7 +164,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        self._check_points(X, reset=True)
+        check_rows(self, X, reset=True)
         labels = check_labels(self, X, y)
         self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)

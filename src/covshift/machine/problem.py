@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._array import like, take_rows, to_numpy
 from .._validation import check_samples, check_weight, unwrap_target
+from ..corrections.matrix import warn_if_unseen
 from ..exceptions import ConstantColumnWarning
 from ..operators import VOperator
 
@@ -44,6 +45,11 @@ class Problem:
             sample_weight=self.w if self.weighted else None,
         )
         return V
+
+    def coverage(self, correction: Any, *, stacklevel: int) -> float:
+        """Return the share of the training rows that the target sees; warn where it is low."""
+        diagonal = correction.raw_diagonal(self.X, self.T, self.share)
+        return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
     def rows(self, some: NDArray[np.intp]) -> Problem:
         """Return the problem of some of the training rows, with the whole target."""

@@ -10,6 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from .._array import is_array, to_numpy
+from .._validation import check_rows
 from .base import KernelMachine
 
 Real = NDArray[np.float64]
@@ -56,7 +57,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        self._check_points(X, reset=True)
+        check_rows(self, X, reset=True)
         Y, self._single = self._outcomes(X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._validation import check_points, check_samples
+from .._validation import check_rows, check_samples
 from ..exceptions import WeightWarning
 from ..operators import LineViews
 
@@ -82,8 +82,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         row can weigh.
         """
         check_is_fitted(self, "weights_")
-        points = to_numpy(check_points(X, "X")).astype(np.float64)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
         return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:

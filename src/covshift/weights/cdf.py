@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_numpy, like, to_numpy
 from .._parallel import one_blas_thread
-from .._validation import check_points, check_samples
+from .._validation import check_rows, check_samples
 from ..exceptions import NoOverlapError, WeightWarning
 from ..operators import Coordinates
 from ..operators.device import is_torch
@@ -181,8 +181,7 @@ class CDFWeights(Weighter):
         made: Any = self._made
         if not isinstance(made, DeviceLineTarget):
             return super().predict(X)
-        points = check_points(X, "X")
-        validate_data(self, X, reset=False, skip_check_array=True)
+        points = check_rows(self, X, reset=False)
         thresholds = made.steps[0].thresholds
         rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
         found = (self._ratio(rows) * self._scale).clip(None, self._most)
