@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import console, options
@@ -39,19 +40,24 @@ def run(args: argparse.Namespace) -> int:
 
 def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
-    import covshift
-
     whole = samples.repeated(target=False)
-    found = covshift.diagnose(
+    return diagnosis_and_weights(whole, whole.names, args.seed)[0]
+
+
+def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tuple[Any, Any]:
+    """Diagnose samples of unit weights under these names, and return the weights found besides."""
+    from ..diagnostics.measure import diagnose_and_weigh
+
+    found, weights = diagnose_and_weigh(
         whole.X,
         whole.X_target,
-        feature_names=whole.names,
+        feature_names=names,
         target_weight=whole.target_weight,
-        random_state=args.seed,
+        random_state=seed,
     )
     if found.verdict == "no overlap":
         console.warn(
             "NO OVERLAP: part of the target lies where there are no training rows. No weights and "
             "no correction can know what happens there; predictions for those rows are guesses."
         )
-    return found
+    return found, weights

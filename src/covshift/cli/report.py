@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from . import compare, console, options
-from .diagnose import diagnosis_of
+from .diagnose import diagnosis_and_weights
 
 if TYPE_CHECKING:
     from ..tables import Samples
@@ -32,13 +32,17 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Diagnose, compare where there is a label, and write the report."""
+    from ..diagnostics.text import printable
+
     options.check_output(args)
     samples = options.samples_of(args)
-    found = diagnosis_of(samples, args)
+    whole = samples.repeated(target=False)
+    names = [printable(name, width=1000) for name in whole.names]  # as the page shows them
+    found, weights = diagnosis_and_weights(whole, names, args.seed)
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
-    write_report(args, samples, comparison)
+    write_report(args, whole, names, found, weights, comparison)
     facts = {"verdict": found.verdict, "file": args.output, "notes": samples.notes}
     if args.json:
         print(console.as_json({**facts, "comparison": comparison}))
@@ -50,26 +54,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_report(
-    args: argparse.Namespace, samples: Samples, comparison: dict[str, Any] | None
+    args: argparse.Namespace,
+    whole: Samples,
+    names: list[str],
+    diagnosis: Any,
+    weights: Any,
+    comparison: dict[str, Any] | None,
 ) -> None:
-    """Write the report with the weights of the chosen weighter, or of the default one."""
+    """Write the report with the weights of the chosen weighter, or of the diagnosis."""
     from ..report import build
 
-    whole = samples.repeated(target=False)
     labels = whole.labels
     name = comparison["chosen"] if comparison else ""
-    weights = _weights(whole, name, args.seed)
+    chosen = _weights(whole, name, args.seed)
     scored = labels is not None and len(labels.scored) == len(whole.X_target)
     text = build(
         whole.X,
         whole.X_target,
         y=None if labels is None else labels.y,
         y_target=labels.y_target if labels is not None and scored else None,
-        weights=weights,
-        weights_name=None if weights is None else name,
+        weights=weights if chosen is None else chosen,
+        weights_name="CDFWeights" if chosen is None else name,
         target_weight=whole.target_weight,
         comparison=comparison,
-        feature_names=whole.names,
+        diagnosis=diagnosis,
+        feature_names=names,
         title=args.title,
         command=shlex.join(["covshift", *args.argv]),
         random_state=args.seed,

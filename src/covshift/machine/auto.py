@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..corrections import Unweighted
-from ..corrections.auto import Choice, candidates, choose, no_choice
+from ..corrections.auto import BASELINE, Choice, candidates, choose, no_choice
 from ..kernels import landmarks
 from ..operators import VOperator
 from ..solvers.dual import Dual, small_factor
 from ..solvers.expansion import Expansion
 from ..solvers.folds import ranked_folds
-from ..solvers.tuning import Tuning
+from ..solvers.tuning import Tuning, kernel_scale, penalties
 from ..weights import CDFWeights
 from .problem import Problem, some_rows
 
@@ -31,50 +31,65 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))
-    tuning = machine._tune_dual(some.operator(Unweighted()), some, None)
-    machine.gamma_ = tuning.gamma
+    machine.gamma_ = _width(machine, some)
     kernel = machine._kernel(machine.gamma_)
     K = kernel(some.X, some.X)
-    choice = choose_correction(some, K, tuning, min(int(machine.n_folds), some.N))
+    fixed = None if machine.reg == "auto" else np.array([float(machine.reg)])
+    choice, regs = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
     weights = None if exact or not choice.share else _weights(problem)
-    regs = {}
+    used = {}
     for evidence, share in choice.parts():
         known = _weighter() if weights is None else weights
         machine.correction_ = candidates(known)[evidence.correction]
         if exact:
-            machine.reg_ = float(tuning.regs[evidence.setting])
+            machine.reg_ = float(regs[evidence.setting])
             machine._solve_dual(machine._operator(problem), problem, K)
         else:
             machine._start_stream(problem, problem.X, Z)
             corrected = weights is not None and evidence is choice.chosen
             machine._add_and_solve(problem, weights if corrected else None)
-        regs[evidence.correction] = machine.reg_
+        used[evidence.correction] = machine.reg_
         coef += share * (machine.dual_coef_ if exact else machine.coef_)
         intercept += share * machine.intercept_
     setattr(machine, "dual_coef_" if exact else "coef_", coef)
     machine.intercept_, machine._stream = intercept, None
     machine.correction_ = candidates(_weighter())[choice.chosen.correction]
-    machine.selection_report_ = choice.report(tuning.regs, regs)
+    machine.selection_report_ = choice.report(regs, used)
     machine._f = Expansion(kernel, Z, coef, intercept)
 
 
-def choose_correction(problem: Problem, K: Real, tuning: Tuning, n_folds: int) -> Choice:
-    """Compare the candidates with kernel values K (N, N) over the penalties of ``tuning``.
+def choose_correction(
+    problem: Problem, K: Real, regs: Real | None, n_folds: int
+) -> tuple[Choice, Real]:
+    """Compare the candidates with kernel values K (N, N); return the choice and the penalties.
 
-    ``tuning`` is that of the uncorrected machine. All hold out the same folds, on one path of
-    penalties a candidate and fold: O(candidates x folds x N^3) time, O(N^2) memory.
+    All hold out the same folds, on one path of penalties a candidate and fold, and the uncorrected
+    machine takes its penalty as it does alone. ``regs`` are given where the grid is not to be
+    chosen. O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)
     if len(np.unique(folds)) < 2:
-        return no_choice()
+        return no_choice(), np.array([kernel_scale(K, problem.w)]) if regs is None else regs
+    regs = penalties(K, problem.w) if regs is None else regs
     weights = _weights(problem)
     predictions = {
-        name: _held_out(problem.operator(correction), K, problem.Y, tuning.regs, folds)
+        name: _held_out(problem.operator(correction), K, problem.Y, regs, folds)
         for name, correction in candidates(weights).items()
     }
-    return choose(predictions, problem.Y, weights * problem.w, setting=tuning.best[1])
+    errors = ((predictions[BASELINE] - problem.Y) ** 2).sum(axis=2) @ problem.w  # (penalties,)
+    _, setting = Tuning((None,), regs, errors[None, :]).best
+    return choose(predictions, problem.Y, weights * problem.w, setting=setting), regs
+
+
+def _width(machine: Any, problem: Problem) -> float | None:
+    """Return the kernel's width; where several are compared, the uncorrected machine's."""
+    gammas = machine._gammas(problem)
+    if len(gammas) == 1:
+        return gammas[0]  # type: ignore[no-any-return]
+    found: Tuning = machine._tune_dual(problem.operator(Unweighted()), problem, None)
+    return found.gamma
 
 
 def _weights(problem: Problem) -> Real:

@@ -42,6 +42,7 @@ def build(
     weights: Any = None,
     weights_name: str | None = None,
     comparison: Mapping[str, Any] | None = None,
+    diagnosis: Diagnosis | None = None,
     feature_names: Sequence[str] | None = None,
     target_weight: Any = None,
     title: str | None = None,
@@ -66,6 +67,9 @@ def build(
     comparison : dict, optional
         Methods and their estimated risks, as `covshift compare --json` writes them: "learner",
         "loss", "chosen", "recommendation", "scored_on_target_labels" and "rows".
+    diagnosis : Diagnosis, optional
+        What `covshift.diagnose` found for the same samples and names, where it is known already;
+        the weights are then those given, or none. Default: it is made here.
     feature_names, target_weight, random_state
         As in `covshift.diagnose`.
     title : str, optional
@@ -92,13 +96,15 @@ def build(
     """
     jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
     samples = _with_printable_names(two_samples(X, X_target, target_weight, feature_names))
-    diagnosis, found = diagnose_and_weigh(
-        samples.X,
-        samples.T,
-        feature_names=samples.names,
-        target_weight=samples.weight,
-        random_state=random_state,
-    )
+    found: Real | None = None
+    if diagnosis is None:
+        diagnosis, found = diagnose_and_weigh(
+            samples.X,
+            samples.T,
+            feature_names=samples.names,
+            target_weight=samples.weight,
+            random_state=random_state,
+        )
     name = "CDFWeights"
     if weights is not None:
         found = check_weight(weights, len(samples.X), "weights", of="X")
