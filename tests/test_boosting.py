@@ -28,7 +28,12 @@ from covshift.corrections import (
 from covshift.exceptions import CoverageWarning
 from covshift.operators.lined import lined
 from covshift.operators.prefixes import nested, prefix_squares
-from covshift.operators.sweeps import seen_by_groups, squares_of_groups
+from covshift.operators.sweeps import (
+    add_some,
+    exact_squares,
+    seen_by_groups,
+    squares_of_groups,
+)
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {
@@ -173,18 +178,40 @@ def test_groups_of_thresholds_bound_squares_and_single_ones_are_exact(name):
     for b, end in enumerate(ends):
         x = np.isin(np.arange(40), order[:end]) - share[b]
         exact[b] = x @ V @ x if wanted[b] else 0.0
-    found = {}
-    for groups in (form.coarse, form.fine):
-        views, offsets, place, part, weights = groups.arrays
-        every = np.zeros((len(weights), weights.shape[1] + 1))
-        seen_by_groups(form.lines.codes, views, offsets, place, part, form.u, order, every)
-        squares = np.zeros(6)
-        bins = (order, ends, wanted, share, every, form.u, squares)
-        squares_of_groups(form.lines.codes, views, offsets, place, part, weights, *bins)
-        found[groups is form.fine] = squares
-    np.testing.assert_allclose(found[True], exact, rtol=1e-10)
-    assert (found[False] <= exact * (1 + 1e-12)).all()
-    assert found[False].sum() > 0.8 * exact.sum()
+    lines, groups = form.lines, form.coarse
+    bins = np.zeros(int(lines.offsets[-1]))
+    add_some(lines.codes, lines.offsets, 0, 40, form.u, bins)
+    every = np.zeros((len(groups.weights) + 1, groups.weights.shape[1]))
+    seen_by_groups(bins, lines.offsets, *groups.arrays[:4], every)
+    bounds, squares = np.zeros(6), np.zeros(6)
+    some = (order, ends, wanted)
+    squares_of_groups(lines.codes, *groups.arrays, *some, share, every, form.u, bounds)
+    assert (bounds <= exact * (1 + 1e-12)).all()
+    assert bounds.sum() > 0.8 * exact.sum()
+    exact_squares(
+        lines.codes, lines.offsets, form.single, lines.symmetric, bins, *some, form.u, squares
+    )
+    for b, end in enumerate(ends):
+        z = np.isin(np.arange(40), order[:end]).astype(float)
+        np.testing.assert_allclose(squares[b], z @ V @ z if wanted[b] else 0.0, rtol=1e-10)
+
+
+@as_written
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_exact_squares_may_start_from_all_rows_and_take_some_off(symmetric):
+    X, T, _, _ = sample(M=60, digits=2)
+    form = lined(Additive(symmetric=symmetric).operator(X, T))
+    lines, order, ends = form.lines, np.random.default_rng(1).permutation(40), np.array([5, 35, 38])
+    bins = np.zeros(int(lines.offsets[-1]))
+    add_some(lines.codes, lines.offsets, 0, 40, form.weights, bins)
+    V = form.scale * lines.normal(np.eye(40))
+    for wanted in ([False, True, True], [True, False, True]):  # from the end, from the start
+        squares = np.zeros(3)
+        rows = (bins, order, ends, np.array(wanted), form.weights)
+        exact_squares(lines.codes, lines.offsets, form.single, symmetric, *rows, squares)
+        for b in np.flatnonzero(wanted):
+            z = np.isin(np.arange(40), order[: ends[b]]).astype(float)
+            np.testing.assert_allclose(squares[b], z @ V @ z, rtol=1e-10)
 
 
 @both_ways

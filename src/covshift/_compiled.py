@@ -32,8 +32,8 @@ class Loop:
     """A loop that is compiled when first called; ``python`` is the loop as written.
 
     Compiled, it leaves the interpreter free, so that threads can share the work. ``helpers`` are
-    the plain functions that it calls, by the names they have in its module; numba does not see when
-    they alone change, so after that clear `__pycache__`.
+    the plain functions that it calls, each after those that it calls itself, by the names they have
+    in its module; numba does not see when they alone change, so after that clear `__pycache__`.
     """
 
     def __init__(
@@ -44,7 +44,9 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         if self._compiled is None:
-            known = {helper.__name__: _compile(helper) for helper in self._helpers}
+            known: dict[str, Any] = {}
+            for helper in self._helpers:
+                known[helper.__name__] = _compile(_with_globals(helper, known))
             self._compiled = _compile(_with_globals(self.python, known))
         return self._compiled(*arguments)
 

@@ -30,8 +30,9 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
     The ranges depend on the number of threads alone. Called from inside such work, it runs in the
     calling thread.
     """
-    n_parts = 1 if getattr(_inside, "busy", False) else thread_count()
-    n_parts = max(1, min(n_parts, n_rows // max(1, at_least)))
+    n_parts = max(1, n_rows // max(1, at_least))
+    if n_parts > 1:
+        n_parts = 1 if getattr(_inside, "busy", False) else min(n_parts, thread_count())
     edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
     ranges = [slice(*pair) for pair in pairwise(edges)]
     if n_parts == 1:

@@ -3,10 +3,11 @@
 What a candidate z (the rows of its leaf up to a bin) must know, with D of the present leaves, r the
 residuals after the joint solution, and l its own leaf (theory, eqs. 5.6 to 5.9):
 
-    alpha = c'D^-1 c,  beta = (D^-1 c)_l,  num = -2 z'Vr,  square = z'Vz,     c = 2 Z'Vz.
+    alpha = c'D^-1 c,  beta = (D^-1 c)_l,  num = -2 z'Vr,  own = z'V z_l,  square = z'Vz,
 
-Every split adds one or two directions; a candidate changes by its inner products with them, which
-are sums over the rows of its leaf, bin by bin. Loops for numba are in `loops`.
+c = 2 Z'Vz. All but the last follow from sums of columns over the rows of z: of 1, the weights, Vg,
+and the directions of all splits so far. The sums of a leaf are kept, so that of two parts only the
+smaller one is added up, and the other one is what is left. Loops for numba are in `loops`.
 """
 
 from __future__ import annotations
@@ -19,24 +20,30 @@ from scipy.sparse import csc_array
 
 from .._compiled import has_numba
 from .._parallel import over_rows
-from ..operators.prefixes import Codes, Real, Rows
-from .loops import by_counting, enter, follow
+from ..operators.prefixes import Real, Rows
+from .columns import Columns
+from .loops import add_up, derive, follow
+from .partition import Partition
 from .ranking import SPAN, TIE, rank
 
 _CELLS = 1 << 18  # additions that make a second thread worth while
-BASE = 4  # columns of a store that are no directions: 1, w, Vr, and V z_l of the row's own leaf
+_KEPT_BYTES = 128 << 20  # of sums; with more, both parts of a leaf are added up
 
 
 class Candidates:
     """State of the candidates of up to ``L`` leaves with ``n`` features and ``B`` bins."""
 
-    def __init__(self, L: int, n: int, B: int) -> None:
-        shape = (L, n, B)
+    def __init__(self, L: int, n: int, B: int, columns: Columns) -> None:
+        shape, C = (L, n, B), len(columns.store)
+        self._columns = columns
+        self._keeps = 8 * L * C * n * B <= _KEPT_BYTES
+        self._sums = np.zeros((L if self._keeps else 2, C, n, B))
+        self._slot = np.zeros(L, dtype=np.intp)  # of every leaf in the sums
         self.alpha, self.beta, self.num = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.own = np.zeros(shape)
+        self.alone = np.zeros(shape)  # the diagonal's part of the square, where it is known
         self.square = np.zeros(shape)  # exact, or a lower bound; infinite where not allowed
         self.exact = np.zeros(shape, dtype=bool)
-        self.count, self.own = np.zeros(shape), np.zeros(shape)
-        self._work = np.zeros(0)
         # Of a leaf and feature: the first bin that is allowed, and the one after the last.
         self.low, self.high = np.zeros((L, n), dtype=np.intp), np.zeros((L, n), dtype=np.intp)
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
@@ -46,48 +53,79 @@ class Candidates:
         self.every: Real | None = None  # what each leaf shows to groups of thresholds, if `seen`
         self.seen = np.zeros(L, dtype=bool)
 
-    def enter(
-        self,
-        leaf: int,
-        codes: Codes,
-        rows: Rows,
-        store: Real,
-        signs: Real,
-        for_beta: Real,
-        enough: float,
-    ) -> bool:
-        """Start a leaf: sum the store's columns (N, BASE + directions) over its rows, by bin.
+    def sums(self, leaf: int, column: int) -> Real:
+        """Sums of a column over a leaf up to every bin, until the next split: (n, B)."""
+        return np.asarray(self._sums[self._slot[leaf], column])
 
-        alpha adds up the squares along the directions by their ``signs``, beta the sums themselves
-        by ``for_beta``, which may be empty. Candidates of weight below ``enough``, or with no more
-        rows than the bin before, are ruled out. Returns whether any is left.
-        """
-        n, B = self.count.shape[1:]
-        used = BASE + len(signs)
-        self.level[leaf], self.seen[leaf] = 0, False
+    def along(self, leaf: int, k: int, b: int, rows: Rows, used: int) -> Real:
+        """Sums of the directions over the candidate of a leaf whose ``rows`` are given."""
+        columns = slice(self._columns.base, used)
+        if self._keeps:
+            return self._sums[self._slot[leaf], columns, k, b].copy()
+        return np.asarray(self._columns.store[columns, rows].sum(axis=1))
+
+    def start(self, parts: Partition, used: int) -> None:
+        """Add up the first ``used`` columns over the root."""
+        self._slot[0] = 0
+        self._add_up(0, parts, 0, used)
+
+    def divide(self, m: int, new: int, parts: Partition, known: int, used: int) -> None:
+        """Add up the columns of two leaves that were one, ``m``, with ``known`` columns."""
+        small, large = (new, m) if parts.size(new) <= parts.size(m) else (m, new)
+        if self._keeps:
+            before = self._slot[m]
+            self._slot[small], self._slot[large] = new, before
+            self._add_up(small, parts, 0, used)
+            self._sums[before, :known] -= self._sums[new, :known]
+            self._add_up(large, parts, known, used)
+        else:
+            self._slot[small], self._slot[large] = 0, 1
+            self._add_up(small, parts, 0, used)
+            self._add_up(large, parts, 0, used)
+
+    def _add_up(self, leaf: int, parts: Partition, first: int, last: int) -> None:
+        out, store = self._sums[self._slot[leaf]], self._columns.store
         if not has_numba():
-            sums = _sums_up_to(codes, rows, store[:, :used], B)
-            self.count[leaf], below, num, self.own[leaf] = np.moveaxis(sums[..., :BASE], 2, 0)
-            self.num[leaf] = -2 * num
-            self.alpha[leaf] = sums[..., BASE:] ** 2 @ signs
-            if len(for_beta):
-                self.beta[leaf] = sums[..., BASE:] @ for_beta
-            return self._allow(leaf, below, enough)
-        if self._work.size < n * B * used:
-            self._work = np.zeros(n * B * store.shape[1])
-        sums = self._work[: n * B * used].reshape(n, B, used)
-        parts = (self.count, self.num, self.own, self.alpha, self.beta)
-        outputs = [part[leaf] for part in (*parts, self.exact, self.low, self.high)]
+            out[first:last] = _sums_up_to(parts, leaf, store[first:last], out.shape[2])
+            return
+        columns = np.array([first, last])
 
         def add(features: slice) -> None:
             ends = (features.start, features.stop)
-            enter(codes, rows, store, signs, for_beta, enough, sums, *outputs, *ends)
+            add_up(parts.codes, parts.order, *parts.ranges[leaf], store, columns, out, *ends)
 
-        over_rows(add, n, at_least=max(1, n * _CELLS // ((len(rows) + B) * n * used)))
+        self._over_features(add, (last - first) * parts.size(leaf))
+
+    def enter(
+        self, leaf: int, signs: Real, for_beta: Real, steps: Real, lam: float, enough: float
+    ) -> bool:
+        """Make the candidates of a leaf from its sums, and return whether there are any.
+
+        alpha adds up the squares along the directions by their ``signs``, beta the sums themselves
+        by ``for_beta``, which may be empty, and num falls by ``steps``. Candidates of weight below
+        ``enough``, or with no more rows than the bin before, are ruled out.
+        """
+        self.level[leaf], self.seen[leaf] = 0, False
+        sums, columns = self._sums[self._slot[leaf]], self._columns
+        if has_numba():
+            places = np.array([0, columns.gradient, columns.weight, columns.base])
+            parts = (self.num, self.own, self.alpha, self.beta, self.exact, self.low, self.high)
+            outputs = [part[leaf] for part in parts]
+            ends = (0, sums.shape[1])
+            derive(sums, places, signs, for_beta, steps, lam, enough, *outputs, *ends)
+        else:
+            along = sums[columns.base : columns.base + len(signs)]
+            self.num[leaf] = -2 * sums[columns.gradient] - np.tensordot(steps, along, 1)
+            self.alpha[leaf] = np.tensordot(signs, along**2, 1)
+            self.own[leaf] = np.tensordot(signs * along[:, 0, -1], along, 1)
+            if len(for_beta):
+                self.beta[leaf] = np.tensordot(for_beta, along, 1)
+                self.own[leaf] += lam * self.beta[leaf]
+            self.own[leaf] /= 2
+            self._allow(leaf, sums[columns.weight], np.rint(sums[0]), enough)
         return bool((self.low[leaf] < self.high[leaf]).any())
 
-    def _allow(self, leaf: int, below: Real, enough: float) -> bool:
-        count = self.count[leaf]
+    def _allow(self, leaf: int, below: Real, count: Real, enough: float) -> None:
         more = np.diff(count, axis=1, prepend=0) > 0
         allowed = (below >= enough) & (below[:, -1:] - below >= enough) & more
         allowed &= count < count[:, -1:]
@@ -95,7 +133,6 @@ class Candidates:
         self.low[leaf] = allowed.argmax(axis=1)
         last = allowed.shape[1] - allowed[:, ::-1].argmax(axis=1)
         self.high[leaf] = np.where(allowed.any(axis=1), last, self.low[leaf])
-        return bool(allowed.any())
 
     def set_squares(self, leaf: int, square: Real, *, exact: bool) -> None:
         """Set z'Vz, or lower bounds, of a leaf (n, B)."""
@@ -103,50 +140,65 @@ class Candidates:
         self.exact[leaf] |= exact
 
     def follow(
-        self, leaves: Rows, codes: Codes, order: Rows, ranges: Rows, new: Real, steps: Real
+        self,
+        leaves: Rows,
+        parts: Partition,
+        columns: range,
+        steps: Real,
+        tau: Real,
+        w: Real,
+        cost: float,
     ) -> None:
-        """Follow a split elsewhere along p directions, ``new`` (p, N), with steps (L, p, 3)."""
-        n, B = self.count.shape[1:]
+        """Follow a split elsewhere along new directions, in ``columns``; steps (leaves, p, 3)."""
+        n, B = self.own.shape[1:]
+        store = self._columns.store
         if has_numba():
+            ends = np.array([columns.start, columns.stop])
+            sums = (self._sums, self._slot)
 
             def add(features: slice) -> None:
-                ends = (features.start, features.stop)
-                limits = (self.low, self.high)
-                state = (self.alpha, self.beta, self.num)
-                for y, step in zip(new, steps.transpose(1, 0, 2), strict=True):
-                    follow(leaves, codes, order, ranges, y, step, *limits, *state, *ends)
+                follow(
+                    leaves,
+                    parts.codes,
+                    parts.order,
+                    parts.ranges,
+                    store,
+                    ends,
+                    *sums,
+                    steps,
+                    *(tau, w, cost),
+                    *self._ranked(),
+                    *(features.start, features.stop),
+                )
 
-            work = len(new) * n * int((ranges[leaves, 1] - ranges[leaves, 0] + B).sum())
-            over_rows(add, n, at_least=max(1, n * _CELLS // (work + 1)))
+            sizes = parts.ranges[leaves, 1] - parts.ranges[leaves, 0]
+            self._over_features(add, len(columns) * int((sizes + B).sum()))
             return
         for leaf, step in zip(leaves, steps, strict=True):
-            rows = order[ranges[leaf, 0] : ranges[leaf, 1]]
-            along = _sums_up_to(codes, rows, new.T, B)
-            for direction, (sign, for_beta, for_num) in enumerate(step):
-                y = along[..., direction]
+            along = _sums_up_to(parts, leaf, store[columns.start : columns.stop], B)
+            self._sums[self._slot[leaf], columns.start : columns.stop] = along
+            for y, (sign, for_beta, for_num) in zip(along, step, strict=True):
                 self.alpha[leaf] += sign * y**2
                 self.beta[leaf] += for_beta * y
                 self.num[leaf] += for_num * y
+        self.rank(leaves, tau, w, cost, slice(0, n))
 
     def rank(self, leaves: Rows, tau: Real, w: Real, cost: float, features: slice) -> None:
         """Find the best bin of some features in some leaves: gains, or upper bounds of gains.
 
         ``tau`` (L,) is lambda / (1 + lambda (D^-1)_ll), ``w`` (L,) the present leaf values.
         """
-        if not has_numba():
-            for leaf, t, value in zip(leaves, tau, w, strict=True):
-                for k in range(features.start, features.stop):
-                    self._rank_one(leaf, k, t, value, cost)
+        if has_numba():
+            rank(leaves, tau, w, cost, *self._ranked(), features.start, features.stop)
             return
+        for leaf, t, value in zip(leaves, tau, w, strict=True):
+            for k in range(features.start, features.stop):
+                self._rank_one(leaf, k, t, value, cost)
 
-        def find(some: slice) -> None:
-            state = (self.alpha, self.beta, self.num, self.square, self.exact)
-            results = (self.low, self.high, self.gain, self.bin, self.known)
-            ends = (features.start + some.start, features.start + some.stop)
-            rank(leaves, tau, w, cost, *state, *results, *ends)
-
-        n, B = features.stop - features.start, self.count.shape[2]
-        over_rows(find, n, at_least=max(1, _CELLS // 2 // (B * len(leaves))))
+    def _ranked(self) -> tuple[NDArray[Any], ...]:
+        """What ranking reads, and then what it writes."""
+        state = (self.alpha, self.beta, self.num, self.square, self.exact, self.low, self.high)
+        return (*state, self.gain, self.bin, self.known)
 
     def _rank_one(self, leaf: int, k: int, tau: float, w: float, cost: float) -> None:
         low, high = self.low[leaf, k], self.high[leaf, k]
@@ -171,22 +223,17 @@ class Candidates:
         np.divide(0.5 * y**2, s, out=gains, where=s > SPAN * norm)
         return np.asarray(gains - (0.5 * tau * w**2 + cost))
 
+    def _over_features(self, work: Any, additions: int) -> None:
+        """Share the features among threads, where each makes so many additions."""
+        over_rows(work, self.own.shape[1], at_least=max(1, _CELLS // max(1, additions)))
 
-def _sums_up_to(codes: Codes, rows: Rows, values: Real, B: int) -> Real:
-    """Sum ``values`` (N, C) over some rows, up to each bin of each feature: (n, B, C)."""
+
+def _sums_up_to(parts: Partition, leaf: int, values: Real, B: int) -> Real:
+    """Sum ``values`` (C, N) over the rows of a leaf, up to each bin of each feature: (C, n, B)."""
+    codes = parts.codes[slice(*parts.ranges[leaf])]
     n = codes.shape[1]
-    cells = (codes[rows] + B * np.arange(n)).ravel()
-    parts = (np.ones(len(cells)), cells, np.arange(0, len(cells) + 1, n))
-    member = csc_array(parts, shape=(n * B, len(rows)))
-    sums: Real = (member @ values[rows]).reshape(n, B, values.shape[1])
-    return np.cumsum(sums, axis=1, out=sums)
-
-
-def by_bin(code: NDArray[Any], rows: Rows, B: int) -> tuple[Rows, Rows]:
-    """Sort ``rows`` by their bins ``code`` (N,): the rows in order, and where each bin ends."""
-    if has_numba():
-        order, ends = np.empty_like(rows), np.zeros(B, dtype=np.intp)
-        by_counting(code, rows, order, ends)
-        return order, ends
-    bins = code[rows]
-    return rows[np.argsort(bins, kind="stable")], np.cumsum(np.bincount(bins, minlength=B))
+    cells = (codes + B * np.arange(n)).ravel()
+    entries = (np.ones(len(cells)), cells, np.arange(0, len(cells) + 1, n))
+    member = csc_array(entries, shape=(n * B, len(codes)))
+    sums: Real = (member @ values[:, parts.rows(leaf)].T).reshape(n, B, len(values))
+    return np.moveaxis(np.cumsum(sums, axis=1, out=sums), 2, 0)

@@ -1,4 +1,4 @@
-"""Loops over rows and candidates, for numba; see `covshift._compiled` and `candidates`."""
+"""Sums over the rows of leaves and what candidates make of them, for numba; see `candidates`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,80 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop
+from .ranking import rank_feature
 
 
-def _enter(
+def add_column(
+    codes: Any, order: Any, start: int, stop: int, y: Any, out: Any, first: int, last: int
+) -> None:
+    """Sum ``y`` (N,) over the rows at some positions up to every bin: ``out`` (n, B)."""
+    B = out.shape[1]
+    cells = out.reshape(-1)
+    cells[first * B : last * B] = 0.0
+    for p in range(start, stop):
+        value = y[order[p]]
+        for k in range(first, last):
+            cells[np.uint32(k * B) + codes[p, k]] += value
+    for k in range(first, last):
+        total = 0.0
+        for b in range(B):
+            total += out[k, b]
+            out[k, b] = total
+
+
+def _add_up(
     codes: Any,
-    rows: Any,
+    order: Any,
+    start: int,
+    stop: int,
     store: Any,
+    columns: Any,
+    out: Any,
+    first: int,
+    last: int,
+) -> None:
+    """Sum columns ``columns[0]`` to ``columns[1]`` of the store (C, N): ``out`` (C, n, B).
+
+    Four at a time, since finding the cells takes longer than the additions.
+    """
+    B = out.shape[2]
+    c, end = columns[0], columns[1]
+    cells = np.empty((last - first) * B * 4 if end - c >= 4 else 0)
+    while end - c >= 4:
+        cells[:] = 0.0
+        for p in range(start, stop):
+            row = order[p]
+            y0, y1, y2, y3 = store[c, row], store[c + 1, row], store[c + 2, row], store[c + 3, row]
+            for k in range(first, last):
+                cell = 4 * (np.uint32((k - first) * B) + codes[p, k])
+                cells[cell] += y0
+                cells[cell + 1] += y1
+                cells[cell + 2] += y2
+                cells[cell + 3] += y3
+        for k in range(first, last):
+            y0 = y1 = y2 = y3 = 0.0
+            for b in range(B):
+                cell = 4 * ((k - first) * B + b)
+                y0 += cells[cell]
+                y1 += cells[cell + 1]
+                y2 += cells[cell + 2]
+                y3 += cells[cell + 3]
+                out[c, k, b], out[c + 1, k, b] = y0, y1
+                out[c + 2, k, b], out[c + 3, k, b] = y2, y3
+        c += 4
+    while c < end:
+        add_column(codes, order, start, stop, store[c], out[c], first, last)
+        c += 1
+
+
+def _derive(
+    sums: Any,
+    places: Any,
     signs: Any,
     for_beta: Any,
+    steps: Any,
+    lam: float,
     enough: float,
-    sums: Any,
-    count: Any,
     num: Any,
     own: Any,
     alpha: Any,
@@ -28,48 +91,36 @@ def _enter(
     first: int,
     last: int,
 ) -> None:
-    """Sum the columns of the store over the rows of a leaf, up to every bin; rule out candidates.
+    """Make the candidates of a leaf from its sums (C, n, B), and rule out those not allowed.
 
-    ``sums`` (n, B, columns) is zero before and after.
+    ``places`` are the columns of 1, Vg, the weights, and the first direction.
     """
-    B = count.shape[1]
-    D = len(signs)
-    used = 4 + D
-    for p in range(len(rows)):
-        row = rows[p]
-        values = store[row]
-        for k in range(first, last):
-            cell = sums[k, codes[row, k]]
-            for c in range(used):
-                cell[c] += values[c]
-    total = np.empty(used)
-    weight = 0.0
-    for p in range(len(rows)):
-        weight += store[rows[p], 1]
+    ones, gradient, weights, base = places[0], places[1], places[2], places[3]
+    B = sums.shape[2]
     for k in range(first, last):
-        total[:] = 0.0
-        square = along = 0.0
-        low[k] = high[k] = 0
         for b in range(B):
-            cell = sums[k, b]
-            some = cell[0] > 0.0
-            if some:
-                for c in range(used):
-                    total[c] += cell[c]
-                    cell[c] = 0.0
-                square = 0.0
-                for d in range(D):
-                    square += signs[d] * total[4 + d] * total[4 + d]
-                along = 0.0
-                for d in range(len(for_beta)):
-                    along += for_beta[d] * total[4 + d]
-            count[k, b] = total[0]
-            num[k, b] = -2.0 * total[2]
-            own[k, b] = total[3]
-            alpha[k, b] = square
-            beta[k, b] = along
-            fits = total[1] >= enough and weight - total[1] >= enough
-            fits = fits and some and total[0] < len(rows)
+            num[k, b] = -2.0 * sums[gradient, k, b]
+            alpha[k, b] = own[k, b] = beta[k, b] = 0.0
+        for d in range(len(signs)):
+            along = sums[base + d, k]
+            sign, step, whole = signs[d], steps[d], signs[d] * along[B - 1]
+            for b in range(B):
+                alpha[k, b] += sign * along[b] * along[b]
+                num[k, b] -= step * along[b]
+                own[k, b] += whole * along[b]
+        for d in range(len(for_beta)):
+            along = sums[base + d, k]
+            for b in range(B):
+                beta[k, b] += for_beta[d] * along[b]
+        before = 0.0
+        low[k] = high[k] = 0
+        weight, count = sums[weights, k, B - 1], sums[ones, k, B - 1]
+        for b in range(B):
+            own[k, b] = 0.5 * (own[k, b] + lam * beta[k, b])
+            below, up_to = sums[weights, k, b], sums[ones, k, b]
+            fits = below >= enough and weight - below >= enough
+            fits = fits and up_to > before + 0.5 and up_to < count - 0.5
+            before = up_to
             exact[k, b] = not fits
             if fits:
                 if high[k] == 0:
@@ -82,98 +133,80 @@ def _follow(
     codes: Any,
     order: Any,
     ranges: Any,
-    y: Any,
+    store: Any,
+    columns: Any,
+    sums: Any,
+    slots: Any,
     steps: Any,
-    low: Any,
-    high: Any,
+    tau: Any,
+    w: Any,
+    cost: float,
     alpha: Any,
     beta: Any,
     num: Any,
+    square: Any,
+    exact: Any,
+    low: Any,
+    high: Any,
+    gain: Any,
+    best: Any,
+    known: Any,
     first: int,
     last: int,
 ) -> None:
-    """Change the candidates of some leaves by their inner products with a direction y (N,)."""
-    B = alpha.shape[2]
-    table = np.empty(last * B)
+    """Sum new directions over the rows of some leaves, change their candidates, and rank these.
+
+    ``steps`` (leaves, directions, 3) tells what a sum does to alpha, beta and num.
+    """
     for j in range(len(leaves)):
         leaf = leaves[j]
-        table[:] = 0.0
-        for p in range(ranges[leaf, 0], ranges[leaf, 1]):
-            row = order[p]
-            value = y[row]
+        start, stop = ranges[leaf, 0], ranges[leaf, 1]
+        for c in range(columns[0], columns[1]):
+            sign, for_beta, for_num = steps[j, c - columns[0]]
+            out = sums[slots[leaf], c]
+            add_column(codes, order, start, stop, store[c], out, first, last)
             for k in range(first, last):
-                table[np.uint32(k * B) + codes[row, k]] += value
-        sign, for_beta, for_num = steps[j, 0], steps[j, 1], steps[j, 2]
-        for k in range(first, last):
-            total = 0.0
-            for b in range(low[leaf, k]):
-                total += table[k * B + b]
-            for b in range(low[leaf, k], high[leaf, k]):
-                total += table[k * B + b]
-                table[k * B + b] = total
-            for b in range(low[leaf, k], high[leaf, k]):
-                along = table[k * B + b]
-                alpha[leaf, k, b] += sign * along * along
-                num[leaf, k, b] += for_num * along
-            if for_beta != 0.0:
                 for b in range(low[leaf, k], high[leaf, k]):
-                    beta[leaf, k, b] += for_beta * table[k * B + b]
+                    along = out[k, b]
+                    alpha[leaf, k, b] += sign * along * along
+                    num[leaf, k, b] += for_num * along
+                if for_beta != 0.0:
+                    for b in range(low[leaf, k], high[leaf, k]):
+                        beta[leaf, k, b] += for_beta * out[k, b]
+        for k in range(first, last):
+            rank_feature(
+                leaf,
+                k,
+                tau[j],
+                w[j],
+                cost,
+                alpha,
+                beta,
+                num,
+                square,
+                exact,
+                low,
+                high,
+                gain,
+                best,
+                known,
+            )
 
 
-def sort_by_bin(code: Any, rows: Any, order: Any, ends: Any) -> None:
-    """Sort by counting; ``ends`` starts at zero."""
-    for p in range(len(rows)):
-        ends[code[rows[p]]] += 1
+def sort_by_bin(code: Any, start: int, stop: int, order: Any, ends: Any) -> None:
+    """Sort positions by their bins ``code``, by counting; ``ends`` starts at zero."""
+    for p in range(start, stop):
+        ends[code[p]] += 1
     total = 0
     for b in range(len(ends)):  # now where each bin starts
         count = ends[b]
         ends[b] = total
         total += count
-    for p in range(len(rows)):
-        b = code[rows[p]]
-        order[ends[b]] = rows[p]
+    for p in range(start, stop):
+        b = code[p]
+        order[ends[b]] = p
         ends[b] += 1
 
 
-def _sum_rows(store: Any, rows: Any, sums: Any) -> None:
-    """Sum the leading columns of some rows of the store: as many as ``sums`` has."""
-    for p in range(len(rows)):
-        for c in range(len(sums)):
-            sums[c] += store[rows[p], c]
-
-
-def _partition(code: Any, b: int, order: Any, start: int, stop: int, leaf: Any, new: int) -> int:
-    """Move the rows up to bin ``b`` to the front, both parts in order; they are leaf ``new``."""
-    rest = np.empty(stop - start, dtype=order.dtype)
-    front, back = start, 0
-    for p in range(start, stop):
-        row = order[p]
-        if code[row] <= b:
-            order[front] = row
-            leaf[row] = new
-            front += 1
-        else:
-            rest[back] = row
-            back += 1
-    order[front:stop] = rest[:back]
-    return front
-
-
-def _move_own(store: Any, image: Any, left: Any, right: Any) -> None:
-    """Bring V z_l of the rows' own leaves up to date after a split by z_A: V z_A is given."""
-    for p in range(len(left)):
-        store[left[p], 3] = image[left[p]]
-    for p in range(len(right)):
-        store[right[p], 3] -= image[right[p]]
-
-
-def _record(store: Any, column: int, y: Any, step: float, start: int, stop: int) -> None:
-    """Keep a direction in a column of the store, and move Vr along it."""
-    for i in range(start, stop):
-        store[i, column] = y[i]
-        store[i, 2] += step * y[i]
-
-
-enter, follow = Loop(_enter), Loop(_follow)
-by_counting, sum_rows = Loop(sort_by_bin), Loop(_sum_rows)
-partition, record, move_own = Loop(_partition), Loop(_record), Loop(_move_own)
+add_up, derive = Loop(_add_up, (add_column,)), Loop(_derive)
+follow = Loop(_follow, (add_column, rank_feature))

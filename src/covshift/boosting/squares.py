@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..operators import VOperator
+from ..operators.binned import NestedLines
 from ..operators.lined import Lined
 from ..operators.prefixes import Codes, Real, Rows, nested, prefix_squares
-from .candidates import Candidates, by_bin
-from .ranking import MARGIN, search
+from .candidates import Candidates
+from .columns import Columns
+from .partition import Partition
+from .ranking import MARGIN
+from .search import search
 
 _KEPT_ROWS = 1 / 16  # of the sample: larger leaves keep their squares for the next trees
 _KEPT_BYTES = 32 << 20
@@ -21,36 +27,65 @@ class Squares:
     Where V has the form of `Lined`, bin by bin, in `search`; elsewhere a feature at a time.
     """
 
-    def __init__(self, V: VOperator, form: Lined | None, codes: Codes, n_bins: int) -> None:
+    def __init__(
+        self, V: VOperator, form: Lined | None, codes: Codes, n_bins: int, columns: Columns
+    ) -> None:
         self._V, self._form, self._codes, self._B = V, form, codes, n_bins
-        self._nested = nested(V, codes, n_bins)
-        self._kept: dict[bytes, tuple[Real, NDArray[np.bool_], NDArray[np.intp]]] = {}
-        self._most = _KEPT_BYTES // (9 * n_bins * codes.shape[1])
+        self._columns = columns
+        self._lines = None
+        if form is not None and form.lines is not None:
+            self._lines = NestedLines(form.lines, codes, n_bins)
+        else:
+            self._nested = nested(V, codes, n_bins)
+        self._kept: dict[bytes, tuple[NDArray[Any], ...]] = {}
+        self._most = _KEPT_BYTES // (17 * n_bins * codes.shape[1])
 
-    def bound(self, state: Candidates, leaf: int, rows: Rows, box: bytes) -> None:
-        """Bound the squares of a new leaf (theory, eq. 5.9), or recall them from earlier trees."""
+    def bound(
+        self, state: Candidates, leaf: int, parts: Partition, bins: Real | None, box: bytes
+    ) -> None:
+        """Bound the squares of a new leaf (theory, eq. 5.9), or recall them from earlier trees.
+
+        ``bins`` are its totals in the bins of the views, where V is of the form of `Lined`.
+        """
         kept = self._kept.get(box)
         if kept is not None:
-            state.square[leaf], state.exact[leaf], state.level[leaf] = kept
+            state.square[leaf], state.exact[leaf], state.level[leaf], state.alone[leaf] = kept
             return
-        own, exact = state.own[leaf], self._nested.whole
+        own = state.own[leaf]
         total = own[0, -1]
         share = own / total
-        spread = self._nested.spread(rows, np.ones(len(rows)), state.count[leaf], share)
+        if self._lines is not None and bins is not None:
+            exact, spread = self._lines.whole, self._spread(state, leaf, bins, share)
+        else:
+            exact, rows = self._nested.whole, parts.rows(leaf)
+            spread = self._nested.spread(rows, np.ones(len(rows)), state.sums(leaf, 0), share)
         margin = 0.0 if exact else MARGIN * total
         state.set_squares(leaf, share * own + spread - margin, exact=exact)
 
-    def keep(self, state: Candidates, leaf: int, rows: Rows, box: bytes) -> None:
+    def _spread(self, state: Candidates, leaf: int, bins: Real, share: Real) -> Real:
+        assert self._form is not None
+        assert self._lines is not None
+        spread = np.zeros_like(share)
+        self._lines.add_spread(bins, state.sums(leaf, self._columns.u), share, spread)
+        spread *= self._form.scale
+        if self._columns.d is not None:
+            state.alone[leaf] = d = state.sums(leaf, self._columns.d)
+            spread += (1 - 2 * share) * d + share**2 * d[:, -1:]
+        return spread
+
+    def keep(self, state: Candidates, leaf: int, size: int, box: bytes) -> None:
         """Keep what is known of a large leaf for the next trees."""
         room = len(self._kept) < self._most or box in self._kept
-        if room and len(rows) >= _KEPT_ROWS * len(self._codes):
-            exact, level = state.exact[leaf].copy(), state.level[leaf].copy()
-            self._kept[box] = state.square[leaf].copy(), exact, level
+        if room and size >= _KEPT_ROWS * len(self._codes):
+            known = (state.square, state.exact, state.level, state.alone)
+            self._kept[box] = tuple(values[leaf].copy() for values in known)
 
-    def make_exact(self, state: Candidates, leaf: int, k: int, rows: Rows) -> None:
+    def make_exact(self, state: Candidates, leaf: int, k: int, parts: Partition) -> None:
         """Compute the squares of all bins of a feature."""
-        order, ends = by_bin(self._codes[:, k], rows, self._B)
-        curve = prefix_squares(self._V, order, ends, np.ones(len(rows)))
+        code = parts.codes[slice(*parts.ranges[leaf]), k]
+        order = parts.rows(leaf)[np.argsort(code, kind="stable")]
+        ends = np.cumsum(np.bincount(code, minlength=self._B))
+        curve = prefix_squares(self._V, order, ends, np.ones(len(order)))
         allowed = np.isfinite(state.square[leaf, k])
         state.square[leaf, k] = np.where(allowed, curve, np.inf)
         state.exact[leaf, k] = True
@@ -63,16 +98,16 @@ class Squares:
         w: Real,
         cost: float,
         noise: float,
-        order: Rows,
-        ranges: Rows,
+        parts: Partition,
+        bins: Real,
     ) -> tuple[int, int]:
         """Find the best leaf and feature at once, compiled, for V of the form of `Lined`."""
         form = self._form
         assert form is not None
         assert form.lines is not None
         if state.every is None:
-            G, J = form.coarse.weights.shape
-            state.every = np.zeros((len(state.count), G, J + 1))
+            J, width = form.coarse.weights.shape
+            state.every = np.zeros((len(state.seen), J + 1, width))
         leaf, feature = search(
             leaves,
             tau,
@@ -81,7 +116,8 @@ class Squares:
             noise,
             *(state.alpha, state.beta, state.num, state.square, state.exact),
             *(state.low, state.high, state.gain, state.bin, state.known, state.level, state.own),
-            *(self._codes, order, ranges, form.lines.codes, form.u, form.d),
-            *(state.every, state.seen, form.coarse.arrays, form.fine.arrays),
+            *(state.alone, parts.codes, parts.ranges, parts.views, parts.u),
+            *(state.every, state.seen, form.coarse.arrays, form.single, form.lines.symmetric),
+            *(bins, form.lines.offsets),
         )
         return int(leaf), int(feature)

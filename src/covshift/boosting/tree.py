@@ -14,18 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compiled import has_numba
-from .._parallel import over_rows
 from ..operators import VOperator
 from ..operators.images import ColumnImages, LineImages
 from ..operators.lined import lined
 from ..operators.prefixes import Codes, Real, Rows
-from .candidates import BASE, Candidates
-from .loops import move_own, partition, record, sum_rows
+from .candidates import Candidates
+from .columns import Columns
+from .partition import Partition
 from .ranking import TIE
 from .squares import Squares
 
 _NOISE = 1e-12  # of the loss: a gain below it is rounding
-_ROWS = 20_000  # rows a thread takes at least
 
 
 @dataclass(frozen=True)
@@ -56,20 +55,18 @@ class Grower:
     """Grows trees on one sample: V, the rows' bins, and their weights (for leaf sizes)."""
 
     def __init__(self, V: VOperator, codes: Codes, n_bins: int, w: Real, growth: Growth) -> None:
-        self.V, self.codes, self.B, self.w, self.growth = V, codes, n_bins, w, growth
+        self.V, self.codes, self.B, self.growth = V, codes, n_bins, growth
         N, n = codes.shape
         form = lined(V)
         self.diagonal = form.d if form is not None and form.lines is None else None
         self.form = form if has_numba() and form is not None and form.lines is not None else None
-        self.squares = Squares(V, self.form, codes, n_bins)
         self.V1 = self.product(np.ones(N))
-        self.every = np.arange(N)
-        # Of every row: 1, w, Vr, V z_l of its own leaf, then the directions of all splits so far.
+        # A split adds one direction, or two; see theory, section 5.2.
         splits = 0 if self.diagonal is not None else growth.max_leaf_nodes - 1
-        columns = BASE + 1 + (2 if growth.reg_lambda > 0 else 1) * splits
-        self.store = np.empty((N, columns))
-        self.store[:, 0], self.store[:, 1] = 1, w
-        self.candidates = Candidates(growth.max_leaf_nodes, n, n_bins)
+        directions = 0 if not splits else 1 + (2 if growth.reg_lambda > 0 else 1) * splits
+        self.columns = Columns(w, form, directions)
+        self.squares = Squares(V, self.form, codes, n_bins, self.columns)
+        self.candidates = Candidates(growth.max_leaf_nodes, n, n_bins, self.columns)
 
     def grow(self, g: Real) -> Tree:
         """Grow a tree for the residuals ``g`` = prediction - outcome (N,)."""
@@ -79,11 +76,11 @@ class Grower:
         """V a: (N,)."""
         return np.asarray(self.V.matmat(a[:, None]))[:, 0]
 
-    def images(self) -> Any:
+    def images(self, parts: Partition) -> Any:
         """V times columns that are constant on leaves, of which there is one so far."""
         L = self.growth.max_leaf_nodes
         if self.form is not None and self.form.lines is not None:
-            return LineImages(self.form, self.form.lines, self.every, L)
+            return LineImages(self.form, self.form.lines, parts, L)
         return ColumnImages(self.product, self.V1, L)
 
 
@@ -92,31 +89,30 @@ class _Growing:
 
     def __init__(self, grower: Grower, g: Real) -> None:
         self.of, self.lam = grower, grower.growth.reg_lambda
-        N, n = grower.codes.shape
-        L = grower.growth.max_leaf_nodes
-        self.store, self.candidates = grower.store, grower.candidates
+        n, L = grower.codes.shape[1], grower.growth.max_leaf_nodes
+        self.columns, self.candidates = grower.columns, grower.candidates
         self.Vg = grower.product(g)
         self.loss = float(g @ self.Vg)
-        self.order = grower.every.copy()
-        self.leaf = np.zeros(N, dtype=np.intp)  # of every row
-        self.ranges = np.zeros((L, 2), dtype=np.intp)  # of every leaf in `order`
-        self.ranges[0] = 0, N
+        self.parts = Partition(grower.codes, grower.form, L)
         self.depth = [0]
         self.box = [np.array([[0, grower.B - 1]] * n, dtype=np.int32)]
         self.node = [0]  # of every leaf
         self.nodes = _Nodes()
-        self.A, self.signs, self.w = np.zeros((1, 0)), np.zeros(0), np.zeros(1)
+        # Vr = Vg + sum of steps / 2 times directions
+        self.A, self.signs, self.steps = np.zeros((1, 0)), np.zeros(0), np.zeros(0)
+        self.w = np.zeros(1)
         self.open: list[int] = []
         D = 2 * float(grower.V1.sum()) + self.lam
         if D <= 0:
             return
         self.A, self.signs = np.array([[D**-0.5]]), np.ones(1)
         self.w = np.array([-2 * self.Vg.sum() / D])
-        self.store[:, 2] = self.Vg + self.w[0] * grower.V1
-        self.store[:, 3] = grower.V1
+        self.steps = self.w * D**0.5
+        self.columns.store[self.columns.gradient] = self.Vg
         if grower.diagonal is None:
-            self.images = grower.images()
-            self.store[:, BASE] = 2 * D**-0.5 * grower.V1
+            self.images = grower.images(self.parts)
+            self.columns.store[self.columns.base] = 2 * D**-0.5 * grower.V1
+        self.candidates.start(self.parts, self._used)
         self._enter(0)
 
     def tree(self) -> Tree:
@@ -127,17 +123,20 @@ class _Growing:
             self._split(leaf, feature)
         return self._finish()
 
-    def _rows(self, leaf: int) -> Rows:
-        return self.order[self.ranges[leaf, 0] : self.ranges[leaf, 1]]
+    @property
+    def _used(self) -> int:
+        """Columns in use."""
+        if self.of.diagonal is not None:
+            return len(self.columns.store)
+        return self.columns.base + len(self.signs)
 
     def _best(self) -> tuple[int, int]:
         """Return the leaf and feature of the largest gain, computed exactly wherever it matters."""
         state, noise = self.candidates, _NOISE * self.loss
         if self.of.form is not None:
-            leaves, tau, w = self._terms(self.open)
-            price = self.of.growth.reg_leaves
-            places = (self.order, self.ranges)
-            return self.of.squares.search(state, leaves, tau, w, price, noise, *places)
+            price, terms = self.of.growth.reg_leaves, self._terms(self.open)
+            bins = self.images.totals
+            return self.of.squares.search(state, *terms, price, noise, self.parts, bins)
         while True:
             gains, known = state.gain[self.open], state.known[self.open]
             top = float(gains.max())
@@ -150,51 +149,43 @@ class _Growing:
             leaf, k = self.open[int(place)], int(feature)
             if state.known[leaf, k]:
                 return leaf, k
-            self.of.squares.make_exact(state, leaf, k, self._rows(leaf))
+            self.of.squares.make_exact(state, leaf, k, self.parts)
             self._rank([leaf], slice(k, k + 1))
-
-    def _tau(self, leaf: int) -> float:
-        kappa = float(self.A[leaf] ** 2 @ self.signs)
-        return self.lam / (1 + self.lam * kappa)
 
     def _split(self, m: int, k: int) -> None:
         """Split leaf ``m`` at the best bin of feature ``k``: its right part keeps the number."""
         state, T = self.candidates, len(self.node)
-        b, square = int(state.bin[m, k]), float(state.square[m, k, state.bin[m, k]])
-        before, tau = self._rows(m).copy(), self._tau(m)
-        self.of.squares.keep(state, m, before, self.box[m].tobytes())
+        b, known = int(state.bin[m, k]), self._used
+        square, num = float(state.square[m, k, b]), float(state.num[m, k, b])
+        self.of.squares.keep(state, m, self.parts.size(m), self.box[m].tobytes())
         self._part(m, k, b, float(state.gain[m, k]))
         self.open.remove(m)
-        sums = self._sums(self._rows(T))
+        last = T + 1 == self.of.growth.max_leaf_nodes
         if self.of.diagonal is not None:
-            self._solve_alone(m, sums)
+            self._solve_alone(m)
         else:
-            self._solve(m, tau, square, sums, before)
-        if T + 1 < self.of.growth.max_leaf_nodes:
+            along = state.along(m, k, b, self.parts.rows(T), known)
+            changes = self._solve(m, square, num, along)
+            self.images.split(m, self.parts)
+            if not last:
+                self._follow(*changes)
+        if not last:
+            state.divide(m, T, self.parts, known, self._used)
             self._enter(m)
             self._enter(T)
 
-    def _sums(self, rows: Rows) -> Real:
-        """Sums of the used columns of the store over some rows: (BASE + directions,)."""
-        used = BASE + (0 if self.of.diagonal is not None else len(self.signs))
-        if not has_numba():
-            return np.asarray(self.store[rows, :used].sum(axis=0))
-        sums = np.zeros(used)
-        sum_rows(self.store, rows, sums)
-        return sums
+    def _solve(self, m: int, square: float, num: float, y: Real) -> tuple[Real, Real, Real]:
+        """Bring A and w up to date with the new leaf; return new directions, signs and steps.
 
-    def _solve(self, m: int, tau: float, square: float, sums: Real, before: Rows) -> None:
-        """Bring A, w and Vr up to date with the new leaf, and the candidates elsewhere.
-
-        ``sums`` are those of z_A: along a direction, 2 z_A'V Z a; ``before`` the rows of m before.
+        ``square``, ``num`` and ``y``, the sums 2 z_A'V Z a along the directions, are those of z_A.
         """
-        T, y, w_m = len(self.w), sums[BASE:], float(self.w[m])
+        T, w_m, tau = len(self.w), float(self.w[m]), self._terms([m])[1][0]
         Dc = self.A @ (self.signs * y)  # D^-1 c
         beta = float(Dc[m])
         column = self.A @ (self.signs * self.A[m])  # D^-1 e_m
         h = Dc + tau * (1 - beta) * column
         s = 2 * square - float(self.signs @ y**2) + tau * (1 - beta) ** 2
-        theta = (-2 * float(sums[2]) - tau * w_m * (1 - beta)) / s
+        theta = (num - tau * w_m * (1 - beta)) / s
         self.w = np.append(self.w - tau * w_m * column - theta * h, 0.0)
         self.w[T] = self.w[m] + theta
         directions = [np.append(-h, 1 - h[m]) / s**0.5]
@@ -203,97 +194,68 @@ class _Growing:
             directions.insert(0, tau**0.5 * np.append(column, column[m]))
             signs.insert(0, -1.0)
             steps.insert(0, -(tau**0.5) * w_m)
-        first = BASE + len(self.signs)
         self.A = np.column_stack([np.vstack([self.A, self.A[m]]), *directions])
-        self.signs = np.append(self.signs, signs)
-        self.images.split(m, self._rows(T))
-        if T + 1 == self.of.growth.max_leaf_nodes:
-            return
-        own = np.empty(len(self.leaf))
-        self.images.of_newest(self.leaf, before, own)
-        A, B = self._rows(T), self._rows(m)
-        if has_numba():
-            move_own(self.store, own, A, B)
-        else:
-            self.store[A, 3] = own[A]
-            self.store[B, 3] -= own[B]
-        new = np.empty((len(signs), len(self.leaf)))
-        for d, (values, step) in enumerate(zip(directions, steps, strict=True)):
-            self.images.of(2 * values, self.leaf, self.order, new[d])
-            self._record(new[d], first + d, 0.5 * step)
-        self._follow(new, signs, directions, steps)
+        self.signs, self.steps = np.append(self.signs, signs), np.append(self.steps, steps)
+        return np.array(directions), np.array(signs), np.array(steps)
 
-    def _record(self, y: Real, column: int, step: float) -> None:
-        def keep(rows: slice) -> None:
-            if has_numba():
-                record(self.store, column, y, step, rows.start, rows.stop)
-            else:
-                self.store[rows, column] = y[rows]
-                self.store[rows, 2] += step * y[rows]
-
-        over_rows(keep, len(y), at_least=_ROWS)
-
-    def _follow(
-        self, new: Real, signs: list[float], directions: list[Real], steps: list[float]
-    ) -> None:
-        """Let the candidates of all other leaves know of the new directions."""
+    def _follow(self, directions: Real, signs: Real, steps: Real) -> None:
+        """Keep the new directions of all rows, and let the candidates of other leaves know."""
+        columns = range(self._used - len(signs), self._used)
+        for column, values in zip(columns, directions, strict=True):
+            self.images.of(2 * values, self.parts.leaf, self.columns.store[column])
         if not self.open:
             return
-        others = np.array(self.open, dtype=np.intp)
-        changes = np.empty((len(others), len(new), 3))
-        for d, (sign, values, step) in enumerate(zip(signs, directions, steps, strict=True)):
-            changes[:, d, 0] = sign
-            changes[:, d, 1] = sign * values[others] if self.lam > 0 else 0.0
-            changes[:, d, 2] = -step
-        self.candidates.follow(others, self.of.codes, self.order, self.ranges, new, changes)
-        self._rank(self.open)
+        others, tau, w = self._terms(self.open)
+        changes = np.zeros((len(others), len(signs), 3))
+        changes[:, :, 0], changes[:, :, 2] = signs, -steps
+        if self.lam > 0:
+            changes[:, :, 1] = (signs[:, None] * directions[:, others]).T
+        price = self.of.growth.reg_leaves
+        self.candidates.follow(others, self.parts, columns, changes, tau, w, price)
 
-    def _solve_alone(self, m: int, sums: Real) -> None:
+    def _solve_alone(self, m: int) -> None:
         """V is diagonal: leaves do not meet, and A is diagonal too."""
         T, d = len(self.w), self.of.diagonal
         assert d is not None
-        rows = self._rows(m)
-        D_m = 2 * float(d[rows].sum()) + self.lam
-        D_T = 2 * float(sums[3]) + self.lam
-        parts = [(m, rows, D_m), (T, self._rows(T), D_T)]
-        self.w, self.signs = np.append(self.w, 0.0), np.ones(T + 1)
         A = np.zeros((T + 1, T + 1))
         A[:T, :T] = self.A
-        for leaf, some, D in parts:
+        self.A, self.w, self.signs = A, np.append(self.w, 0.0), np.ones(T + 1)
+        for leaf in (m, T):
+            rows = self.parts.rows(leaf)
+            D = 2 * float(d[rows].sum()) + self.lam
             A[leaf, leaf] = D**-0.5
-            self.w[leaf] = -2 * self.Vg[some].sum() / D
-            self.store[some, 2] = self.Vg[some] + self.w[leaf] * d[some]
-        self.A = A
+            self.w[leaf] = -2 * self.Vg[rows].sum() / D
 
     def _enter(self, leaf: int) -> None:
         """Make the candidates of a new leaf."""
-        growth, state, lam = self.of.growth, self.candidates, self.lam
-        rows = self._rows(leaf)
-        enough = growth.min_samples_leaf * (1 - 1e-12)
+        growth, state = self.of.growth, self.candidates
         deep = growth.max_depth is not None and self.depth[leaf] >= growth.max_depth
-        if deep or len(rows) < 2:
+        if deep or self.parts.size(leaf) < 2:
             return
-        alone = self.of.diagonal is not None
-        signs = self.signs[:0] if alone else self.signs
-        for_beta = self.signs * self.A[leaf] if lam > 0 and not alone else signs[:0]
-        if not state.enter(leaf, self.of.codes, rows, self.store, signs, for_beta, enough):
+        enough = growth.min_samples_leaf * (1 - 1e-12)
+        if self.of.diagonal is None:
+            for_beta = self.signs * self.A[leaf] if self.lam > 0 else self.signs[:0]
+            terms = (self.signs, for_beta, self.steps)
+        else:  # the leaf's own direction is 2 A_ll times the diagonal
+            inverse = self.A[leaf, leaf] ** 2
+            terms = (np.array([4 * inverse]), np.array([2 * inverse]), 2 * self.w[[leaf]])
+        if not state.enter(leaf, *terms, self.lam, enough):
             return
-        own = state.own[leaf]
-        if not own[0, -1] > 0:  # z'Vz of the leaf
+        if not state.own[leaf, 0, -1] > 0:  # z'Vz of the leaf
             return
-        if alone:  # c has one entry that is not zero, 2 own
-            kappa = float(self.A[leaf, leaf]) ** 2
-            state.alpha[leaf] = 4 * kappa * own**2
-            state.beta[leaf] = 2 * kappa * own
-            state.set_squares(leaf, own, exact=True)
+        if self.of.diagonal is None:
+            bins = None if self.of.form is None else self.images.totals[leaf]
+            self.of.squares.bound(state, leaf, self.parts, bins, self.box[leaf].tobytes())
         else:
-            self.of.squares.bound(state, leaf, rows, self.box[leaf].tobytes())
+            state.set_squares(leaf, state.own[leaf], exact=True)
         self.open.append(leaf)
         self._rank([leaf])
 
     def _terms(self, leaves: list[int]) -> tuple[Rows, Real, Real]:
         """Leaves, with tau and w of each."""
         some = np.array(leaves, dtype=np.intp)
+        if self.lam == 0:
+            return some, np.zeros(len(some)), self.w[some]
         tau = self.lam / (1 + self.lam * (self.A[some] ** 2 @ self.signs))
         return some, tau, self.w[some]
 
@@ -303,17 +265,7 @@ class _Growing:
 
     def _part(self, m: int, k: int, b: int, gain: float) -> None:
         """Move the rows of leaf ``m`` up to bin ``b`` of feature ``k`` to a new leaf."""
-        T, (start, stop) = len(self.node), self.ranges[m]
-        code = self.of.codes[:, k]
-        if has_numba():
-            middle = partition(code, b, self.order, start, stop, self.leaf, T)
-        else:
-            rows = self.order[start:stop].copy()
-            left = code[rows] <= b
-            middle = start + int(left.sum())
-            self.order[start:middle], self.order[middle:stop] = rows[left], rows[~left]
-            self.leaf[rows[left]] = T
-        self.ranges[m], self.ranges[T] = (middle, stop), (start, middle)
+        self.parts.split(m, k, b, len(self.node))
         left_node, self.node[m] = self.nodes.split(self.node[m], k, b, gain)
         self.node.append(left_node)
         self.depth[m] += 1
@@ -325,15 +277,16 @@ class _Growing:
 
     def _finish(self) -> Tree:
         """Correct w by D^-1 (U - D w), what rounding has left, and lay out the nodes."""
-        T = len(self.node)
+        T, rows_leaf = len(self.node), self.parts.leaf
         for leaf in self.open:
-            self.of.squares.keep(self.candidates, leaf, self._rows(leaf), self.box[leaf].tobytes())
+            size = self.parts.size(leaf)
+            self.of.squares.keep(self.candidates, leaf, size, self.box[leaf].tobytes())
         if self.of.diagonal is None and self.A.shape[1]:
-            fit = np.empty(len(self.leaf))
-            self.images.of(self.w, self.leaf, self.order, fit)
-            left = -2 * np.bincount(self.leaf, self.Vg + fit, T) - self.lam * self.w
+            fit = np.empty(len(rows_leaf))
+            self.images.of(self.w, rows_leaf, fit)
+            left = -2 * np.bincount(rows_leaf, self.Vg + fit, T) - self.lam * self.w
             self.w = self.w + self.A @ (self.signs * (self.A.T @ left))
-        return self.nodes.tree(self.w, np.array(self.node, dtype=np.intp), self.leaf)
+        return self.nodes.tree(self.w, np.array(self.node, dtype=np.intp), rows_leaf)
 
 
 @dataclass

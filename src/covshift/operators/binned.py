@@ -17,7 +17,7 @@ from .._compiled import has_numba
 from .._parallel import over_rows
 from .bins import bin_offsets
 from .prefixes import Codes, Real, Rows
-from .sweeps import add_rows, between, read_rows, spread_of_prefixes, squares_of_prefixes
+from .sweeps import add_rows, add_some, between, read_rows, spread_of_prefixes, squares_of_prefixes
 
 _FEW = 4  # columns up to which a loop over rows beats a sparse product
 _BYTES = 8 << 20  # of bin totals that a product holds, for every thread
@@ -31,8 +31,13 @@ class BinnedLines:
         self.codes, self.weights, self.symmetric = codes, list(weights), symmetric
         stride = 2 if symmetric else 1
         self.sizes = [stride * len(w) + 1 for w in weights]
-        self._offsets = np.array(bin_offsets(self.sizes))
+        self.offsets = np.array(bin_offsets(self.sizes))
         self._starts = np.array(bin_offsets([len(w) for w in weights]))
+
+    @cached_property
+    def by_view(self) -> Codes:
+        """The codes of one view after another: (G, N)."""
+        return np.ascontiguousarray(self.codes.T)
 
     @cached_property
     def _flat(self) -> Real:
@@ -45,7 +50,7 @@ class BinnedLines:
 
     def fast(self, A: NDArray[Any]) -> bool:
         """Whether `normal` is the shorter way to V A, and small enough to hold."""
-        small = A.shape[1] <= _FEW and 8 * int(self._offsets[-1]) <= _BYTES
+        small = A.shape[1] <= _FEW and 8 * int(self.offsets[-1]) <= _BYTES
         return small and A.dtype == np.float64 and has_numba()
 
     def normal(self, A: Real) -> Real:
@@ -59,7 +64,7 @@ class BinnedLines:
         parts: dict[int, Real] = {}
 
         def add(rows: slice) -> None:
-            parts[rows.start] = np.zeros(int(self._offsets[-1]))
+            parts[rows.start] = np.zeros(int(self.offsets[-1]))
             add_rows(self.codes, self._cells, a, parts[rows.start], rows.start, rows.stop)
 
         def read(rows: slice) -> None:
@@ -68,12 +73,12 @@ class BinnedLines:
         over_rows(add, len(a), at_least=_ROWS)
         first, *others = (parts[start] for start in sorted(parts))
         table = sum(others, start=first)
-        between(table, self._offsets, self._flat, self._starts, self.symmetric)
+        between(table, self.offsets, self._flat, self._starts, self.symmetric)
         over_rows(read, len(a), at_least=_ROWS)
 
     @cached_property
     def _cells(self) -> NDArray[np.uint32]:
-        return self._offsets.astype(np.uint32)
+        return self.offsets.astype(np.uint32)
 
     def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
         """z_b'Vz_b: O(p G log U) compiled; in NumPy O(G (p + B U)), a histogram a view."""
@@ -86,7 +91,7 @@ class BinnedLines:
             parts[views.start] = np.zeros(len(ends))
             some = np.array([views.start, views.stop])
             squares_of_prefixes(
-                self.codes, self._offsets, self._meets, rows, ends, u, parts[views.start], some
+                self.codes, self.offsets, self._meets, rows, ends, u, parts[views.start], some
             )
 
         over_rows(add, G, at_least=max(1, _ROWS // max(1, len(rows))))
@@ -105,7 +110,7 @@ class BinnedLines:
         values, place = np.unique(self.codes[rows[:p], g], return_inverse=True)
         cells = np.bincount(prefix * len(values) + place, u[:p], len(filled) * len(values))
         S = cells.reshape(len(filled), -1).cumsum(axis=0).cumsum(axis=1)
-        up, down = self._meets[self._offsets[g] + values].T
+        up, down = self._meets[self.offsets[g] + values].T
         squares = S**2 @ (up - np.append(up[1:], 0.0))
         if self.symmetric and p:
             L = S[:, -1:] - np.column_stack([np.zeros(len(S)), S[:, :-1]])
@@ -127,13 +132,20 @@ class NestedLines:
         out = np.zeros_like(below)
         lines = self._lines
         if has_numba():
-            places = (lines._flat, lines._starts, lines.symmetric)
-            spread_of_prefixes(lines.codes, self._pairs, rows, u, *places, below, share, out)
+            bins = np.zeros(int(lines.offsets[-1]))
+            add_some(lines.codes[rows], lines._cells, 0, len(rows), u, bins)
+            self.add_spread(bins, below, share, out)
             return out
         for k, g in self._pairs:
             codes, weights = lines.codes[:, g], lines.weights[g]
             _spread(codes, rows, u, weights, lines.symmetric, below[k], share[k], out[k])
         return out
+
+    def add_spread(self, bins: Real, below: Real, share: Real, out: Real) -> None:
+        """Add it, compiled, for rows with totals ``bins`` in the bins of the views."""
+        lines = self._lines
+        places = (lines._flat, lines._starts, lines.symmetric)
+        spread_of_prefixes(bins, lines.offsets, self._pairs, *places, below, share, out)
 
 
 def _spread(

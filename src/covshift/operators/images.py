@@ -7,16 +7,28 @@ rows; `ColumnImages` serves any V with one product a leaf, and keeps V Z.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from .._parallel import over_rows
 from .binned import BinnedLines
 from .lined import Lined
-from .prefixes import Real, Rows
-from .sweeps import add_some, between, read_some
+from .prefixes import Codes, Real, Rows
+from .sweeps import add_some, between, read_leaves
 
 _ROWS = 10_000  # rows a thread takes at least
+
+
+class Leaves(Protocol):
+    """The rows by leaf, a leaf being a range of positions; see `covshift.boosting.partition`."""
+
+    ranges: Rows
+    views: Codes
+    u: Real
+
+    def rows(self, leaf: int) -> Rows: ...
+    def size(self, leaf: int) -> int: ...
 
 
 class ColumnImages:
@@ -28,59 +40,49 @@ class ColumnImages:
         self._images[0] = first  # V 1
         self._count = 1
 
-    def split(self, m: int, rows: Rows) -> None:
-        """Take ``rows`` out of leaf ``m``: they are the next leaf."""
+    def split(self, m: int, parts: Leaves) -> None:
+        """Take rows out of leaf ``m``: they are the next leaf."""
         z = np.zeros(self._images.shape[1])
-        z[rows] = 1
+        z[parts.rows(self._count)] = 1
         self._images[self._count] = self._product(z)
         self._images[m] -= self._images[self._count]
         self._count += 1
 
-    def of(self, values: Real, leaf: Rows, rows: Rows, out: Real) -> None:
-        """V x at some ``rows`` of ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
-        out[rows] = (values @ self._images[: self._count])[rows]
-
-    def of_newest(self, leaf: Rows, rows: Rows, out: Real) -> None:
-        """V z of the newest leaf at some rows of ``out`` (N,)."""
-        out[rows] = self._images[self._count - 1][rows]
+    def of(self, values: Real, leaf: Rows, out: Real) -> None:
+        """V x in ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
+        np.matmul(values, self._images[: self._count], out=out)
 
 
 class LineImages:
-    """Totals of the leaves in the bins of all views, (L, bins); compiled."""
+    """``totals`` of the leaves in the bins of all views, (L, bins); compiled."""
 
-    def __init__(self, V: Lined, lines: BinnedLines, every: Rows, L: int) -> None:
+    def __init__(self, V: Lined, lines: BinnedLines, parts: Leaves, L: int) -> None:
         self._V, self._lines = V, lines
-        self._totals = np.zeros((L, sum(lines.sizes)))
-        self._count = 0
-        self._add(every)
+        self.totals = np.zeros((L, sum(lines.sizes)))
+        self._count = 1
+        self._add(parts, 0, self.totals[0])
 
-    def _add(self, rows: Rows) -> None:
-        totals = self._totals[self._count]
-        totals[:] = 0
-        add_some(self._lines.codes, self._lines._cells, rows, self._V.u, totals)
+    def split(self, m: int, parts: Leaves) -> None:
+        """Take rows out of leaf ``m``: they are the next leaf. Only the smaller part is added."""
+        totals, new = self.totals, self._count
+        small, large = (new, m) if parts.size(new) <= parts.size(m) else (m, new)
+        some = np.zeros(totals.shape[1])
+        self._add(parts, small, some)
+        np.subtract(totals[m], some, out=totals[large])
+        totals[small] = some
         self._count += 1
 
-    def split(self, m: int, rows: Rows) -> None:
-        """Take ``rows`` out of leaf ``m``: they are the next leaf."""
-        self._add(rows)
-        self._totals[m] -= self._totals[self._count - 1]
+    def _add(self, parts: Leaves, leaf: int, totals: Real) -> None:
+        add_some(parts.views, self._lines._cells, *parts.ranges[leaf], parts.u, totals)
 
-    def of(self, values: Real, leaf: Rows, rows: Rows, out: Real) -> None:
-        """V x at some ``rows`` of ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
-        self._read((self._V.scale * values) @ self._totals[: self._count], values, leaf, rows, out)
-
-    def of_newest(self, leaf: Rows, rows: Rows, out: Real) -> None:
-        """V z of the newest leaf at some rows of ``out`` (N,)."""
-        values = np.zeros(self._count)
-        values[-1] = 1.0
-        self._read(self._V.scale * self._totals[self._count - 1], values, leaf, rows, out)
-
-    def _read(self, table: Real, values: Real, leaf: Rows, rows: Rows, out: Real) -> None:
+    def of(self, values: Real, leaf: Rows, out: Real) -> None:
+        """V x in ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
         V, lines = self._V, self._lines
-        between(table, lines._offsets, lines._flat, lines._starts, lines.symmetric)
+        table = (V.scale * values) @ self.totals[: self._count]
+        between(table, lines.offsets, lines._flat, lines._starts, lines.symmetric)
 
-        def read(chunk: slice) -> None:
-            ends = (chunk.start, chunk.stop)
-            read_some(lines.codes, lines._cells, table, V.u, V.d, values, leaf, rows, out, *ends)
+        def read(rows: slice) -> None:
+            ends = (rows.start, rows.stop)
+            read_leaves(lines.by_view, lines.offsets, table, V.u, V.d, values, leaf, out, *ends)
 
-        over_rows(read, len(rows), at_least=_ROWS)
+        over_rows(read, len(out), at_least=_ROWS)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .binned import BinnedLines
 from .prefixes import Real
+from .sweeps import LANES
 
 _GROUPS = 16  # of thresholds in a view: what the bound is made of
 
@@ -41,10 +42,19 @@ class Lined:
         return Groups(self.lines, self.scale, _GROUPS)
 
     @cached_property
-    def fine(self) -> Groups:
-        """Every threshold by itself: exact squares."""
+    def weights(self) -> Real:
+        """u, or nothing where all of it is 1."""
+        return self.u[:0] if (self.u == 1).all() else self.u
+
+    @cached_property
+    def single(self) -> Real:
+        """Weights of all thresholds, zero beyond the last one of a view: (U, G or a few more)."""
         assert self.lines is not None
-        return Groups(self.lines, self.scale, max(len(w) for w in self.lines.weights))
+        weights = self.lines.weights
+        every = np.zeros((max(len(w) for w in weights), _wide(len(weights))))
+        for g, w in enumerate(self.lines.weights):
+            every[: len(w), g] = self.scale * w
+        return every
 
 
 class Groups:
@@ -67,12 +77,19 @@ class Groups:
         self.place = np.concatenate([place for place, _, _ in columns])
         self.place = self.place.astype(np.min_scalar_type(J))
         self.part = np.concatenate([part for _, part, _ in columns])
-        self.weights = np.array([weight for _, _, weight in columns])  # (G, J)
+        self.weights = np.zeros((J, _wide(len(columns))))
+        for g, (_, _, weight) in enumerate(columns):
+            self.weights[:, g] = weight
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """What the loops take."""
         return self.views, self.offsets, self.place, self.part, self.weights
+
+
+def _wide(G: int) -> int:
+    """Columns for ``G`` views, as the loops take them."""
+    return -(-G // LANES) * LANES
 
 
 def _side(w: Real, size: int, J: int, sides: int, *, mirrored: bool) -> tuple[Any, Real, Real]:

@@ -13,6 +13,9 @@ import numpy as np
 
 from .._compiled import Loop
 
+READ_ROWS = 4096
+LANES = 4  # columns of groups are a multiple of it
+
 
 def _add_rows(codes: Any, offsets: Any, a: Any, totals: Any, start: int, stop: int) -> None:
     """Add rows ``start`` to ``stop`` of a column (N,) into the bins of every view."""
@@ -100,10 +103,9 @@ def _prefix_squares(
 
 
 def _spread(
-    codes: Any,
+    bins: Any,
+    offsets: Any,
     pairs: Any,
-    rows: Any,
-    u: Any,
     all_weights: Any,
     starts: Any,
     symmetric: bool,
@@ -113,20 +115,16 @@ def _spread(
 ) -> None:
     """Add (z_b - share z)'V_g (z_b - share z) to ``out`` (n, B), for views g that grow with k.
 
-    The rows up to bin b are those of the smallest values in the view too, so of the S rows up to a
-    threshold min(S, below) belong to them: sums of 1, S and S^2 over the thresholds say it all.
+    ``bins`` holds the totals of z in the bins of the views. The rows up to bin b are those of the
+    smallest values in the view too, so of the S rows up to a threshold min(S, below) belong to
+    them: sums of 1, S and S^2 over the thresholds say it all.
     """
     for pair in range(len(pairs)):
         k, g = pairs[pair, 0], pairs[pair, 1]
         weights = all_weights[starts[g] : starts[g + 1]]
         U = len(weights)
-        totals = np.zeros(2 * U + 1 if symmetric else U + 1)
-        for p in range(len(rows)):
-            totals[codes[rows[p], g]] += u[p]
-        total = 0.0
-        for c in range(len(totals)):
-            total += totals[c]
-            totals[c] = total
+        totals = np.cumsum(bins[offsets[g] : offsets[g + 1]])
+        total = totals[-1]
         sums = np.zeros((U + 1, 3))
         for side in range(2 if symmetric else 1):
             # S at threshold t: the rows that it sees from above, or those strictly below it.
@@ -163,22 +161,33 @@ def _spread(
 
 
 def seen_by_groups(
-    codes: Any, views: Any, offsets: Any, place: Any, part: Any, u: Any, rows: Any, every: Any
+    bins: Any, starts: Any, views: Any, offsets: Any, place: Any, part: Any, every: Any
 ) -> None:
-    """What all ``rows`` together show to every group of thresholds, over its weight: (G, J + 1)."""
-    G, J = every.shape
-    whole = np.zeros((G, J))
-    for p in range(len(rows)):
-        row = rows[p]
-        for g in range(G):
-            cell = offsets[g] + codes[row, views[g]]
-            whole[g, place[cell]] += u[row]
-            every[g, place[cell]] += u[row] * part[cell]
-    for g in range(G):
-        seen = 0.0
-        for j in range(J):
-            every[g, j] += seen
-            seen += whole[g, j]
+    """What rows show to every group of thresholds, over its weight: ``every`` (J + 1, G).
+
+    ``bins`` holds their totals in the bins of the views, which begin at ``starts``.
+    """
+    J, width = every.shape
+    whole = np.zeros((J, width))
+    every[:] = 0.0
+    for g in range(len(views)):
+        first = starts[views[g]]
+        group, all_of_it, some = np.intp(0), 0.0, 0.0  # sums of neighbours, not yet written
+        for c in range(starts[views[g] + 1] - first):
+            after = np.intp(place[offsets[g] + c])
+            if after != group:
+                whole[group, g] += all_of_it
+                every[group, g] += some
+                group, all_of_it, some = after, 0.0, 0.0
+            all_of_it += bins[first + c]
+            some += bins[first + c] * part[offsets[g] + c]
+        whole[group, g] += all_of_it
+        every[group, g] += some
+    seen = np.zeros(width)
+    for j in range(J):
+        for g in range(width):
+            every[j, g] += seen[g]
+            seen[g] += whole[j, g]
 
 
 def squares_of_groups(
@@ -199,10 +208,11 @@ def squares_of_groups(
     """(z_b - share z)'L(z_b - share z) by groups of thresholds, for the b wanted; see `lined`.
 
     Of a group of weight W the rows in ``order`` up to ``ends[b]`` show S + F, S being those that
-    show it whole: it adds W (S + F - share every)^2, where ``every`` is S + F of all rows.
+    show it whole: it adds W (S + F - share every)^2, where ``every`` is S + F of all rows. Without
+    ``u`` all weights are 1.
     """
-    G, J = weights.shape
-    whole, some = np.zeros((G, J + 1)), np.zeros((G, J + 1))
+    J, width = weights.shape
+    whole, some = np.zeros((J + 1, width)), np.zeros((J + 1, width))
     last = 0
     for b in range(len(ends)):
         if wanted[b]:
@@ -211,56 +221,168 @@ def squares_of_groups(
     for b in range(last):
         while p < ends[b]:
             row = order[p]
-            value = u[row]
-            for g in range(G):
+            value = u[row] if len(u) else 1.0
+            for g in range(len(views)):
                 cell = offsets[g] + codes[row, views[g]]
                 j = place[cell]
-                whole[g, j] += value
-                some[g, j] += value * part[cell]
+                whole[j, g] += value
+                some[j, g] += value * part[cell]
             p += 1
-        if wanted[b]:
-            f = share[b]
-            total = 0.0
-            for g in range(G):
-                seen = square = 0.0
-                for j in range(J):
-                    value = seen + some[g, j] - f * every[g, j]
-                    square += weights[g, j] * value * value
-                    seen += whole[g, j]
-                total += square
-            squares[b] = total
+        if not wanted[b]:
+            continue
+        f, total = share[b], 0.0
+        for g in range(0, width, LANES):  # several views at a time, to wait for none
+            s0 = s1 = s2 = s3 = q0 = q1 = q2 = q3 = 0.0
+            for j in range(J):
+                x0 = s0 + some[j, g] - f * every[j, g]
+                x1 = s1 + some[j, g + 1] - f * every[j, g + 1]
+                x2 = s2 + some[j, g + 2] - f * every[j, g + 2]
+                x3 = s3 + some[j, g + 3] - f * every[j, g + 3]
+                q0 += weights[j, g] * x0 * x0
+                q1 += weights[j, g + 1] * x1 * x1
+                q2 += weights[j, g + 2] * x2 * x2
+                q3 += weights[j, g + 3] * x3 * x3
+                s0 += whole[j, g]
+                s1 += whole[j, g + 1]
+                s2 += whole[j, g + 2]
+                s3 += whole[j, g + 3]
+            total += (q0 + q1) + (q2 + q3)
+        squares[b] = total
 
 
-def _add_some(codes: Any, offsets: Any, rows: Any, u: Any, totals: Any) -> None:
-    """Add the weights of some rows into the bins of every view."""
-    for p in range(len(rows)):
-        row = rows[p]
-        for g in range(codes.shape[1]):
-            totals[offsets[g] + codes[row, g]] += u[row]
+def square_of_totals(totals: Any, weights: Any) -> float:
+    """Sum over thresholds and views: weight times the square of the rows at or below."""
+    square = 0.0
+    for g in range(0, weights.shape[1], LANES):
+        s0 = s1 = s2 = s3 = q0 = q1 = q2 = q3 = 0.0
+        for t in range(len(weights)):
+            s0 += totals[t, g]
+            s1 += totals[t, g + 1]
+            s2 += totals[t, g + 2]
+            s3 += totals[t, g + 3]
+            q0 += weights[t, g] * s0 * s0
+            q1 += weights[t, g + 1] * s1 * s1
+            q2 += weights[t, g + 2] * s2 * s2
+            q3 += weights[t, g + 3] * s3 * s3
+        square += (q0 + q1) + (q2 + q3)
+    return square
 
 
-def _read_some(
+def square_of_both_sides(totals: Any, weights: Any, total: float) -> float:
+    """Do the same for rows at or below a threshold and for rows at or above it."""
+    square = 0.0
+    for g in range(0, weights.shape[1], 2):
+        s0 = s1 = q0 = q1 = 0.0
+        for t in range(len(weights)):
+            s0 += totals[2 * t, g]
+            s1 += totals[2 * t, g + 1]
+            l0, l1 = total - s0, total - s1
+            s0 += totals[2 * t + 1, g]
+            s1 += totals[2 * t + 1, g + 1]
+            q0 += weights[t, g] * (s0 * s0 + l0 * l0)
+            q1 += weights[t, g + 1] * (s1 * s1 + l1 * l1)
+        square += q0 + q1
+    return square
+
+
+def exact_squares(
     codes: Any,
+    starts: Any,
+    weights: Any,
+    symmetric: bool,
+    bins: Any,
+    order: Any,
+    ends: Any,
+    wanted: Any,
+    u: Any,
+    squares: Any,
+) -> None:
+    """z_b'L z_b of the rows in ``order`` up to ``ends[b]``, for the b wanted.
+
+    ``weights`` (U, G) are those of the thresholds, zero beyond the last one of a view; ``bins``
+    holds the totals of all rows in the bins of the views, which begin at ``starts``. The first
+    prefix is added up, or what follows it is taken off, whichever is shorter. Without ``u`` all
+    weights are 1.
+    """
+    G = codes.shape[1]
+    totals = np.zeros((2 * len(weights) + 1 if symmetric else len(weights) + 1, weights.shape[1]))
+    first, last = len(ends), 0
+    for b in range(len(ends)):
+        if wanted[b]:
+            first, last = min(first, b), b + 1
+    if last == 0:
+        return
+    p, total = 0, 0.0
+    if 2 * ends[first] > len(order):
+        for g in range(G):
+            for c in range(starts[g + 1] - starts[g]):
+                totals[c, g] = bins[starts[g] + c]
+        for c in range(starts[1]):
+            total += bins[c]
+        for q in range(ends[first], len(order)):
+            value = u[order[q]] if len(u) else 1.0
+            total -= value
+            for g in range(G):
+                totals[codes[order[q], g], g] -= value
+        p = ends[first]
+    for b in range(first, last):
+        while p < ends[b]:
+            value = u[order[p]] if len(u) else 1.0
+            total += value
+            for g in range(G):
+                totals[codes[order[p], g], g] += value
+            p += 1
+        if wanted[b] and symmetric:
+            squares[b] = square_of_both_sides(totals, weights, total)
+        elif wanted[b]:
+            squares[b] = square_of_totals(totals, weights)
+
+
+def _add_some(codes: Any, offsets: Any, start: int, stop: int, u: Any, totals: Any) -> None:
+    """Add the weights of rows ``start`` to ``stop``, or 1, into the bins of every view."""
+    for p in range(start, stop):
+        value = u[p] if len(u) else 1.0
+        for g in range(codes.shape[1]):
+            totals[offsets[g] + codes[p, g]] += value
+
+
+def _read_leaves(
+    by_view: Any,
     offsets: Any,
     table: Any,
     u: Any,
     d: Any,
     values: Any,
     leaf: Any,
-    rows: Any,
     out: Any,
     start: int,
     stop: int,
 ) -> None:
-    """V x at rows ``start`` to ``stop`` of ``rows``, x being ``values`` by leaf."""
-    for p in range(start, stop):
-        row = rows[p]
-        value = 0.0
-        for g in range(codes.shape[1]):
-            value += table[offsets[g] + codes[row, g]]
-        out[row] = u[row] * value + d[row] * values[leaf[row]]
+    """V x at rows ``start`` to ``stop``, x being ``values`` by leaf; codes ``by_view`` (G, N).
+
+    In blocks of rows, a view at a time: its part of the table and the block stay at hand.
+    """
+    G = len(by_view)
+    for first in range(start, stop, READ_ROWS):
+        last = min(stop, first + READ_ROWS)
+        some = out[first:last]
+        some[:] = 0.0
+        g = 0
+        while g + 1 < G:
+            one, two = table[offsets[g] :], table[offsets[g + 1] :]
+            codes, others = by_view[g, first:last], by_view[g + 1, first:last]
+            for i in range(len(some)):
+                some[i] += one[codes[i]] + two[others[i]]
+            g += 2
+        if g < G:
+            one, codes = table[offsets[g] :], by_view[g, first:last]
+            for i in range(len(some)):
+                some[i] += one[codes[i]]
+        for i in range(len(some)):
+            row = first + i
+            some[i] = u[row] * some[i] + d[row] * values[leaf[row]]
 
 
-add_some, read_some = Loop(_add_some), Loop(_read_some)
+add_some, read_leaves = Loop(_add_some), Loop(_read_leaves)
 add_rows, read_rows, between = Loop(_add_rows), Loop(_read_rows), Loop(_between)
 squares_of_prefixes, spread_of_prefixes = Loop(_prefix_squares), Loop(_spread)

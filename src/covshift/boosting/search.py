@@ -1,0 +1,200 @@
+"""The best split of all leaves, with squares z'Vz refined where it matters: a loop for numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._compiled import Loop
+from ..operators.sweeps import (
+    exact_squares,
+    seen_by_groups,
+    square_of_both_sides,
+    square_of_totals,
+    squares_of_groups,
+)
+from .loops import sort_by_bin
+from .ranking import MARGIN, SPAN, TIE, rank_feature
+
+COARSE_ROWS = 4000  # in larger leaves exact squares of some bins take no longer than bounds
+
+
+def _search(
+    leaves: Any,
+    tau: Any,
+    w: Any,
+    cost: float,
+    noise: float,
+    alpha: Any,
+    beta: Any,
+    num: Any,
+    square: Any,
+    exact: Any,
+    low: Any,
+    high: Any,
+    gain: Any,
+    best: Any,
+    known: Any,
+    level: Any,
+    own: Any,
+    alone: Any,
+    codes: Any,
+    ranges: Any,
+    views: Any,
+    u: Any,
+    every: Any,
+    is_known: Any,
+    coarse: Any,
+    single: Any,
+    symmetric: bool,
+    bins: Any,
+    starts: Any,
+) -> tuple[int, int]:
+    """Find the leaf and feature of the largest gain, refining squares wherever it matters.
+
+    A leaf and feature at the top gets the exact square of the bin with the largest bound, then
+    bounds from all views (``coarse`` groups of thresholds) of all bins that might be better, then
+    exact squares of these. ``bins`` holds the totals of every leaf in the bins of the views.
+    """
+    B, n = alpha.shape[2], alpha.shape[1]
+    gains, share = np.empty(B), np.zeros(B)
+    wanted, found = np.zeros(B, dtype=np.bool_), np.zeros(B)
+    while True:
+        # The largest bound, the largest gain that is known, and the first of those at the top.
+        top = least = -np.inf
+        for j in range(len(leaves)):
+            for k in range(n):
+                value = gain[leaves[j], k]
+                top = max(top, value)
+                if known[leaves[j], k]:
+                    least = max(least, value)
+        if not top > noise:
+            return -1, -1
+        limit = top if top == np.inf else top * (1 - TIE)
+        leaf, feature, place, sure = -1, -1, -1, False
+        for j in range(len(leaves)):
+            for k in range(n):
+                better = leaf < 0 or (sure and not known[leaves[j], k])
+                if gain[leaves[j], k] >= limit and better:
+                    leaf, feature, place = leaves[j], k, j
+                    sure = known[leaves[j], k]
+        k = feature
+        if sure:
+            return leaf, k
+        start, stop = ranges[leaf, 0], ranges[leaf, 1]
+        by_bin = np.empty(stop - start, dtype=np.intp)
+        ends = np.zeros(B, dtype=np.intp)
+        sort_by_bin(codes[:, k], start, stop, by_bin, ends)
+        # Which bins might be best?
+        base = 0.5 * tau[place] * w[place] * w[place] + cost
+        for b in range(low[leaf, k], high[leaf, k]):
+            rest = tau[place] * (1.0 - beta[leaf, k, b])
+            norm = 2.0 * square[leaf, k, b]
+            s = norm - alpha[leaf, k, b] + rest * (1.0 - beta[leaf, k, b])
+            y = num[leaf, k, b] - rest * w[place]
+            gains[b] = -np.inf if exact[leaf, k, b] else np.inf
+            if s > SPAN * norm:
+                gains[b] = 0.5 * y * y / s - base
+            if exact[leaf, k, b]:
+                least = max(least, gains[b])
+        wanted[:] = False
+        might = 0
+        for b in range(low[leaf, k], high[leaf, k]):
+            if not exact[leaf, k, b] and gains[b] >= least - 2 * TIE * abs(least):
+                wanted[b] = True
+                might += 1
+        stage = level[leaf, k]
+        level[leaf, k] = min(stage + 1, 6)
+        if stage == 0 and len(by_bin) < COARSE_ROWS:
+            for b in range(low[leaf, k], high[leaf, k]):
+                wanted[b] = not exact[leaf, k, b]
+            if not is_known[leaf]:
+                seen_by_groups(
+                    bins[leaf], starts, coarse[0], coarse[1], coarse[2], coarse[3], every[leaf]
+                )
+                is_known[leaf] = True
+            total = own[leaf, k, B - 1]
+            for b in range(B):
+                share[b] = own[leaf, k, b] / total
+            squares_of_groups(
+                views,
+                coarse[0],
+                coarse[1],
+                coarse[2],
+                coarse[3],
+                coarse[4],
+                by_bin,
+                ends,
+                wanted,
+                share,
+                every[leaf],
+                u,
+                found,
+            )
+            together = alone[leaf, k, B - 1]
+            for b in range(B):
+                if wanted[b]:
+                    f = share[b]
+                    value = (1 - 2 * f) * alone[leaf, k, b] + f * f * together + found[b]
+                    value += f * own[leaf, k, b] - MARGIN * total
+                    square[leaf, k, b] = max(square[leaf, k, b], value)
+        else:
+            # The likeliest: one, later more; in a large leaf as many as take the time of its rows.
+            most = max(4 ** max(stage - 1, 0), 2 * len(by_bin) // len(single))
+            if might > most:
+                wanted[:] = False
+                for _ in range(most):
+                    highest = -1
+                    for b in range(low[leaf, k], high[leaf, k]):
+                        free = not exact[leaf, k, b] and not wanted[b]
+                        if free and (highest < 0 or gains[b] > gains[highest]):
+                            highest = b
+                    wanted[highest] = True
+            exact_squares(
+                views,
+                starts,
+                single,
+                symmetric,
+                bins[leaf],
+                by_bin,
+                ends,
+                wanted,
+                u,
+                found,
+            )
+            for b in range(B):
+                if wanted[b]:
+                    square[leaf, k, b] = found[b] + alone[leaf, k, b]
+                    exact[leaf, k, b] = True
+        rank_feature(
+            leaf,
+            k,
+            tau[place],
+            w[place],
+            cost,
+            alpha,
+            beta,
+            num,
+            square,
+            exact,
+            low,
+            high,
+            gain,
+            best,
+            known,
+        )
+
+
+search = Loop(
+    _search,
+    (
+        square_of_totals,
+        square_of_both_sides,
+        rank_feature,
+        sort_by_bin,
+        seen_by_groups,
+        squares_of_groups,
+        exact_squares,
+    ),
+)
