@@ -12,8 +12,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 from covshift import VBoostClassifier, VBoostRegressor, _compiled
 from covshift._compiled import Loop
+from covshift.boosting import candidates
 from covshift.boosting.binning import Bins
 from covshift.boosting.ensemble import Ensemble
+from covshift.boosting.partition import Partition
+from covshift.boosting.sketch import Sketch
 from covshift.boosting.tree import Grower, Growth
 from covshift.corrections import (
     Additive,
@@ -26,14 +29,10 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
+from covshift.operators.binned import NestedLines
 from covshift.operators.lined import lined
 from covshift.operators.prefixes import nested, prefix_squares
-from covshift.operators.sweeps import (
-    add_some,
-    exact_squares,
-    seen_by_groups,
-    squares_of_groups,
-)
+from covshift.operators.sweeps import add_some, exact_squares
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {
@@ -165,35 +164,53 @@ def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
     np.testing.assert_allclose(form_dense, dense, atol=1e-12)
 
 
+def weights_of_some(order, end):
+    return np.isin(np.arange(40), order[:end]).astype(float)
+
+
 @as_written
 @pytest.mark.parametrize("name", ["additive", "symmetric", "doubly", "sliced"])
-def test_groups_of_thresholds_bound_squares_and_single_ones_are_exact(name):
+def test_forms_bound_squares_and_thresholds_make_them_exact(name):
     X, T, _, w = sample(M=60, digits=2)
     form = lined(CORRECTIONS[name].operator(X, T, sample_weight=w))
-    V = form.scale * form.u[:, None] * form.lines.normal(np.eye(40)) * form.u
-    rng = np.random.default_rng(1)
-    order, ends, share = rng.permutation(40), np.array([0, 3, 9, 9, 20, 40]), rng.uniform(size=6)
+    lines = form.lines
+    V = form.scale * form.u[:, None] * lines.normal(np.eye(40)) * form.u
+    order, ends = np.random.default_rng(1).permutation(40), np.array([0, 3, 9, 9, 20, 40])
     wanted = np.array([True, True, False, True, True, True])
-    exact = np.zeros(6)
-    for b, end in enumerate(ends):
-        x = np.isin(np.arange(40), order[:end]) - share[b]
-        exact[b] = x @ V @ x if wanted[b] else 0.0
-    lines, groups = form.lines, form.coarse
-    bins = np.zeros(int(lines.offsets[-1]))
+    table, bins = form.forms(), np.zeros(int(lines.offsets[-1]))
     add_some(lines.codes, lines.offsets, 0, 40, form.u, bins)
-    every = np.zeros((len(groups.weights) + 1, groups.weights.shape[1]))
-    seen_by_groups(bins, lines.offsets, *groups.arrays[:4], every)
-    bounds, squares = np.zeros(6), np.zeros(6)
-    some = (order, ends, wanted)
-    squares_of_groups(lines.codes, *groups.arrays, *some, share, every, form.u, bounds)
-    assert (bounds <= exact * (1 + 1e-12)).all()
-    assert bounds.sum() > 0.8 * exact.sum()
-    exact_squares(
-        lines.codes, lines.offsets, form.single, lines.symmetric, bins, *some, form.u, squares
-    )
+    squares = np.zeros(6)
+    places = (lines.codes, lines.offsets, form.single, lines.symmetric)
+    exact_squares(*places, bins, order, ends, wanted, form.u, squares)
+    forms = np.stack([table[lines.offsets[:-1] + codes].ravel() for codes in lines.codes], axis=1)
+    bound = exact = 0.0
     for b, end in enumerate(ends):
-        z = np.isin(np.arange(40), order[:end]).astype(float)
+        z = weights_of_some(order, end)
         np.testing.assert_allclose(squares[b], z @ V @ z if wanted[b] else 0.0, rtol=1e-10)
+        bridge = z - (z @ V @ np.ones(40)) / V.sum()
+        parts = ((forms @ (form.u * bridge)) ** 2).sum()
+        assert parts <= bridge @ V @ bridge + 1e-10
+        bound, exact = bound + parts, exact + bridge @ V @ bridge
+    assert bound > 0.4 * exact
+
+
+@as_written
+@pytest.mark.parametrize("name", ["additive", "blended", "doubly", "sliced"])
+def test_the_sketch_of_a_leaf_is_below_its_squares(name):
+    X, T, _, w = sample(M=60, digits=1)
+    form = lined(CORRECTIONS[name].operator(X, T, sample_weight=w))
+    bins = Bins(X, np.ones(40), 255)
+    codes, parts = bins.codes(X), Partition(bins.codes(X), form, 4)
+    parts.split(0, 1, int(np.median(codes[:, 1])), 1)
+    elsewhere = ~NestedLines(form.lines, codes, bins.n_bins).growing
+    share, found = np.full((3, bins.n_bins), 0.4), np.zeros((3, bins.n_bins))
+    Sketch(form, elsewhere, bins.n_bins).add_squares(parts, 0, share, found)
+    V = form.scale * form.u[:, None] * form.lines.normal(np.eye(40)) * form.u
+    leaf = weights_of_some(parts.rows(0), 40)
+    for (k, b), square in np.ndenumerate(found):
+        x = leaf * (codes[:, k] <= b) - 0.4 * leaf
+        assert 0 <= square <= x @ V @ x + 1e-10
+    assert found.max() > 0
 
 
 @as_written
@@ -210,7 +227,7 @@ def test_exact_squares_may_start_from_all_rows_and_take_some_off(symmetric):
         rows = (bins, order, ends, np.array(wanted), form.weights)
         exact_squares(lines.codes, lines.offsets, form.single, symmetric, *rows, squares)
         for b in np.flatnonzero(wanted):
-            z = np.isin(np.arange(40), order[: ends[b]]).astype(float)
+            z = weights_of_some(order, ends[b])
             np.testing.assert_allclose(squares[b], z @ V @ z, rtol=1e-10)
 
 
@@ -297,6 +314,17 @@ def test_large_trees_keep_their_gains_exact():
         fall = first_score(V, g, lam) - objective
         np.testing.assert_allclose(tree.gain.sum(), fall, rtol=1e-8)
         np.testing.assert_allclose(tree.value[np.unique(tree.leaf)], values, rtol=1e-5, atol=1e-7)
+
+
+@both_ways
+def test_sums_that_are_too_large_to_keep_are_added_up_again(monkeypatch):
+    X, T, g, _ = sample(seed=2)
+    V = Additive().operator(X, T)
+    kept = grow(V, X, g, reg_lambda=0.2)
+    monkeypatch.setattr(candidates, "_KEPT_BYTES", 0)
+    again = grow(V, X, g, reg_lambda=0.2)
+    np.testing.assert_array_equal(kept.leaf, again.leaf)
+    np.testing.assert_allclose(kept.value, again.value, rtol=1e-9)
 
 
 def test_a_high_price_of_leaves_leaves_one():

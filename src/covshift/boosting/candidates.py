@@ -12,6 +12,7 @@ smaller one is added up, and the other one is what is left. Loops for numba are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,11 @@ class Candidates:
         self.gain = np.full((L, n), -np.inf)  # the largest of a feature, or an upper bound of it
         self.bin = np.zeros((L, n), dtype=np.intp)
         self.known = np.zeros((L, n), dtype=bool)  # whether that gain is exact
-        self.level = np.zeros((L, n), dtype=np.intp)  # 1 where squares are bounded by all views
-        self.every: Real | None = None  # what each leaf shows to groups of thresholds, if `seen`
-        self.seen = np.zeros(L, dtype=bool)
+        self.level = np.zeros((L, n), dtype=np.intp)  # how often squares were looked at
 
-    def sums(self, leaf: int, column: int) -> Real:
-        """Sums of a column over a leaf up to every bin, until the next split: (n, B)."""
-        return np.asarray(self._sums[self._slot[leaf], column])
+    def sums(self, leaf: int, columns: int | slice) -> Real:
+        """Sums of columns over a leaf up to every bin, until the next split: (..., n, B)."""
+        return np.asarray(self._sums[self._slot[leaf], columns])
 
     def along(self, leaf: int, k: int, b: int, rows: Rows, used: int) -> Real:
         """Sums of the directions over the candidate of a leaf whose ``rows`` are given."""
@@ -72,16 +71,12 @@ class Candidates:
     def divide(self, m: int, new: int, parts: Partition, known: int, used: int) -> None:
         """Add up the columns of two leaves that were one, ``m``, with ``known`` columns."""
         small, large = (new, m) if parts.size(new) <= parts.size(m) else (m, new)
+        before, fresh = (self._slot[m], new) if self._keeps else (1, 0)
+        self._slot[small], self._slot[large] = fresh, before
+        self._add_up(small, parts, 0, used)
         if self._keeps:
-            before = self._slot[m]
-            self._slot[small], self._slot[large] = new, before
-            self._add_up(small, parts, 0, used)
-            self._sums[before, :known] -= self._sums[new, :known]
-            self._add_up(large, parts, known, used)
-        else:
-            self._slot[small], self._slot[large] = 0, 1
-            self._add_up(small, parts, 0, used)
-            self._add_up(large, parts, 0, used)
+            self._sums[before, :known] -= self._sums[fresh, :known]
+        self._add_up(large, parts, known if self._keeps else 0, used)
 
     def _add_up(self, leaf: int, parts: Partition, first: int, last: int) -> None:
         out, store = self._sums[self._slot[leaf]], self._columns.store
@@ -94,7 +89,7 @@ class Candidates:
             ends = (features.start, features.stop)
             add_up(parts.codes, parts.order, *parts.ranges[leaf], store, columns, out, *ends)
 
-        self._over_features(add, (last - first) * parts.size(leaf))
+        over_features(add, out.shape[1], (last - first) * parts.size(leaf))
 
     def enter(
         self, leaf: int, signs: Real, for_beta: Real, steps: Real, lam: float, enough: float
@@ -105,7 +100,7 @@ class Candidates:
         by ``for_beta``, which may be empty, and num falls by ``steps``. Candidates of weight below
         ``enough``, or with no more rows than the bin before, are ruled out.
         """
-        self.level[leaf], self.seen[leaf] = 0, False
+        self.level[leaf] = 0
         sums, columns = self._sums[self._slot[leaf]], self._columns
         if has_numba():
             places = np.array([0, columns.gradient, columns.weight, columns.base])
@@ -172,7 +167,7 @@ class Candidates:
                 )
 
             sizes = parts.ranges[leaves, 1] - parts.ranges[leaves, 0]
-            self._over_features(add, len(columns) * int((sizes + B).sum()))
+            over_features(add, n, len(columns) * int((sizes + B).sum()))
             return
         for leaf, step in zip(leaves, steps, strict=True):
             along = _sums_up_to(parts, leaf, store[columns.start : columns.stop], B)
@@ -223,9 +218,10 @@ class Candidates:
         np.divide(0.5 * y**2, s, out=gains, where=s > SPAN * norm)
         return np.asarray(gains - (0.5 * tau * w**2 + cost))
 
-    def _over_features(self, work: Any, additions: int) -> None:
-        """Share the features among threads, where each makes so many additions."""
-        over_rows(work, self.own.shape[1], at_least=max(1, _CELLS // max(1, additions)))
+
+def over_features(work: Callable[[slice], None], n: int, additions: int) -> None:
+    """Share the features among threads, each taking so many additions."""
+    over_rows(work, n, at_least=max(1, _CELLS // max(1, additions)))
 
 
 def _sums_up_to(parts: Partition, leaf: int, values: Real, B: int) -> Real:

@@ -47,7 +47,9 @@ class Partition:
             here = slice(start, stop)
             left = self.codes[here, k] <= b
             places = np.concatenate([np.flatnonzero(left), np.flatnonzero(~left)])
-            self.order[here], self.codes[here] = self.order[here][places], self.codes[here][places]
+            for values in (self.order, self.codes, self.views, self.u):
+                if len(values):
+                    values[here] = values[here][places]
             middle = start + int(left.sum())
             self.leaf[self.order[start:middle]] = new
         self.ranges[m], self.ranges[new] = (middle, stop), (start, middle)

@@ -38,10 +38,12 @@ def rank_feature(
     gain[leaf, k], known[leaf, k] = -np.inf, True
     top, under = 0.0, 1.0  # the largest so far
     for b in range(low[leaf, k], high[leaf, k]):
-        rest = tau * (1.0 - betas[b])
-        norm = 2.0 * squares[b]
-        s = norm - alphas[b] + rest * (1.0 - betas[b])
-        y = nums[b] - rest * w
+        norm, y = 2.0 * squares[b], nums[b]
+        s = norm - alphas[b]
+        if tau > 0.0:
+            rest = tau * (1.0 - betas[b])
+            s += rest * (1.0 - betas[b])
+            y -= rest * w
         value = y * y * under
         if value >= (1.0 - TIE) * top * s:
             if not s > SPAN * norm:

@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop
-from ..operators.sweeps import (
-    exact_squares,
-    seen_by_groups,
-    square_of_both_sides,
-    square_of_totals,
-    squares_of_groups,
-)
+from ..operators.sweeps import exact_squares
 from .loops import sort_by_bin
-from .ranking import MARGIN, SPAN, TIE, rank_feature
-
-COARSE_ROWS = 4000  # in larger leaves exact squares of some bins take no longer than bounds
+from .ranking import SPAN, TIE, rank_feature
 
 
 def _search(
@@ -37,15 +29,11 @@ def _search(
     best: Any,
     known: Any,
     level: Any,
-    own: Any,
     alone: Any,
     codes: Any,
     ranges: Any,
     views: Any,
     u: Any,
-    every: Any,
-    is_known: Any,
-    coarse: Any,
     single: Any,
     symmetric: bool,
     bins: Any,
@@ -53,12 +41,11 @@ def _search(
 ) -> tuple[int, int]:
     """Find the leaf and feature of the largest gain, refining squares wherever it matters.
 
-    A leaf and feature at the top gets the exact square of the bin with the largest bound, then
-    bounds from all views (``coarse`` groups of thresholds) of all bins that might be better, then
-    exact squares of these. ``bins`` holds the totals of every leaf in the bins of the views.
+    A leaf and feature at the top gets the exact square of the bin with the largest bound, then of
+    more bins that might be better. ``bins`` holds the totals of every leaf in the bins of views.
     """
     B, n = alpha.shape[2], alpha.shape[1]
-    gains, share = np.empty(B), np.zeros(B)
+    gains = np.empty(B)
     wanted, found = np.zeros(B, dtype=np.bool_), np.zeros(B)
     while True:
         # The largest bound, the largest gain that is known, and the first of those at the top.
@@ -104,69 +91,23 @@ def _search(
             if not exact[leaf, k, b] and gains[b] >= least - 2 * TIE * abs(least):
                 wanted[b] = True
                 might += 1
-        stage = level[leaf, k]
-        level[leaf, k] = min(stage + 1, 6)
-        if stage == 0 and len(by_bin) < COARSE_ROWS:
-            for b in range(low[leaf, k], high[leaf, k]):
-                wanted[b] = not exact[leaf, k, b]
-            if not is_known[leaf]:
-                seen_by_groups(
-                    bins[leaf], starts, coarse[0], coarse[1], coarse[2], coarse[3], every[leaf]
-                )
-                is_known[leaf] = True
-            total = own[leaf, k, B - 1]
-            for b in range(B):
-                share[b] = own[leaf, k, b] / total
-            squares_of_groups(
-                views,
-                coarse[0],
-                coarse[1],
-                coarse[2],
-                coarse[3],
-                coarse[4],
-                by_bin,
-                ends,
-                wanted,
-                share,
-                every[leaf],
-                u,
-                found,
-            )
-            together = alone[leaf, k, B - 1]
-            for b in range(B):
-                if wanted[b]:
-                    f = share[b]
-                    value = (1 - 2 * f) * alone[leaf, k, b] + f * f * together + found[b]
-                    value += f * own[leaf, k, b] - MARGIN * total
-                    square[leaf, k, b] = max(square[leaf, k, b], value)
-        else:
-            # The likeliest: one, later more; in a large leaf as many as take the time of its rows.
-            most = max(4 ** max(stage - 1, 0), 2 * len(by_bin) // len(single))
-            if might > most:
-                wanted[:] = False
-                for _ in range(most):
-                    highest = -1
-                    for b in range(low[leaf, k], high[leaf, k]):
-                        free = not exact[leaf, k, b] and not wanted[b]
-                        if free and (highest < 0 or gains[b] > gains[highest]):
-                            highest = b
-                    wanted[highest] = True
-            exact_squares(
-                views,
-                starts,
-                single,
-                symmetric,
-                bins[leaf],
-                by_bin,
-                ends,
-                wanted,
-                u,
-                found,
-            )
-            for b in range(B):
-                if wanted[b]:
-                    square[leaf, k, b] = found[b] + alone[leaf, k, b]
-                    exact[leaf, k, b] = True
+        # The likeliest: one, later more; in a large leaf as many as take the time of its rows.
+        most = max(4 ** level[leaf, k], 2 * len(by_bin) // len(single))
+        level[leaf, k] = min(level[leaf, k] + 1, 4)
+        if might > most:
+            wanted[:] = False
+            for _ in range(most):
+                highest = -1
+                for b in range(low[leaf, k], high[leaf, k]):
+                    free = not exact[leaf, k, b] and not wanted[b]
+                    if free and (highest < 0 or gains[b] > gains[highest]):
+                        highest = b
+                wanted[highest] = True
+        exact_squares(views, starts, single, symmetric, bins[leaf], by_bin, ends, wanted, u, found)
+        for b in range(B):
+            if wanted[b]:
+                square[leaf, k, b] = found[b] + alone[leaf, k, b]
+                exact[leaf, k, b] = True
         rank_feature(
             leaf,
             k,
@@ -186,15 +127,4 @@ def _search(
         )
 
 
-search = Loop(
-    _search,
-    (
-        square_of_totals,
-        square_of_both_sides,
-        rank_feature,
-        sort_by_bin,
-        seen_by_groups,
-        squares_of_groups,
-        exact_squares,
-    ),
-)
+search = Loop(_search, (rank_feature, sort_by_bin, exact_squares))

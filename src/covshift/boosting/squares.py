@@ -16,6 +16,7 @@ from .columns import Columns
 from .partition import Partition
 from .ranking import MARGIN
 from .search import search
+from .sketch import Sketch
 
 _KEPT_ROWS = 1 / 16  # of the sample: larger leaves keep their squares for the next trees
 _KEPT_BYTES = 32 << 20
@@ -35,6 +36,7 @@ class Squares:
         self._lines = None
         if form is not None and form.lines is not None:
             self._lines = NestedLines(form.lines, codes, n_bins)
+            self._sketch = Sketch(form, ~self._lines.growing, n_bins)
         else:
             self._nested = nested(V, codes, n_bins)
         self._kept: dict[bytes, tuple[NDArray[Any], ...]] = {}
@@ -55,19 +57,22 @@ class Squares:
         total = own[0, -1]
         share = own / total
         if self._lines is not None and bins is not None:
-            exact, spread = self._lines.whole, self._spread(state, leaf, bins, share)
+            exact, spread = self._lines.whole, self._spread(state, leaf, parts, bins, share)
         else:
             exact, rows = self._nested.whole, parts.rows(leaf)
             spread = self._nested.spread(rows, np.ones(len(rows)), state.sums(leaf, 0), share)
         margin = 0.0 if exact else MARGIN * total
         state.set_squares(leaf, share * own + spread - margin, exact=exact)
 
-    def _spread(self, state: Candidates, leaf: int, bins: Real, share: Real) -> Real:
+    def _spread(
+        self, state: Candidates, leaf: int, parts: Partition, bins: Real, share: Real
+    ) -> Real:
         assert self._form is not None
         assert self._lines is not None
         spread = np.zeros_like(share)
         self._lines.add_spread(bins, state.sums(leaf, self._columns.u), share, spread)
         spread *= self._form.scale
+        self._sketch.add_squares(parts, leaf, share, spread)
         if self._columns.d is not None:
             state.alone[leaf] = d = state.sums(leaf, self._columns.d)
             spread += (1 - 2 * share) * d + share**2 * d[:, -1:]
@@ -101,13 +106,10 @@ class Squares:
         parts: Partition,
         bins: Real,
     ) -> tuple[int, int]:
-        """Find the best leaf and feature at once, compiled, for V of the form of `Lined`."""
+        """Find the best leaf and feature, compiled, for V of the form of `Lined`."""
         form = self._form
         assert form is not None
         assert form.lines is not None
-        if state.every is None:
-            J, width = form.coarse.weights.shape
-            state.every = np.zeros((len(state.seen), J + 1, width))
         leaf, feature = search(
             leaves,
             tau,
@@ -115,9 +117,8 @@ class Squares:
             cost,
             noise,
             *(state.alpha, state.beta, state.num, state.square, state.exact),
-            *(state.low, state.high, state.gain, state.bin, state.known, state.level, state.own),
+            *(state.low, state.high, state.gain, state.bin, state.known, state.level),
             *(state.alone, parts.codes, parts.ranges, parts.views, parts.u),
-            *(state.every, state.seen, form.coarse.arrays, form.single, form.lines.symmetric),
-            *(bins, form.lines.offsets),
+            *(form.single, form.lines.symmetric, bins, form.lines.offsets),
         )
         return int(leaf), int(feature)

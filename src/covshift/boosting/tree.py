@@ -22,6 +22,7 @@ from .candidates import Candidates
 from .columns import Columns
 from .partition import Partition
 from .ranking import TIE
+from .solution import Solution
 from .squares import Squares
 
 _NOISE = 1e-12  # of the loss: a gain below it is rounding
@@ -85,7 +86,7 @@ class Grower:
 
 
 class _Growing:
-    """A tree while it grows: T leaves, and D^-1 = A diag(signs) A' (theory, section 5.2)."""
+    """A tree while it grows."""
 
     def __init__(self, grower: Grower, g: Real) -> None:
         self.of, self.lam = grower, grower.growth.reg_lambda
@@ -98,20 +99,14 @@ class _Growing:
         self.box = [np.array([[0, grower.B - 1]] * n, dtype=np.int32)]
         self.node = [0]  # of every leaf
         self.nodes = _Nodes()
-        # Vr = Vg + sum of steps / 2 times directions
-        self.A, self.signs, self.steps = np.zeros((1, 0)), np.zeros(0), np.zeros(0)
-        self.w = np.zeros(1)
+        self.solution = Solution(L, self.lam, float(grower.V1.sum()), float(self.Vg.sum()))
         self.open: list[int] = []
-        D = 2 * float(grower.V1.sum()) + self.lam
-        if D <= 0:
+        if not self.solution.n_directions:  # V does not see the rows
             return
-        self.A, self.signs = np.array([[D**-0.5]]), np.ones(1)
-        self.w = np.array([-2 * self.Vg.sum() / D])
-        self.steps = self.w * D**0.5
         self.columns.store[self.columns.gradient] = self.Vg
         if grower.diagonal is None:
             self.images = grower.images(self.parts)
-            self.columns.store[self.columns.base] = 2 * D**-0.5 * grower.V1
+            self.columns.store[self.columns.base] = 2 * self.solution.A[0, 0] * grower.V1
         self.candidates.start(self.parts, self._used)
         self._enter(0)
 
@@ -128,7 +123,7 @@ class _Growing:
         """Columns in use."""
         if self.of.diagonal is not None:
             return len(self.columns.store)
-        return self.columns.base + len(self.signs)
+        return self.columns.base + self.solution.n_directions
 
     def _best(self) -> tuple[int, int]:
         """Return the leaf and feature of the largest gain, computed exactly wherever it matters."""
@@ -165,99 +160,75 @@ class _Growing:
             self._solve_alone(m)
         else:
             along = state.along(m, k, b, self.parts.rows(T), known)
-            changes = self._solve(m, square, num, along)
+            new = self.solution.split(m, square, num, along)
             self.images.split(m, self.parts)
             if not last:
-                self._follow(*changes)
+                self._follow(new)
         if not last:
             state.divide(m, T, self.parts, known, self._used)
-            self._enter(m)
-            self._enter(T)
+            self._enter(m, T)
 
-    def _solve(self, m: int, square: float, num: float, y: Real) -> tuple[Real, Real, Real]:
-        """Bring A and w up to date with the new leaf; return new directions, signs and steps.
-
-        ``square``, ``num`` and ``y``, the sums 2 z_A'V Z a along the directions, are those of z_A.
-        """
-        T, w_m, tau = len(self.w), float(self.w[m]), self._terms([m])[1][0]
-        Dc = self.A @ (self.signs * y)  # D^-1 c
-        beta = float(Dc[m])
-        column = self.A @ (self.signs * self.A[m])  # D^-1 e_m
-        h = Dc + tau * (1 - beta) * column
-        s = 2 * square - float(self.signs @ y**2) + tau * (1 - beta) ** 2
-        theta = (num - tau * w_m * (1 - beta)) / s
-        self.w = np.append(self.w - tau * w_m * column - theta * h, 0.0)
-        self.w[T] = self.w[m] + theta
-        directions = [np.append(-h, 1 - h[m]) / s**0.5]
-        signs, steps = [1.0], [theta * s**0.5]
-        if self.lam > 0:
-            directions.insert(0, tau**0.5 * np.append(column, column[m]))
-            signs.insert(0, -1.0)
-            steps.insert(0, -(tau**0.5) * w_m)
-        self.A = np.column_stack([np.vstack([self.A, self.A[m]]), *directions])
-        self.signs, self.steps = np.append(self.signs, signs), np.append(self.steps, steps)
-        return np.array(directions), np.array(signs), np.array(steps)
-
-    def _follow(self, directions: Real, signs: Real, steps: Real) -> None:
-        """Keep the new directions of all rows, and let the candidates of other leaves know."""
-        columns = range(self._used - len(signs), self._used)
-        for column, values in zip(columns, directions, strict=True):
-            self.images.of(2 * values, self.parts.leaf, self.columns.store[column])
+    def _follow(self, new: slice) -> None:
+        """Keep new directions of all rows, and let the candidates of other leaves know."""
+        known, base = self.solution, self.columns.base
+        for d in range(new.start, new.stop):
+            values = 2 * known.A[: known.n_leaves, d]
+            self.images.of(values, self.parts.leaf, self.columns.store[base + d])
         if not self.open:
             return
         others, tau, w = self._terms(self.open)
-        changes = np.zeros((len(others), len(signs), 3))
-        changes[:, :, 0], changes[:, :, 2] = signs, -steps
+        changes = np.zeros((len(others), new.stop - new.start, 3))
+        changes[:, :, 0], changes[:, :, 2] = known.signs[new], -known.steps[new]
         if self.lam > 0:
-            changes[:, :, 1] = (signs[:, None] * directions[:, others]).T
-        price = self.of.growth.reg_leaves
+            changes[:, :, 1] = known.signs[new] * known.A[others, new]
+        columns, price = range(base + new.start, base + new.stop), self.of.growth.reg_leaves
         self.candidates.follow(others, self.parts, columns, changes, tau, w, price)
 
     def _solve_alone(self, m: int) -> None:
-        """V is diagonal: leaves do not meet, and A is diagonal too."""
-        T, d = len(self.w), self.of.diagonal
+        """V is diagonal: leaves do not meet, and each is solved by itself."""
+        d = self.of.diagonal
         assert d is not None
-        A = np.zeros((T + 1, T + 1))
-        A[:T, :T] = self.A
-        self.A, self.w, self.signs = A, np.append(self.w, 0.0), np.ones(T + 1)
-        for leaf in (m, T):
+        for leaf in (m, len(self.node) - 1):
             rows = self.parts.rows(leaf)
-            D = 2 * float(d[rows].sum()) + self.lam
-            A[leaf, leaf] = D**-0.5
-            self.w[leaf] = -2 * self.Vg[rows].sum() / D
+            self.solution.set_alone(leaf, float(d[rows].sum()), float(self.Vg[rows].sum()))
 
-    def _enter(self, leaf: int) -> None:
-        """Make the candidates of a new leaf."""
-        growth, state = self.of.growth, self.candidates
+    def _enter(self, *leaves: int) -> None:
+        """Make the candidates of new leaves."""
+        before = len(self.open)
+        for leaf in leaves:
+            if self._has_candidates(leaf):
+                self.open.append(leaf)
+        if self.open[before:]:
+            self._rank(self.open[before:])
+
+    def _has_candidates(self, leaf: int) -> bool:
+        growth, state, known = self.of.growth, self.candidates, self.solution
         deep = growth.max_depth is not None and self.depth[leaf] >= growth.max_depth
         if deep or self.parts.size(leaf) < 2:
-            return
+            return False
         enough = growth.min_samples_leaf * (1 - 1e-12)
         if self.of.diagonal is None:
-            for_beta = self.signs * self.A[leaf] if self.lam > 0 else self.signs[:0]
-            terms = (self.signs, for_beta, self.steps)
+            signs, steps = (values[: known.n_directions] for values in (known.signs, known.steps))
+            for_beta = signs * known.A[leaf, : len(signs)] if self.lam > 0 else signs[:0]
         else:  # the leaf's own direction is 2 A_ll times the diagonal
-            inverse = self.A[leaf, leaf] ** 2
-            terms = (np.array([4 * inverse]), np.array([2 * inverse]), 2 * self.w[[leaf]])
-        if not state.enter(leaf, *terms, self.lam, enough):
-            return
+            inverse = known.A[leaf, leaf] ** 2
+            signs, for_beta = np.array([4 * inverse]), np.array([2 * inverse])
+            steps = 2 * known.w[[leaf]]
+        if not state.enter(leaf, signs, for_beta, steps, self.lam, enough):
+            return False
         if not state.own[leaf, 0, -1] > 0:  # z'Vz of the leaf
-            return
+            return False
         if self.of.diagonal is None:
             bins = None if self.of.form is None else self.images.totals[leaf]
             self.of.squares.bound(state, leaf, self.parts, bins, self.box[leaf].tobytes())
         else:
             state.set_squares(leaf, state.own[leaf], exact=True)
-        self.open.append(leaf)
-        self._rank([leaf])
+        return True
 
     def _terms(self, leaves: list[int]) -> tuple[Rows, Real, Real]:
         """Leaves, with tau and w of each."""
         some = np.array(leaves, dtype=np.intp)
-        if self.lam == 0:
-            return some, np.zeros(len(some)), self.w[some]
-        tau = self.lam / (1 + self.lam * (self.A[some] ** 2 @ self.signs))
-        return some, tau, self.w[some]
+        return some, self.solution.tau(some), self.solution.w[some]
 
     def _rank(self, leaves: list[int], features: slice | None = None) -> None:
         features = slice(0, self.of.codes.shape[1]) if features is None else features
@@ -281,12 +252,12 @@ class _Growing:
         for leaf in self.open:
             size = self.parts.size(leaf)
             self.of.squares.keep(self.candidates, leaf, size, self.box[leaf].tobytes())
-        if self.of.diagonal is None and self.A.shape[1]:
+        known = self.solution
+        if self.of.diagonal is None and known.n_directions:
             fit = np.empty(len(rows_leaf))
-            self.images.of(self.w, rows_leaf, fit)
-            left = -2 * np.bincount(rows_leaf, self.Vg + fit, T) - self.lam * self.w
-            self.w = self.w + self.A @ (self.signs * (self.A.T @ left))
-        return self.nodes.tree(self.w, np.array(self.node, dtype=np.intp), rows_leaf)
+            self.images.of(known.w[:T], rows_leaf, fit)
+            known.correct(np.asarray(np.bincount(rows_leaf, self.Vg + fit, T), dtype=np.float64))
+        return self.nodes.tree(known.w[:T], np.array(self.node, dtype=np.intp), rows_leaf)
 
 
 @dataclass

@@ -126,6 +126,9 @@ class NestedLines:
         views = [_growing_with(code, lines.codes, n_bins) for code in codes.T]
         pairs = [(k, g) for k, some in enumerate(views) for g in some]
         self._pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        self.growing = np.zeros((len(views), lines.codes.shape[1]), dtype=bool)  # (n, G)
+        for k, some in enumerate(views):
+            self.growing[k, some] = True
         self.whole = all(len(some) == lines.codes.shape[1] for some in views)
 
     def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:

@@ -15,7 +15,7 @@ from .._parallel import over_rows
 from .binned import BinnedLines
 from .lined import Lined
 from .prefixes import Codes, Real, Rows
-from .sweeps import add_some, between, read_leaves
+from .sweeps import add_leaves, add_some, between, read_leaves
 
 _ROWS = 10_000  # rows a thread takes at least
 
@@ -78,11 +78,13 @@ class LineImages:
     def of(self, values: Real, leaf: Rows, out: Real) -> None:
         """V x in ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
         V, lines = self._V, self._lines
-        table = (V.scale * values) @ self.totals[: self._count]
+        table = np.empty(self.totals.shape[1])
+        add_leaves(self.totals, V.scale * values, table)
         between(table, lines.offsets, lines._flat, lines._starts, lines.symmetric)
 
         def read(rows: slice) -> None:
             ends = (rows.start, rows.stop)
-            read_leaves(lines.by_view, lines.offsets, table, V.u, V.d, values, leaf, out, *ends)
+            terms = (V.weights, V.diagonal, values, leaf)
+            read_leaves(lines.by_view, lines.offsets, table, *terms, out, *ends)
 
         over_rows(read, len(out), at_least=_ROWS)

@@ -1,8 +1,7 @@
 """V = diag(u) L diag(u) + diag(d), with L of one-dimensional views: what trees can do faster.
 
 Most corrections are of this form. In it, V times indicators of leaves is a matter of totals in the
-bins of the views, and squares z'Vz can be bounded from below view by view: thresholds are taken
-together in groups, and within a group the mean square is at least the square of the mean.
+bins of the views, and squares z'Vz can be bounded from below view by view, by a few linear forms.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .binned import BinnedLines
-from .prefixes import Real
-from .sweeps import LANES
+from .prefixes import Codes, Real
 
-_GROUPS = 16  # of thresholds in a view: what the bound is made of
+_SINES = 2  # of a view: three quarters of the square of a bridge are along them
+_FORMS = 64  # of all views, but at least one of each
 
 
 @dataclass(frozen=True)
@@ -36,78 +34,62 @@ class Lined:
         return replace(self, u=self.u * w, d=self.d * w**2)
 
     @cached_property
-    def coarse(self) -> Groups:
-        """Thresholds in groups, whose squares are a lower bound."""
-        assert self.lines is not None
-        return Groups(self.lines, self.scale, _GROUPS)
-
-    @cached_property
     def weights(self) -> Real:
         """u, or nothing where all of it is 1."""
         return self.u[:0] if (self.u == 1).all() else self.u
 
     @cached_property
+    def diagonal(self) -> Real:
+        """d, or nothing where it is 0."""
+        return self.d if self.d.any() else self.d[:0]
+
+    @cached_property
     def single(self) -> Real:
-        """Weights of all thresholds, zero beyond the last one of a view: (U, G or a few more)."""
+        """Weights of all thresholds, zero beyond the last one of a view: (U, G)."""
         assert self.lines is not None
         weights = self.lines.weights
-        every = np.zeros((max(len(w) for w in weights), _wide(len(weights))))
+        every = np.zeros((max(len(w) for w in weights), len(weights)))
         for g, w in enumerate(self.lines.weights):
             every[: len(w), g] = self.scale * w
         return every
 
+    def forms(self) -> Real:
+        """Linear forms whose squares bound z'(V - diag(d))z from below: (bins of all views, K).
 
-class Groups:
-    """At most J groups of consecutive thresholds in every view (and mirror image): G of them.
-
-    A row sees all of the groups after one (``place``, by the row's bin; J for none), and of that
-    one a share of the weight (``part``). ``views`` tells the column of the codes.
-    """
-
-    def __init__(self, lines: BinnedLines, scale: float, J: int) -> None:
-        sides = 2 if lines.symmetric else 1
-        columns = [
-            _side(scale * w, size, J, sides, mirrored=side == 1)
-            for w, size in zip(lines.weights, lines.sizes, strict=True)
-            for side in range(sides)
+        In a view z shows S to the thresholds, and z'Vz is the square of S, by their weights. Its
+        parts along K orthonormal functions are at most as large; here is what a row adds to them,
+        by its bin. The functions are sines in the order of the rows: what a random part of the
+        rows differs in from all of them, most of all in the first (a Brownian bridge).
+        """
+        lines = self.lines
+        assert lines is not None
+        K = min(_SINES, max(1, _FORMS // len(lines.weights)))
+        tables = [
+            _forms_of_view(code, w, K, lines.symmetric)
+            for code, w in zip(lines.by_view, lines.weights, strict=True)
         ]
-        sizes = [len(place) for place, _, _ in columns]
-        self.views = np.repeat(np.arange(len(lines.sizes)), sides)
-        self.offsets = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.intp)
-        self.place = np.concatenate([place for place, _, _ in columns])
-        self.place = self.place.astype(np.min_scalar_type(J))
-        self.part = np.concatenate([part for _, part, _ in columns])
-        self.weights = np.zeros((J, _wide(len(columns))))
-        for g, (_, _, weight) in enumerate(columns):
-            self.weights[:, g] = weight
-
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What the loops take."""
-        return self.views, self.offsets, self.place, self.part, self.weights
+        return np.asarray(self.scale**0.5 * np.concatenate(tables))
 
 
-def _wide(G: int) -> int:
-    """Columns for ``G`` views, as the loops take them."""
-    return -(-G // LANES) * LANES
-
-
-def _side(w: Real, size: int, J: int, sides: int, *, mirrored: bool) -> tuple[Any, Real, Real]:
-    """Of one view: group and share seen there of every bin (size,), weights of the groups (J,)."""
-    U, bins = len(w), np.arange(size)
-    if mirrored:  # thresholds from the largest down: those at or below the row come last
-        w, first = w[::-1], U - (bins + 1) // 2
-    else:
-        first = bins // sides  # the first threshold that sees a row of the bin
-    group = np.arange(U) * min(J, U) // max(U, 1)
-    weights = np.asarray(np.bincount(group, w, minlength=J), dtype=np.float64)
-    ends = np.cumsum(np.bincount(group, minlength=J))
-    above = np.append(np.cumsum(w[::-1])[::-1], 0.0)
-    place = np.append(group, J)[first]
-    part = np.zeros(size)
-    some = first < U
-    part[some] = (above[first[some]] - above[ends[place[some]]]) / weights[place[some]]
-    return place, part, weights
+def _forms_of_view(code: Codes, w: Real, K: int, symmetric: bool) -> Real:
+    """What a row in each bin adds to each of ``K`` forms: (bins, K)."""
+    U = len(w)
+    size = 2 * U + 1 if symmetric else U + 1
+    below = np.bincount(code, minlength=size).cumsum() / len(code)
+    F = below[1::2] if symmetric else below[:-1]  # share of the rows at or below each threshold
+    sines = np.sin(np.pi * np.outer(F, np.arange(1, K + 1)))
+    root = np.sqrt(w)[:, None]
+    Q, _ = np.linalg.qr(root * sines)  # (U, K), fewer where there are few thresholds
+    functions = np.zeros((K, U))
+    functions[: Q.shape[1]] = (root * Q).T
+    up = np.zeros((K, U + 1))
+    up[:, :U] = np.cumsum(functions[:, ::-1], axis=1)[:, ::-1]
+    bins = np.arange(size)
+    if not symmetric:
+        return up[:, bins].T
+    # Where S rises on one side it falls on the other, so the two are taken as one.
+    down = np.column_stack([np.zeros(K), np.cumsum(functions, axis=1)])
+    return np.asarray((up[:, bins // 2] - down[:, (bins + 1) // 2]).T / 2**0.5)
 
 
 def lined(V: Any) -> Lined | None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from .._compiled import Loop
 
-READ_ROWS = 4096
-LANES = 4  # columns of groups are a multiple of it
+READ_ROWS = 4096  # numbers that stay at hand
 
 
 def _add_rows(codes: Any, offsets: Any, a: Any, totals: Any, start: int, stop: int) -> None:
@@ -160,131 +159,6 @@ def _spread(
                 out[k, b] += value
 
 
-def seen_by_groups(
-    bins: Any, starts: Any, views: Any, offsets: Any, place: Any, part: Any, every: Any
-) -> None:
-    """What rows show to every group of thresholds, over its weight: ``every`` (J + 1, G).
-
-    ``bins`` holds their totals in the bins of the views, which begin at ``starts``.
-    """
-    J, width = every.shape
-    whole = np.zeros((J, width))
-    every[:] = 0.0
-    for g in range(len(views)):
-        first = starts[views[g]]
-        group, all_of_it, some = np.intp(0), 0.0, 0.0  # sums of neighbours, not yet written
-        for c in range(starts[views[g] + 1] - first):
-            after = np.intp(place[offsets[g] + c])
-            if after != group:
-                whole[group, g] += all_of_it
-                every[group, g] += some
-                group, all_of_it, some = after, 0.0, 0.0
-            all_of_it += bins[first + c]
-            some += bins[first + c] * part[offsets[g] + c]
-        whole[group, g] += all_of_it
-        every[group, g] += some
-    seen = np.zeros(width)
-    for j in range(J):
-        for g in range(width):
-            every[j, g] += seen[g]
-            seen[g] += whole[j, g]
-
-
-def squares_of_groups(
-    codes: Any,
-    views: Any,
-    offsets: Any,
-    place: Any,
-    part: Any,
-    weights: Any,
-    order: Any,
-    ends: Any,
-    wanted: Any,
-    share: Any,
-    every: Any,
-    u: Any,
-    squares: Any,
-) -> None:
-    """(z_b - share z)'L(z_b - share z) by groups of thresholds, for the b wanted; see `lined`.
-
-    Of a group of weight W the rows in ``order`` up to ``ends[b]`` show S + F, S being those that
-    show it whole: it adds W (S + F - share every)^2, where ``every`` is S + F of all rows. Without
-    ``u`` all weights are 1.
-    """
-    J, width = weights.shape
-    whole, some = np.zeros((J + 1, width)), np.zeros((J + 1, width))
-    last = 0
-    for b in range(len(ends)):
-        if wanted[b]:
-            last = b + 1
-    p = 0
-    for b in range(last):
-        while p < ends[b]:
-            row = order[p]
-            value = u[row] if len(u) else 1.0
-            for g in range(len(views)):
-                cell = offsets[g] + codes[row, views[g]]
-                j = place[cell]
-                whole[j, g] += value
-                some[j, g] += value * part[cell]
-            p += 1
-        if not wanted[b]:
-            continue
-        f, total = share[b], 0.0
-        for g in range(0, width, LANES):  # several views at a time, to wait for none
-            s0 = s1 = s2 = s3 = q0 = q1 = q2 = q3 = 0.0
-            for j in range(J):
-                x0 = s0 + some[j, g] - f * every[j, g]
-                x1 = s1 + some[j, g + 1] - f * every[j, g + 1]
-                x2 = s2 + some[j, g + 2] - f * every[j, g + 2]
-                x3 = s3 + some[j, g + 3] - f * every[j, g + 3]
-                q0 += weights[j, g] * x0 * x0
-                q1 += weights[j, g + 1] * x1 * x1
-                q2 += weights[j, g + 2] * x2 * x2
-                q3 += weights[j, g + 3] * x3 * x3
-                s0 += whole[j, g]
-                s1 += whole[j, g + 1]
-                s2 += whole[j, g + 2]
-                s3 += whole[j, g + 3]
-            total += (q0 + q1) + (q2 + q3)
-        squares[b] = total
-
-
-def square_of_totals(totals: Any, weights: Any) -> float:
-    """Sum over thresholds and views: weight times the square of the rows at or below."""
-    square = 0.0
-    for g in range(0, weights.shape[1], LANES):
-        s0 = s1 = s2 = s3 = q0 = q1 = q2 = q3 = 0.0
-        for t in range(len(weights)):
-            s0 += totals[t, g]
-            s1 += totals[t, g + 1]
-            s2 += totals[t, g + 2]
-            s3 += totals[t, g + 3]
-            q0 += weights[t, g] * s0 * s0
-            q1 += weights[t, g + 1] * s1 * s1
-            q2 += weights[t, g + 2] * s2 * s2
-            q3 += weights[t, g + 3] * s3 * s3
-        square += (q0 + q1) + (q2 + q3)
-    return square
-
-
-def square_of_both_sides(totals: Any, weights: Any, total: float) -> float:
-    """Do the same for rows at or below a threshold and for rows at or above it."""
-    square = 0.0
-    for g in range(0, weights.shape[1], 2):
-        s0 = s1 = q0 = q1 = 0.0
-        for t in range(len(weights)):
-            s0 += totals[2 * t, g]
-            s1 += totals[2 * t, g + 1]
-            l0, l1 = total - s0, total - s1
-            s0 += totals[2 * t + 1, g]
-            s1 += totals[2 * t + 1, g + 1]
-            q0 += weights[t, g] * (s0 * s0 + l0 * l0)
-            q1 += weights[t, g + 1] * (s1 * s1 + l1 * l1)
-        square += q0 + q1
-    return square
-
-
 def exact_squares(
     codes: Any,
     starts: Any,
@@ -304,8 +178,9 @@ def exact_squares(
     prefix is added up, or what follows it is taken off, whichever is shorter. Without ``u`` all
     weights are 1.
     """
-    G = codes.shape[1]
-    totals = np.zeros((2 * len(weights) + 1 if symmetric else len(weights) + 1, weights.shape[1]))
+    U, G = weights.shape
+    totals = np.zeros((2 * U + 1 if symmetric else U + 1, G))
+    seen, square = np.empty(G), np.empty(G)
     first, last = len(ends), 0
     for b in range(len(ends)):
         if wanted[b]:
@@ -332,10 +207,21 @@ def exact_squares(
             for g in range(G):
                 totals[codes[order[p], g], g] += value
             p += 1
-        if wanted[b] and symmetric:
-            squares[b] = square_of_both_sides(totals, weights, total)
-        elif wanted[b]:
-            squares[b] = square_of_totals(totals, weights)
+        if not wanted[b]:
+            continue
+        seen[:] = 0.0
+        square[:] = 0.0
+        for t in range(U):  # views side by side, to wait for none
+            for g in range(G):
+                if symmetric:
+                    seen[g] += totals[2 * t, g]
+                    above = total - seen[g]
+                    seen[g] += totals[2 * t + 1, g]
+                    square[g] += weights[t, g] * (seen[g] * seen[g] + above * above)
+                else:
+                    seen[g] += totals[t, g]
+                    square[g] += weights[t, g] * seen[g] * seen[g]
+        squares[b] = square.sum()
 
 
 def _add_some(codes: Any, offsets: Any, start: int, stop: int, u: Any, totals: Any) -> None:
@@ -344,6 +230,17 @@ def _add_some(codes: Any, offsets: Any, start: int, stop: int, u: Any, totals: A
         value = u[p] if len(u) else 1.0
         for g in range(codes.shape[1]):
             totals[offsets[g] + codes[p, g]] += value
+
+
+def _add_leaves(totals: Any, values: Any, table: Any) -> None:
+    """Add up the totals of leaves times their values, a block of bins at a time."""
+    for first in range(0, len(table), READ_ROWS):
+        some = table[first : first + READ_ROWS]
+        some[:] = 0.0
+        for t in range(len(values)):
+            leaf = totals[t, first : first + READ_ROWS]
+            for c in range(len(some)):
+                some[c] += values[t] * leaf[c]
 
 
 def _read_leaves(
@@ -360,7 +257,8 @@ def _read_leaves(
 ) -> None:
     """V x at rows ``start`` to ``stop``, x being ``values`` by leaf; codes ``by_view`` (G, N).
 
-    In blocks of rows, a view at a time: its part of the table and the block stay at hand.
+    In blocks of rows, a view at a time: its part of the table and the block stay at hand. Without
+    ``u`` it is 1, without ``d`` 0.
     """
     G = len(by_view)
     for first in range(start, stop, READ_ROWS):
@@ -378,11 +276,14 @@ def _read_leaves(
             one, codes = table[offsets[g] :], by_view[g, first:last]
             for i in range(len(some)):
                 some[i] += one[codes[i]]
-        for i in range(len(some)):
-            row = first + i
-            some[i] = u[row] * some[i] + d[row] * values[leaf[row]]
+        if len(u):
+            for i in range(len(some)):
+                some[i] *= u[first + i]
+        if len(d):
+            for i in range(len(some)):
+                some[i] += d[first + i] * values[leaf[first + i]]
 
 
-add_some, read_leaves = Loop(_add_some), Loop(_read_leaves)
+add_some, add_leaves, read_leaves = Loop(_add_some), Loop(_add_leaves), Loop(_read_leaves)
 add_rows, read_rows, between = Loop(_add_rows), Loop(_read_rows), Loop(_between)
 squares_of_prefixes, spread_of_prefixes = Loop(_prefix_squares), Loop(_spread)
