@@ -22,8 +22,9 @@ from .runner import run_job, run_jobs
 from .store import Store
 from .trials import Trials
 
-_SLICE = 12  # trials of the slice that is run with one and with two processes
+_SLICE = 40  # trials of the slice that is run with one and with two processes
 _CELL = ("4", "banknote")
+_PARTS = ("select", "sweep", "machine", "controls")
 
 
 def main(argv: list[str]) -> int:
@@ -43,6 +44,7 @@ def profile_page(trials: Trials, folder: Path) -> str:
         "# Where the time goes",
         "CPU seconds of the committed run, on one thread a process. Reproduced by "
         "`python -m experiments.profile out/reproduction` after a run.",
+        shares(trials),
         by_contender(trials).markdown(),
         by_experiment(trials).markdown(),
     ]
@@ -57,27 +59,29 @@ def is_timed(trials: Trials) -> bool:
     return any("seconds" in one for found in trials.results.values() for one in found.values())
 
 
+def shares(trials: Trials) -> str:
+    """What the time was spent on, in words."""
+    sums = _sums(_spent(trials))
+    select, sweep, machine, controls = (100 * part / (sum(sums) or 1.0) for part in sums)
+    return (
+        f"{select:.0f} % of the time is the contenders' own selection and {sweep:.0f} % the sweeps "
+        f"over their parameters; {machine:.0f} % is the kernel machine, with γ by cross-validation "
+        f"for every method, and {controls:.0f} % the controls on V."
+    )
+
+
 def by_contender(trials: Trials) -> Table:
     """CPU seconds of each contender, by what they were spent on, and their share."""
-    spent: dict[str, dict[str, float]] = {}
-    for found in trials.results.values():
-        for name, one in found.items():
-            for part, seconds in one.get("seconds", {}).items():
-                at = spent.setdefault(name, {})
-                at[part] = at.get(part, 0.0) + seconds
+    spent = _spent(trials)
     total = sum(sum(parts.values()) for parts in spent.values()) or 1.0
     ranked = sorted(spent.items(), key=lambda item: -sum(item[1].values()))
     rows = [
         [label(name)]
-        + [f"{parts.get(part, 0.0):.1f}" for part in ("select", "sweep", "machine", "controls")]
+        + [f"{parts.get(part, 0.0):.1f}" for part in _PARTS]
         + [f"{100 * sum(parts.values()) / total:.1f} %"]
         for name, parts in ranked
     ]
-    sums = [
-        sum(parts.get(part, 0.0) for parts in spent.values())
-        for part in ("select", "sweep", "machine", "controls")
-    ]
-    rows.append(["all", *(f"{value:.1f}" for value in sums), "100 %"])
+    rows.append(["all", *(f"{value:.1f}" for value in _sums(spent)), "100 %"])
     header = ["contender", "selection", "parameter sweeps", "machine", "controls on V", "share"]
     return Table("CPU seconds by contender.", header, rows)
 
@@ -94,6 +98,21 @@ def by_experiment(trials: Trials) -> Table:
             )
     header = ["experiment", "trials", "CPU seconds", "a trial"]
     return Table("CPU seconds by experiment.", header, rows)
+
+
+def _spent(trials: Trials) -> dict[str, dict[str, float]]:
+    """CPU seconds of each contender, by part."""
+    spent: dict[str, dict[str, float]] = {}
+    for found in trials.results.values():
+        for name, one in found.items():
+            for part, seconds in one.get("seconds", {}).items():
+                at = spent.setdefault(name, {})
+                at[part] = at.get(part, 0.0) + seconds
+    return spent
+
+
+def _sums(spent: dict[str, dict[str, float]]) -> list[float]:
+    return [sum(parts.get(part, 0.0) for parts in spent.values()) for part in _PARTS]
 
 
 def overhead(settings: Settings) -> dict[str, float]:
@@ -141,7 +160,8 @@ def _words(measured: dict[str, Any]) -> str:
         f"kernels, seeds, bookkeeping).\n\nScaling, {_SLICE} trials of Experiment "
         f"{' '.join(_CELL)}: {one['wall']:.1f} s of wall time with one process, {two['wall']:.1f} "
         f"s with two (start of the processes included); CPU time {one['cpu']:.1f} s and "
-        f"{two['cpu']:.1f} s."
+        f"{two['cpu']:.1f} s, so that the two had {two['cpu'] / two['wall']:.2f} cores to "
+        f"themselves. With all of two cores it would be {two['cpu'] / 2:.1f} s."
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from .cli import choose, parser
 from .configuration import HERE, read_settings
 from .profile import profile_page
-from .reporting import robustness, synthetic, table_one
+from .reporting import open_choices, robustness, synthetic, table_one
 from .reporting.claims import claims
 from .reporting.markdown import as_markdown, filled
 from .reporting.sections import claim_table, sections, trial_counts
@@ -72,7 +72,8 @@ def blocks(trials: Trials) -> dict[str, str]:
         "all-cv": table_one.all_contenders(trials, "cv"),
         "controls": table_one.controls(trials),
         "kernels": table_one.kernels(trials),
-        "raw-norm": table_one.raw_norm(trials),
+        "scales": open_choices.scales(trials),
+        "raw-norm": open_choices.raw_norm(trials),
         "warned": table_one.warned(trials),
         "synthetic-earlier": synthetic.against_earlier(trials),
         "readings": synthetic.readings(trials),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,12 @@ class Trials:
             for cell in self.cells(experiment)
             if cell == dataset_of(cell) and len(self.found(experiment, cell, "unweighted")) > 1
         ]
+
+    @property
+    def most(self) -> int:
+        """The number of trials of the cell that has most."""
+        counts = Counter((key.experiment, key.cell) for key in self.results)
+        return max(counts.values(), default=0)
 
     def contenders(self, experiment: str) -> list[str]:
         """Contenders of which there is a trial, in the order of the settings."""

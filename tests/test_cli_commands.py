@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift.cli import console, run
+from covshift.cli import console, reproduce, run
 from covshift.exceptions import InputError
 
 REAL = [sys.executable, "-m", "covshift"]
@@ -349,9 +349,18 @@ def test_a_failed_write_keeps_the_old_file(files, model):
     assert not list(files.glob(".*"))
 
 
-def test_reproduce_is_handed_over_or_explained():
+def test_reproduce_is_handed_over():
     result = covshift("reproduce", "--help")
-    assert result.code in (0, 2)
+    assert result.code == 0
+    assert "--quick" in result.out
+
+
+def test_reproduce_says_where_the_experiments_are_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(reproduce, "_CHECKOUT", tmp_path)
+    monkeypatch.setitem(sys.modules, "covshift_experiments", None)
+    result = covshift("reproduce", "--help")
+    assert result.code == 2
+    assert "experiments are not part of this installation" in result.err
 
 
 def test_colour_needs_a_terminal_and_no_no_color(monkeypatch):

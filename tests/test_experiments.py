@@ -17,17 +17,18 @@ from experiments.cli import choose, parser, remaining
 from experiments.configuration import Key, read_expected, read_settings
 from experiments.contenders import CONTENDERS, Sample
 from experiments.machine import Machine, unit_diagonal
+from experiments.reporting import open_choices
 from experiments.reporting.claims import claims
 from experiments.reporting.layout import Table
 from experiments.reporting.markdown import filled
 from experiments.reporting.page import as_html
-from experiments.reporting.sections import Section
-from experiments.reporting.table_one import COLUMNS
+from experiments.reporting.sections import Section, sections
+from experiments.reporting.table_one import COLUMNS, paper_against_measured
 from experiments.seeds import seed_of
 from experiments.store import Store, read_compact, write_compact
 from experiments.table import options_of
-from experiments.trials import Trials
-from experiments.verdict import Cell, verdict
+from experiments.trials import Trials, as_cell
+from experiments.verdict import Cell, standard_errors, verdict
 
 SETTINGS = read_settings()
 FOLDER = Path(experiments.__file__).parent
@@ -45,10 +46,32 @@ def sample():
 
 
 def test_a_cell_agrees_up_to_two_standard_errors_of_the_difference():
-    published = Cell(0.90, 0.3, 100)  # standard error 0.03
+    published = Cell(0.90, 3.0, 10_000)  # standard error 0.03
     error = np.hypot(0.03, 0.04)
-    assert verdict(published, Cell(0.90 + 1.99 * error, 0.4, 100)) == "agrees"
-    assert verdict(published, Cell(0.90 + 2.01 * error, 0.4, 100)) != "agrees"
+    assert verdict(published, Cell(0.90 + 1.99 * error, 4.0, 10_000)) == "agrees"
+    assert verdict(published, Cell(0.90 + 2.01 * error, 4.0, 10_000)) != "agrees"
+
+
+def test_few_trials_are_judged_by_students_t():
+    assert standard_errors(1e6) == pytest.approx(2, abs=1e-4)
+    assert standard_errors(2) == pytest.approx(4.527, abs=1e-3)  # three trials
+    assert Cell(0.9, 0.05, 3).direction == 0  # three and a half standard errors
+    assert Cell(0.9, 0.05, 4).direction == -1
+    assert verdict(Cell(1.0, 0.1, 100), Cell(1.2, 0.1, 3)) == "agrees"
+    assert verdict(Cell(1.0, 0.1, 100), Cell(1.2, 0.1, 30)) == "differs"
+
+
+def test_the_margin_has_the_confidence_it_claims_in_simulated_trials():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(1, 0.3, (4000, 3)), rng.normal(1, 0.1, (4000, 50))
+    pairs = zip(map(as_cell, few), map(as_cell, many), strict=True)
+    agreed = np.mean([verdict(published, measured) == "agrees" for published, measured in pairs])
+    assert 0.94 < agreed < 0.97
+
+
+def test_means_without_deviation_agree_only_where_they_are_equal():
+    assert verdict(Cell(1.0, 0.0, 3), Cell(1.0, 0.0, 3)) == "agrees"
+    assert verdict(Cell(1.0, 0.0, 3), Cell(1.1, 0.0, 3)) == "differs"
 
 
 def test_both_standard_errors_count():
@@ -273,6 +296,21 @@ def test_the_page_is_self_contained_and_escapes_its_text():
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
+def test_a_short_run_says_so_and_the_full_one_does_not():
+    short = Trials({Key("4", "cancer", 0): {}}, SETTINGS)
+    assert "1 of 1401 trials" in sections(short, {})[0].words[0]
+    assert "short run" not in sections(publish.committed(), {})[0].words[0]
+
+
+def test_both_scales_of_the_additive_v_stand_beside_the_paper():
+    rows = open_choices.scales(publish.committed()).rows
+    taken = {row[0]: row[2 if row[4] == "averaged" else 3].strip("*") for row in rows}
+    measured = {
+        row[0]: row[2] for row in paper_against_measured(publish.committed(), "additive").rows
+    }
+    assert taken == measured
+
+
 def test_a_marker_without_a_table_is_an_error():
     assert filled("<!-- begin a -->\nold\n<!-- end a -->", {"a": "new"}).split("\n")[2] == "new"
     with pytest.raises(ValueError, match="asks for 'b'"):
@@ -282,11 +320,11 @@ def test_a_marker_without_a_table_is_an_error():
 # Claims
 
 
-def trials_with(ratios, **variants):
+def trials_with(ratios, count=10, **variants):
     """Trials of Experiment 4 whose additive errors are these multiples of the unweighted one."""
     results = {}
     for cell, ratio in ratios.items():
-        for trial in range(10):
+        for trial in range(count):
             base = 0.2 + 0.01 * trial
             error = ratio * base + 0.001 * (trial % 2)
             found = {"paper": error} | {name: factor * error for name, factor in variants.items()}
@@ -304,6 +342,11 @@ def standing(title, trials):
 
 def test_a_claim_without_trials_is_not_run():
     assert {claim.standing for claim in claims(Trials({}, SETTINGS))} == {"not run"}
+
+
+def test_a_claim_is_not_judged_by_the_few_trials_of_a_quick_run():
+    trials = trials_with({"cancer": 0.9}, count=3)
+    assert standing("Never significantly worse", trials) == "too few trials"
 
 
 def test_one_cell_worse_by_two_standard_errors_refutes_never_worse():

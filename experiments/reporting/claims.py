@@ -1,7 +1,8 @@
 """What the paper says, what was measured, and whether it holds: words and numbers made together.
 
 A claim holds, holds only under a setting, or does not hold, by a rule on the numbers that its
-function states; "two standard errors" is the measure of difference throughout.
+function states; "two standard errors" (`experiments.verdict`) is the measure of difference
+throughout.
 """
 
 from __future__ import annotations
@@ -24,12 +25,18 @@ class Claim:
     evidence: str
 
 
+ENOUGH = 10
+"""Trials of a cell below which numbers are shown and no claim is judged by them."""
+
+
 def claims(trials: Trials) -> list[Claim]:
     """Judge all claims of which there are trials."""
     found = []
     for title, quote, judge in _CLAIMS:
         try:
             standing, evidence = judge(trials)
+            if trials.most < ENOUGH:
+                standing = "too few trials"
         except NotRunError:
             standing, evidence = "not run", "The trials that would tell were not run."
         found.append(Claim(title, quote, standing, evidence))
@@ -103,6 +110,7 @@ def counted(found: list[Claim]) -> Iterator[str]:
         "holds": "hold",
         "only under a setting": "hold only under a setting",
         "does not hold": "do not hold",
+        "too few trials": "have too few trials to tell",
         "not run": "were not run",
     }
     for standing, verb in words.items():

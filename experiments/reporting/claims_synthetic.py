@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..trials import Trials, as_cell
+from ..verdict import Cell
 from .judgement import CLASSICAL, NotRunError, Standing, known
 from .layout import label
 
@@ -44,13 +45,13 @@ def lower_error(trials: Trials) -> tuple[Standing, str]:
     """
     rivals = [name for name in ("unweighted", *CLASSICAL) if name in trials.contenders("2")]
     parts: list[str] = []
-    fixed: list[tuple[float, float]] = []
-    tuned: list[tuple[float, float]] = []
+    fixed: list[bool] = []
+    tuned: list[bool] = []
     for size in trials.cells("2"):
         best = min(rivals, key=lambda name: float(trials.errors("2", size, name, "own").mean()))
         for variant, kept in (("own", fixed), ("cv", tuned)):
-            gap, error = _difference(trials, size, ("empirical", variant), (best, variant))
-            kept.append((gap, error))
+            gap = _difference(trials, size, ("empirical", variant), (best, variant))
+            kept.append(gap.mean < -gap.margin)
         a, b = (
             known(as_cell(trials.errors("2", size, name, "own"))).mean
             for name in ("empirical", best)
@@ -67,20 +68,19 @@ def lower_error(trials: Trials) -> tuple[Standing, str]:
     text += "; ".join(parts) + "."
     if not fixed:
         raise NotRunError
-    if not all(gap < -2 * error for gap, error in fixed):
+    if not all(fixed):
         return "does not hold", text
-    everywhere = all(gap < -2 * error for gap, error in tuned)
-    return ("holds" if everywhere else "only under a setting"), text
+    return ("holds" if all(tuned) else "only under a setting"), text
 
 
 def beats_uniform(trials: Trials) -> tuple[Standing, str]:
     """Better by two standard errors at every N; only under a setting, if at some, worse at none."""
     parts, better, worse = [], [], []
     for size in trials.cells("2"):
-        gap, error = _difference(trials, size, ("empirical", "own"), ("uniform", "own"))
-        better.append(gap < -2 * error)
-        worse.append(gap > 2 * error)
-        parts.append(f"{size}: {gap:+.4f} ± {error:.4f}")
+        gap = _difference(trials, size, ("empirical", "own"), ("uniform", "own"))
+        better.append(gap.mean < -gap.margin)
+        worse.append(gap.mean > gap.margin)
+        parts.append(f"{size}: {gap.mean:+.4f} ± {gap.standard_error:.4f}")
     text = (
         "Mean paired difference in normalised L2 error, empirical less uniform V (negative: the "
         "target helps): " + "; ".join(parts) + "."
@@ -97,10 +97,10 @@ def other_sample(trials: Trials) -> tuple[Standing, str]:
     """The change is below a tenth of the lead over V = I at every N."""
     parts, small = [], []
     for size in trials.cells("2"):
-        gap, error = _difference(trials, size, ("empirical", "other"), ("empirical", "own"))
-        lead, _ = _difference(trials, size, ("empirical", "other"), ("unweighted", "other"))
-        small.append(abs(gap) < 0.1 * abs(lead))
-        parts.append(f"{size}: {gap:+.4f} ± {error:.4f}")
+        gap = _difference(trials, size, ("empirical", "other"), ("empirical", "own"))
+        lead = _difference(trials, size, ("empirical", "other"), ("unweighted", "other"))
+        small.append(abs(gap.mean) < 0.1 * abs(lead.mean))
+        parts.append(f"{size}: {gap.mean:+.4f} ± {gap.standard_error:.4f}")
     text = (
         "Mean paired difference in normalised L2 error of the empirical V, another target sample "
         "less the same one: " + "; ".join(parts) + "."
@@ -110,10 +110,7 @@ def other_sample(trials: Trials) -> tuple[Standing, str]:
     return ("holds" if all(small) else "does not hold"), text
 
 
-def _difference(
-    trials: Trials, size: str, one: tuple[str, str], other: tuple[str, str]
-) -> tuple[float, float]:
-    """Mean paired difference of two errors of Experiment 2, and its standard error."""
+def _difference(trials: Trials, size: str, one: tuple[str, str], other: tuple[str, str]) -> Cell:
+    """Paired differences of two errors of Experiment 2."""
     a, b = trials.paired("2", size, one, other)
-    cell = known(as_cell(a - b))
-    return cell.mean, cell.standard_error
+    return known(as_cell(a - b))

@@ -46,6 +46,8 @@ _COLOURS = {
     "robust": "#444444",
     "truth": "#000000",
 }
+_ERRORS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)  # marked on a logarithmic axis
+_FINE_ERRORS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # where it spans less than a factor of three
 _PALE = {"unweighted": 0.4}  # the weighted curves lie on it
 _PAPER = ("unweighted", "shimodaira", "sugiyama", "huang", "kliep", "ulsif", "uniform", "empirical")
 
@@ -110,7 +112,7 @@ def _curves(trials: Trials, names: tuple[str, ...]) -> Figure | None:
             alpha=_PALE.get(name, 1.0),
             zorder=3 if name in _OURS else 2,
         )
-    axes.set(xlabel="x", ylabel="predicted p(y = 1 | x)")
+    axes.set(xlabel="x", ylabel="predicted p(y = 1 | x)", xticks=[-1, -0.5, 0, 0.5, 1])
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -175,11 +177,24 @@ def _panels(trials: Trials, part: str) -> Figure | None:
                 linewidth=1.8 if name in _OURS else 1.0,
                 linestyle=":" if name in _PRODUCTS else "-",
             )
-        axes.set(title=cell, xlabel="γ, 0.001 to 10" if part == "gamma" else "low to high")
-        axes.set_xticks([])
+        axes.set(title=cell, xlabel="γ" if part == "gamma" else "its parameter", yscale="log")
+        axes.set_xticks([0, 0.5, 1], _ends(trials, part))
+        low, high = axes.get_ylim()
+        marks = _ERRORS if high > 3 * low else _FINE_ERRORS
+        shown = [error for error in marks if low <= error <= high]
+        axes.set_yticks(shown, [f"{error:g}" for error in shown])
+        axes.minorticks_off()
     panels[0].set_ylabel("error on the target")
     figure.legend(list(handles.values()), list(handles), loc="outside right center", fontsize=7.5)
     return figure
+
+
+def _ends(trials: Trials, part: str) -> list[str]:
+    """Labels at the low end, in the middle and at the high end of a range."""
+    if part == "own":
+        return ["low", "", "high"]
+    gammas = trials.settings["robustness"]["gammas"]
+    return [f"{gammas[at]:g}" for at in (0, len(gammas) // 2, -1)]
 
 
 def _axes(width: float = 4.6, height: float = 3.2) -> tuple[Figure, Any]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..verdict import Cell
 
-Standing = Literal["holds", "only under a setting", "does not hold", "not run"]
+Standing = Literal["holds", "only under a setting", "does not hold", "too few trials", "not run"]
 
 CLASSICAL = ("shimodaira", "sugiyama", "huang", "kliep", "ulsif", "rulsif")
 """The weighted losses that the paper compares with."""

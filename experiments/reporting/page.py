@@ -22,6 +22,7 @@ table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabu
 th, td { padding: .25rem .6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid #e3e3e3; }
 th { border-bottom: 2px solid #999; }
+td:first-child { min-width: 9rem; }
 .agrees, .holds { background: #e2f3e4; } .differs, .not { background: #fbe3e0; }
 .same, .only { background: #fdf3d7; }
 nav a { margin-right: 1rem; }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..configuration import EXPERIMENTS, cells
 from ..profile import by_contender, by_experiment, is_timed
 from ..trials import Trials
-from . import robustness, synthetic, table_one
+from . import open_choices, robustness, synthetic, table_one
 from .claims import Claim, claims, counted
 from .layout import Table
 
@@ -42,8 +43,25 @@ def sections(trials: Trials, missing: dict[str, str]) -> list[Section]:
 
 def _claims(trials: Trials) -> Section:
     made = claims(trials)
-    counts = ", ".join(counted(made))
-    return Section("Which claims hold", [f"Of {len(made)} claims: {counts}."], [claim_table(made)])
+    words = [f"Of {len(made)} claims: {', '.join(counted(made))}."]
+    if short := shortfall(trials):
+        words.insert(0, short)
+    return Section("Which claims hold", words, [claim_table(made)])
+
+
+def shortfall(trials: Trials) -> str:
+    """What a reader of a short run must know first; nothing where the paper's trials are there."""
+    settings = trials.settings
+    full = sum(
+        settings["trials"]["full"][experiment] * len(cells(settings, experiment))
+        for experiment in EXPERIMENTS
+    )
+    if len(trials.results) >= full:
+        return ""
+    return (
+        f"**This is a short run, {len(trials.results)} of {full} trials:** what it says of claims "
+        "and cells can change with the seed; the full run decides."
+    )
 
 
 def claim_table(made: list[Claim]) -> Table:
@@ -110,7 +128,8 @@ def _table_one(trials: Trials) -> Section:
         "A cell agrees when paper and measurement are within two standard errors of their "
         "difference (both counted); it has the same direction when both are better than the "
         "unweighted classifier, both worse, or both not to be told from it, by two standard errors "
-        "of each; otherwise it differs. Of cells that agree in truth about one in twenty fails."
+        "of each; otherwise it differs. For few trials there are more than two, by Student's t. "
+        "Of cells that agree in truth about one in twenty fails."
     )
     tables = [table_one.verdicts(trials)]
     tables += [table_one.paper_against_measured(trials, column) for column in table_one.COLUMNS]
@@ -122,7 +141,8 @@ def _controls(trials: Trials) -> Section:
     makers: list[Callable[[Trials], Table]] = [
         table_one.controls,
         table_one.kernels,
-        table_one.raw_norm,
+        open_choices.scales,
+        open_choices.raw_norm,
         table_one.warned,
     ]
     return Section(

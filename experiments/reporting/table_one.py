@@ -246,23 +246,6 @@ def _over_cells(trials: Trials, name: str, variant: str) -> str:
     return f"{geometric_mean([cell.mean for cell in found if cell is not None]):.3f}"
 
 
-def raw_norm(trials: Trials) -> Table:
-    """Experiment 5 with the norm of the features as they come."""
-    rows = []
-    for cell in trials.cells("5"):
-        if cell.endswith("raw norm"):
-            scaled, raw = (trials.ratio("5", c, "additive") for c in (cell.split()[0], cell))
-            known = [c for c in compared(trials) if (c.experiment, c.column) == ("5", "additive")]
-            paper = [mean_std(c.published) for c in known if c.dataset == cell.split()[0]]
-            if scaled is not None and raw is not None:
-                rows.append([cell.split()[0], *paper, mean_std(scaled), mean_std(raw)])
-    return Table(
-        "Experiment 5, “Our Method”, by the features of which the norm is taken.",
-        ["data set", "paper", "scaled to [0, 1]", "as they come"],
-        rows,
-    )
-
-
 def warned(trials: Trials) -> Table:
     """How often a method's own self-check warned: the user would have known."""
     rows = []

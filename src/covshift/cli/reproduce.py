@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+
+from ..exceptions import InputError
 
 _CHECKOUT = Path(__file__).parents[3]
 
@@ -20,4 +23,9 @@ def run(argv: list[str]) -> int:
         name = "experiments"
         if str(_CHECKOUT) not in sys.path:  # the processes that run trials look there too
             sys.path.insert(0, str(_CHECKOUT))
+    elif find_spec(name) is None:
+        raise InputError(
+            "The paper's experiments are not part of this installation. Install covshift from its "
+            "wheel, or run the command in a checkout of the repository."
+        )
     return int(import_module(f"{name}.cli").main(argv))
