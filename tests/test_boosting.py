@@ -570,13 +570,59 @@ def test_a_target_that_sees_nothing_leaves_the_mean_and_a_warning():
     np.testing.assert_allclose(model.predict(T), y.mean())
 
 
+# The correction that the data choose
+
+
+def bent(N=240, seed=0):
+    """Rows on the left and a target on the right of a bend: a stump needs the target."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(-0.3, 1, size=(N, 2)), rng.normal(0.6, 0.8, size=(100, 2))
+    return X, np.where(X[:, 0] > 0.5, 4 * X[:, 0], -X[:, 0]) + 0.1 * rng.normal(size=N), T
+
+
+def test_auto_mixes_what_it_finds_into_the_uncorrected_trees():
+    X, y, T = bent()
+    options = {"n_estimators": 1, "max_leaf_nodes": 2, "learning_rate": 1.0}
+    model = VBoostRegressor("auto", **options).fit(X, y, X_target=T)
+    report = model.selection_report_
+    assert report["chosen"] != "none"
+    assert 0 < report["share"] <= 1
+    assert report["candidates"][0]["correction"] == "none"
+    parts = [
+        VBoostRegressor(correction, **options).fit(X, y, X_target=T).predict(T)
+        for correction in ("none", model.correction_)
+    ]
+    mixed = (1 - report["share"]) * parts[0] + report["share"] * parts[1]
+    np.testing.assert_allclose(model.predict(T), mixed, atol=1e-9)
+    assert model.n_iter_ == 2
+    *_, last = model.staged_predict(T)
+    np.testing.assert_allclose(last, model.predict(T), atol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_auto_leaves_the_trees_alone_without_evidence():
+    X, y, _ = bent(N=100)
+    options = {"n_estimators": 3, "max_leaf_nodes": 4}
+    model = VBoostClassifier("auto", **options).fit(X, y > 0)
+    assert model.selection_report_["chosen"] == "none"
+    plain = VBoostClassifier("none", **options).fit(X, y > 0)
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-12)
+    model.set_params(correction="blended").fit(X, y > 0)
+    assert not hasattr(model, "selection_report_")
+
+
+def test_auto_refuses_unequal_weights():
+    X, y, T = bent(N=40)
+    with pytest.raises(ValueError, match="equal sample_weight"):
+        VBoostRegressor("auto").fit(X, y, X_target=T, sample_weight=np.arange(1.0, 41))
+
+
 # Refusals
 
 
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("correction", "auto", "not for boosted trees"),
         ("correction", "aditive", "unknown"),
         ("n_estimators", 0, "integer of at least 1"),
         ("max_leaf_nodes", None, "integer of at least 2"),

@@ -21,6 +21,7 @@ from ..corrections import as_correction
 from ..machine.problem import Problem, check_problem
 from ..operators import VOperator
 from ..solvers.folds import ranked_folds
+from .auto import Boosted, fit_auto
 from .binning import Bins
 from .ensemble import EnsembleBuilder, tree_values
 from .tree import Grower, Growth
@@ -78,16 +79,24 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
         self._check_parameters()
         self.__dict__.pop("validation_score_", None)
+        self.__dict__.pop("selection_report_", None)
         problem = check_problem(X, Y, X_target, sample_weight, target_weight)
-        self.correction_ = clone(as_correction(self.correction), safe=False)
-        V = problem.operator(self.correction_)
-        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=4)
         self._warn_if_light(problem)
-        train, held_out = self._parts(problem)
-        self._boost(problem, V, train, held_out)
+        if isinstance(self.correction, str) and self.correction == "auto":
+            found = fit_auto(self, problem)
+        else:
+            self.correction_ = clone(as_correction(self.correction), safe=False)
+            found = self._boost(problem, problem.operator(self.correction_))
+        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=4)
+        self.ensemble_, self.baseline_ = found.ensemble, found.ensemble.baseline
+        self.n_iter_ = found.ensemble.n_trees // problem.Y.shape[1]
+        if found.scores is not None:
+            self.validation_score_ = found.scores
         return self
 
-    def _boost(self, problem: Problem, V: VOperator, train: Rows, held_out: Rows) -> None:
+    def _boost(self, problem: Problem, V: VOperator) -> Boosted:
+        """Add trees until the rounds are over, or rows held out say so."""
+        train, held_out = self._parts(problem)
         if len(held_out):
             V = V.subset(train)
         X, Y, w = problem.X[train], problem.Y[train], problem.w[train]
@@ -99,7 +108,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         random_state = check_random_state(self.random_state)
         scores = [_squared_error(held_f, problem, held_out)]
         grower = None
-        self.n_iter_ = 0
         rounds = range(int(self.n_estimators))
         for _ in track(rounds, len(rounds), type(self).__name__, verbose=bool(self.verbose)):
             rows = self._drawn(len(Y), random_state)
@@ -115,15 +123,11 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                 built.append(column, tree)
                 if len(held_out):
                     held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
-            self.n_iter_ += 1
             if len(held_out):
                 scores.append(_squared_error(held_f, problem, held_out))
                 if self._should_stop(scores):
                     break
-        if len(held_out):
-            self.validation_score_ = np.array(scores)
-        self.ensemble_ = built.build()
-        self.baseline_ = baseline
+        return Boosted(built.build(), np.array(scores) if len(held_out) else None)
 
     def _parts(self, problem: Problem) -> tuple[Rows, Rows]:
         """Rows to fit, and rows held out for early stopping; equal rows stay together."""
@@ -177,11 +181,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     # Parameters
 
     def _check_parameters(self) -> None:
-        if isinstance(self.correction, str) and self.correction == "auto":
-            raise ValueError(
-                "correction='auto' is not for boosted trees. Name one, such as 'blended', or "
-                "compare several by cross-validation."
-            )
         _check_integer(self.n_estimators, "n_estimators", 1)
         _check_integer(self.max_leaf_nodes, "max_leaf_nodes", 2)
         if self.max_depth is not None:

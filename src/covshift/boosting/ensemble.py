@@ -123,6 +123,30 @@ def _walk_down(
 walk_down = Loop(_walk_down)
 
 
+def mixture(parts: Sequence[tuple[Ensemble, float]]) -> Ensemble:
+    """The sum of ensembles times their shares: the trees of one after those of the other."""
+    nodes = np.cumsum([0, *(len(part.feature) for part, _ in parts)])
+
+    def moved(side: str) -> list[NDArray[np.int32]]:
+        children = (
+            (getattr(part, side), first) for (part, _), first in zip(parts, nodes, strict=False)
+        )
+        return [np.where(child >= 0, child + first, -1) for child, first in children]
+
+    starts = [part.starts[:-1] + first for (part, _), first in zip(parts, nodes, strict=False)]
+    return Ensemble(
+        feature=_join([part.feature for part, _ in parts], np.int32),
+        threshold=_join([part.threshold for part, _ in parts], np.float64),
+        left=_join(moved("left"), np.int32),
+        right=_join(moved("right"), np.int32),
+        value=_join([share * part.value for part, share in parts], np.float64),
+        gain=_join([share * part.gain for part, share in parts], np.float64),
+        starts=_join([*starts, nodes[-1:]], np.int64),
+        output=_join([part.output for part, _ in parts], np.int32),
+        baseline=np.sum([share * part.baseline for part, share in parts], axis=0),
+    )
+
+
 class EnsembleBuilder:
     """Collects trees, ``columns`` telling which column of X each of their features is."""
 

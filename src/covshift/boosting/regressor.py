@@ -29,6 +29,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     correction : str or correction
         How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
         symmetric, normalised and mixed half and half with the identity. "none" ignores the target.
+        "auto" compares four on folds and mixes the best into the uncorrected trees as far as the
+        evidence goes (`selection_report_` tells it): some twenty fits, for equal sample weights.
     n_estimators : int
         Rounds at most.
     learning_rate : float
@@ -62,7 +64,9 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     Attributes
     ----------
     n_iter_ : int
-        Rounds made.
+        Rounds made; with "auto", those of the uncorrected trees and of the others.
+    selection_report_ : dict
+        With "auto": what was chosen, in which share, and why.
     baseline_ : (k,) array
         Where boosting starts: the constant of the smallest V-loss, 1'Vy / 1'V1.
     ensemble_ : Ensemble

@@ -38,10 +38,10 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     choice, regs = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
-    weights = None if exact or not choice.share else _weights(problem)
+    weights = None if exact or not choice.share else target_weights(problem)
     used = {}
     for evidence, share in choice.parts():
-        known = _weighter() if weights is None else weights
+        known = target_weighter() if weights is None else weights
         machine.correction_ = candidates(known)[evidence.correction]
         if exact:
             machine.reg_ = float(regs[evidence.setting])
@@ -55,7 +55,7 @@ def fit_auto(machine: Any, problem: Problem) -> None:
         intercept += share * machine.intercept_
     setattr(machine, "dual_coef_" if exact else "coef_", coef)
     machine.intercept_, machine._stream = intercept, None
-    machine.correction_ = candidates(_weighter())[choice.chosen.correction]
+    machine.correction_ = candidates(target_weighter())[choice.chosen.correction]
     machine.selection_report_ = choice.report(regs, used)
     machine._f = Expansion(kernel, Z, coef, intercept)
 
@@ -73,7 +73,7 @@ def choose_correction(
     if len(np.unique(folds)) < 2:
         return no_choice(), np.array([kernel_scale(K, problem.w)]) if regs is None else regs
     regs = penalties(K, problem.w) if regs is None else regs
-    weights = _weights(problem)
+    weights = target_weights(problem)
     predictions = {
         name: _held_out(problem.operator(correction), K, problem.Y, regs, folds)
         for name, correction in candidates(weights).items()
@@ -92,12 +92,14 @@ def _width(machine: Any, problem: Problem) -> float | None:
     return found.gamma
 
 
-def _weights(problem: Problem) -> Real:
-    fitted = _weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
+def target_weights(problem: Problem) -> Real:
+    """Weights under which the training rows look like the target: (N,)."""
+    fitted = target_weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
     return np.asarray(fitted.weights_)
 
 
-def _weighter() -> CDFWeights:
+def target_weighter() -> CDFWeights:
+    """What finds them, whether or not there is overlap."""
     return CDFWeights(allow_no_overlap=True, random_state=0)
 
 
@@ -115,6 +117,11 @@ def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: NDArray[np.intp
 def _check(machine: Any, problem: Problem) -> None:
     if machine.kernel == "precomputed":
         raise ValueError("correction='auto' needs points, not a precomputed kernel.")
+    check_equal_weights(problem)
+
+
+def check_equal_weights(problem: Problem) -> None:
+    """Refuse unequal sample weights."""
     if np.ptp(problem.w) > 0:
         raise ValueError(
             "correction='auto' judges by weights that carry the training rows to the target, "

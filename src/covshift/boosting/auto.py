@@ -1,0 +1,74 @@
+"""``correction="auto"`` for boosted trees; what is compared and how is in `corrections.auto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ..corrections.auto import Choice, candidates, choose, no_choice
+from ..machine.auto import check_equal_weights, target_weighter, target_weights
+from ..machine.problem import Problem, some_rows
+from ..operators import VOperator
+from ..solvers.folds import ranked_folds
+from .ensemble import Ensemble, mixture
+
+Real = NDArray[np.float64]
+
+_FOLDS = 5
+_ROWS = 10_000  # that choose; all rows are fitted
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """A fitted ensemble, and the errors of rows held out for early stopping, if any were."""
+
+    ensemble: Ensemble
+    scores: Real | None
+
+
+def fit_auto(booster: Any, problem: Problem) -> Boosted:
+    """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
+
+    As many fits as candidates times folds, and one or two more.
+    """
+    check_equal_weights(problem)
+    random_state = check_random_state(booster.random_state)
+    choice = _choose(booster, problem.rows(some_rows(problem.N, random_state, _ROWS)))
+    known = target_weights(problem) if choice.share else target_weighter()
+    parts, scores = [], None
+    for evidence, share in choice.parts():
+        booster.correction_ = candidates(known)[evidence.correction]
+        found = booster._boost(problem, problem.operator(booster.correction_))
+        parts.append((found.ensemble, share))
+        scores = found.scores
+    booster.correction_ = candidates(target_weighter())[choice.chosen.correction]
+    booster.selection_report_ = choice.report([float(booster.reg_lambda)], {})
+    return Boosted(mixture(parts), scores)
+
+
+def _choose(booster: Any, problem: Problem) -> Choice:
+    folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
+    if len(np.unique(folds)) < 2:
+        return no_choice()
+    weights = target_weights(problem)
+    predictions = {
+        name: _held_out(booster, problem, problem.operator(correction), folds)
+        for name, correction in candidates(weights).items()
+    }
+    return choose(predictions, problem.Y, weights * problem.w, setting=0)
+
+
+def _held_out(booster: Any, problem: Problem, V: VOperator, folds: NDArray[np.intp]) -> Real:
+    """Predict every row without its fold: (1, N, k)."""
+    f = np.empty((1, *problem.Y.shape))
+    X = np.zeros((problem.N, int(problem.columns.max()) + 1))  # as given, with all columns
+    X[:, problem.columns] = problem.X
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        found = booster._boost(problem.rows(train), V.subset(train))
+        f[0, test] = found.ensemble(X[test])
+    return f
