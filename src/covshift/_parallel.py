@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any
 
 _inside = threading.local()
@@ -27,8 +27,8 @@ def thread_count() -> int:
 def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) -> None:
     """Call ``work`` on consecutive ranges of rows, one a thread, each of ``at_least`` rows.
 
-    The ranges depend on the number of threads alone. Called from inside such work, it runs in the
-    calling thread.
+    The ranges depend on the number of threads alone. The calling thread takes the first of them,
+    which saves most of the waiting. Called from inside such work, it takes them all.
     """
     n_parts = max(1, n_rows // max(1, at_least))
     if n_parts > 1:
@@ -38,22 +38,45 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
     if n_parts == 1:
         work(ranges[0])
         return
-    list(_pool(n_parts).map(lambda rows: _alone(work, rows), ranges))
+    tasks, done = _helpers(n_parts - 1), SimpleQueue[BaseException | None]()
+    for rows in ranges[1:]:
+        tasks.put((work, rows, done))
+    try:
+        with _busy():
+            work(ranges[0])
+    finally:
+        errors = [done.get() for _ in ranges[1:]]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
 @cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """Threads that wait for work: making new ones takes as long as much of the work."""
-    return ThreadPoolExecutor(n_threads)
+def _helpers(n_threads: int) -> SimpleQueue[Any]:
+    """Start threads that wait for tasks: making new ones takes as long as much of the work."""
+    tasks: SimpleQueue[Any] = SimpleQueue()
+    for _ in range(n_threads):
+        threading.Thread(target=_help, args=(tasks,), daemon=True).start()
+    return tasks
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
-def _alone(work: Callable[[slice], None], rows: slice) -> None:
-    with _busy():
+def _help(tasks: SimpleQueue[Any]) -> None:
+    _inside.busy = True
+    while True:
+        done, error = _do(*tasks.get())
+        done.put(error)
+
+
+def _do(work: Callable[[slice], None], rows: slice, done: Any) -> tuple[Any, BaseException | None]:
+    try:
         work(rows)
+    except BaseException as error:  # for the thread that waits
+        return done, error
+    return done, None
 
 
 @contextmanager

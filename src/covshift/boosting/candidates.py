@@ -12,7 +12,6 @@ smaller one is added up, and the other one is what is left. Loops for numba are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from .loops import add_up, derive, follow
 from .partition import Partition
 from .ranking import SPAN, TIE, rank
 
-_CELLS = 1 << 18  # additions that make a second thread worth while
+_CELLS = 1 << 17  # additions that make a second thread worth while
+_THREADS = 2  # among which leaves are dealt evenly
 _KEPT_BYTES = 128 << 20  # of sums; with more, both parts of a leaf are added up
 
 
@@ -39,7 +39,7 @@ class Candidates:
         self._columns = columns
         self._keeps = 8 * L * C * n * B <= _KEPT_BYTES
         self._sums = np.zeros((L if self._keeps else 2, C, n, B))
-        self._slot = np.zeros(L, dtype=np.intp)  # of every leaf in the sums
+        self._slot = np.zeros(L, dtype=np.intp)  # of every leaf in the sums, -1 if not kept
         self.alpha, self.beta, self.num = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.own = np.zeros(shape)
         self.alone = np.zeros(shape)  # the diagonal's part of the square, where it is known
@@ -68,28 +68,35 @@ class Candidates:
         self._slot[0] = 0
         self._add_up(0, parts, 0, used)
 
-    def divide(self, m: int, new: int, parts: Partition, known: int, used: int) -> None:
-        """Add up the columns of two leaves that were one, ``m``, with ``known`` columns."""
+    def divide(self, m: int, new: int, parts: Partition, known: int, used: int) -> int:
+        """Add up the columns of two leaves that were one, ``m``, with ``known`` columns.
+
+        Returns the larger one, whose new columns are still to come, by `follow`.
+        """
         small, large = (new, m) if parts.size(new) <= parts.size(m) else (m, new)
         before, fresh = (self._slot[m], new) if self._keeps else (1, 0)
+        if not self._keeps:
+            self._slot[:] = -1
         self._slot[small], self._slot[large] = fresh, before
         self._add_up(small, parts, 0, used)
         if self._keeps:
             self._sums[before, :known] -= self._sums[fresh, :known]
-        self._add_up(large, parts, known if self._keeps else 0, used)
+        else:
+            self._add_up(large, parts, 0, known)
+        return large
 
     def _add_up(self, leaf: int, parts: Partition, first: int, last: int) -> None:
         out, store = self._sums[self._slot[leaf]], self._columns.store
         if not has_numba():
             out[first:last] = _sums_up_to(parts, leaf, store[first:last], out.shape[2])
             return
-        columns = np.array([first, last])
 
-        def add(features: slice) -> None:
-            ends = (features.start, features.stop)
-            add_up(parts.codes, parts.order, *parts.ranges[leaf], store, columns, out, *ends)
+        def add(columns: slice) -> None:
+            ends = (first + columns.start, first + columns.stop)
+            add_up(parts.codes, parts.order, *parts.ranges[leaf], store, out, *ends)
 
-        over_features(add, out.shape[1], (last - first) * parts.size(leaf))
+        additions = out.shape[1] * parts.size(leaf)
+        over_rows(add, last - first, at_least=max(4, _CELLS // additions))
 
     def enter(
         self, leaf: int, signs: Real, for_beta: Real, steps: Real, lam: float, enough: float
@@ -144,34 +151,37 @@ class Candidates:
         w: Real,
         cost: float,
     ) -> None:
-        """Follow a split elsewhere along new directions, in ``columns``; steps (leaves, p, 3)."""
+        """Follow a split along new directions, in ``columns``, by ``steps`` (leaves, p, 3)."""
         n, B = self.own.shape[1:]
         store = self._columns.store
         if has_numba():
-            ends = np.array([columns.start, columns.stop])
-            sums = (self._sums, self._slot)
+            sizes = parts.ranges[leaves, 1] - parts.ranges[leaves, 0]
+            dealt = np.argsort(-sizes, kind="stable")  # by size to threads in turn
+            dealt = np.concatenate([dealt[start::_THREADS] for start in range(_THREADS)])
 
-            def add(features: slice) -> None:
+            def add(some: slice) -> None:
+                mine = dealt[some]
                 follow(
-                    leaves,
+                    leaves[mine],
                     parts.codes,
                     parts.order,
                     parts.ranges,
                     store,
-                    ends,
-                    *sums,
-                    steps,
-                    *(tau, w, cost),
+                    np.array([columns.start, columns.stop]),
+                    self._sums,
+                    self._slot,
+                    steps[mine],
+                    *(tau[mine], w[mine], cost),
                     *self._ranked(),
-                    *(features.start, features.stop),
                 )
 
-            sizes = parts.ranges[leaves, 1] - parts.ranges[leaves, 0]
-            over_features(add, n, len(columns) * int((sizes + B).sum()))
+            additions = n * len(columns) * int((sizes + B).sum())
+            over_rows(add, len(leaves), at_least=_CELLS * len(leaves) // additions + 1)
             return
         for leaf, step in zip(leaves, steps, strict=True):
             along = _sums_up_to(parts, leaf, store[columns.start : columns.stop], B)
-            self._sums[self._slot[leaf], columns.start : columns.stop] = along
+            if self._slot[leaf] >= 0:
+                self._sums[self._slot[leaf], columns.start : columns.stop] = along
             for y, (sign, for_beta, for_num) in zip(along, step, strict=True):
                 self.alpha[leaf] += sign * y**2
                 self.beta[leaf] += for_beta * y
@@ -217,11 +227,6 @@ class Candidates:
         gains = np.where(self.exact[leaf, k, bins], -np.inf, np.inf)
         np.divide(0.5 * y**2, s, out=gains, where=s > SPAN * norm)
         return np.asarray(gains - (0.5 * tau * w**2 + cost))
-
-
-def over_features(work: Callable[[slice], None], n: int, additions: int) -> None:
-    """Share the features among threads, each taking so many additions."""
-    over_rows(work, n, at_least=max(1, _CELLS // max(1, additions)))
 
 
 def _sums_up_to(parts: Partition, leaf: int, values: Real, B: int) -> Real:

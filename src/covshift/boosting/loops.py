@@ -10,18 +10,16 @@ from .._compiled import Loop
 from .ranking import rank_feature
 
 
-def add_column(
-    codes: Any, order: Any, start: int, stop: int, y: Any, out: Any, first: int, last: int
-) -> None:
+def add_column(codes: Any, order: Any, start: int, stop: int, y: Any, out: Any) -> None:
     """Sum ``y`` (N,) over the rows at some positions up to every bin: ``out`` (n, B)."""
-    B = out.shape[1]
+    n, B = out.shape
     cells = out.reshape(-1)
-    cells[first * B : last * B] = 0.0
+    cells[:] = 0.0
     for p in range(start, stop):
         value = y[order[p]]
-        for k in range(first, last):
+        for k in range(n):
             cells[np.uint32(k * B) + codes[p, k]] += value
-    for k in range(first, last):
+    for k in range(n):
         total = 0.0
         for b in range(B):
             total += out[k, b]
@@ -29,38 +27,30 @@ def add_column(
 
 
 def _add_up(
-    codes: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    store: Any,
-    columns: Any,
-    out: Any,
-    first: int,
-    last: int,
+    codes: Any, order: Any, start: int, stop: int, store: Any, out: Any, first: int, last: int
 ) -> None:
-    """Sum columns ``columns[0]`` to ``columns[1]`` of the store (C, N): ``out`` (C, n, B).
+    """Sum columns ``first`` to ``last`` of the store (C, N) over some rows: ``out`` (C, n, B).
 
     Four at a time, since finding the cells takes longer than the additions.
     """
-    B = out.shape[2]
-    c, end = columns[0], columns[1]
-    cells = np.empty((last - first) * B * 4 if end - c >= 4 else 0)
-    while end - c >= 4:
+    n, B = out.shape[1:]
+    c = first
+    cells = np.empty(n * B * 4 if last - first >= 4 else 0)
+    while last - c >= 4:
         cells[:] = 0.0
         for p in range(start, stop):
             row = order[p]
             y0, y1, y2, y3 = store[c, row], store[c + 1, row], store[c + 2, row], store[c + 3, row]
-            for k in range(first, last):
-                cell = 4 * (np.uint32((k - first) * B) + codes[p, k])
+            for k in range(n):
+                cell = 4 * (np.uint32(k * B) + codes[p, k])
                 cells[cell] += y0
                 cells[cell + 1] += y1
                 cells[cell + 2] += y2
                 cells[cell + 3] += y3
-        for k in range(first, last):
+        for k in range(n):
             y0 = y1 = y2 = y3 = 0.0
             for b in range(B):
-                cell = 4 * ((k - first) * B + b)
+                cell = 4 * (k * B + b)
                 y0 += cells[cell]
                 y1 += cells[cell + 1]
                 y2 += cells[cell + 2]
@@ -68,8 +58,8 @@ def _add_up(
                 out[c, k, b], out[c + 1, k, b] = y0, y1
                 out[c + 2, k, b], out[c + 3, k, b] = y2, y3
         c += 4
-    while c < end:
-        add_column(codes, order, start, stop, store[c], out[c], first, last)
+    while c < last:
+        add_column(codes, order, start, stop, store[c], out[c])
         c += 1
 
 
@@ -151,21 +141,20 @@ def _follow(
     gain: Any,
     best: Any,
     known: Any,
-    first: int,
-    last: int,
 ) -> None:
     """Sum new directions over the rows of some leaves, change their candidates, and rank these.
 
     ``steps`` (leaves, directions, 3) tells what a sum does to alpha, beta and num.
     """
+    scratch = np.empty(alpha.shape[1:])
     for j in range(len(leaves)):
         leaf = leaves[j]
         start, stop = ranges[leaf, 0], ranges[leaf, 1]
         for c in range(columns[0], columns[1]):
             sign, for_beta, for_num = steps[j, c - columns[0]]
-            out = sums[slots[leaf], c]
-            add_column(codes, order, start, stop, store[c], out, first, last)
-            for k in range(first, last):
+            out = sums[slots[leaf], c] if slots[leaf] >= 0 else scratch
+            add_column(codes, order, start, stop, store[c], out)
+            for k in range(len(out)):
                 for b in range(low[leaf, k], high[leaf, k]):
                     along = out[k, b]
                     alpha[leaf, k, b] += sign * along * along
@@ -173,7 +162,7 @@ def _follow(
                 if for_beta != 0.0:
                     for b in range(low[leaf, k], high[leaf, k]):
                         beta[leaf, k, b] += for_beta * out[k, b]
-        for k in range(first, last):
+        for k in range(alpha.shape[1]):
             rank_feature(
                 leaf,
                 k,

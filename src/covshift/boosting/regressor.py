@@ -83,8 +83,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
 
     Notes
     -----
-    Trees are flexible, and on shifted problems of small samples the corrected ones were seldom better
-    than those of "none" (benchmarks/results/boosting_quality.md). Compare, or use "auto".
+    Trees are flexible, and on shifted problems of small samples the corrected ones were seldom
+    better than those of "none" (benchmarks/results/boosting_quality.md). Compare, or use "auto".
 
     Missing values are refused: V compares values, and a missing one has no place in an order.
 

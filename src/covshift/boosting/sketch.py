@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compiled import Loop
+from .._parallel import over_rows
 from ..operators.lined import Lined
 from ..operators.prefixes import Real
-from .candidates import over_features
 from .partition import Partition
+
+_ROWS = 1000  # rows a thread takes at least
 
 
 class Sketch:
@@ -24,52 +26,52 @@ class Sketch:
     def __init__(self, form: Lined, elsewhere: NDArray[np.bool_], B: int) -> None:
         assert form.lines is not None
         self._offsets, self._table = form.lines.offsets, form.forms()
-        self._counts = np.repeat(elsewhere, self._table.shape[1], axis=1).astype(float)
-        self._sums = np.empty((len(elsewhere), B, self._counts.shape[1]))
+        self._elsewhere, self._B = elsewhere, B
 
     def add_squares(self, parts: Partition, leaf: int, share: Real, out: Real) -> None:
         """Add the squares of the forms of z_b - share z, z being a leaf, to ``out`` (n, B)."""
+        found: dict[int, Real] = {}
+        start, size = parts.ranges[leaf, 0], parts.size(leaf)
+        (n, G), K = self._elsewhere.shape, self._table.shape[1]
 
-        def add(features: slice) -> None:
-            places = (parts.views, parts.u, parts.codes, *parts.ranges[leaf])
-            ends = (features.start, features.stop)
-            forms = (self._offsets, self._table, self._sums, self._counts)
-            add_squares(*places, *forms, share, out, *ends)
+        def add(rows: slice) -> None:
+            found[rows.start] = np.zeros((n, self._B, G * K))
+            places = (parts.views, parts.u, parts.codes, start + rows.start, start + rows.stop)
+            add_forms(*places, self._offsets, self._table, found[rows.start])
 
-        n, _, forms = self._sums.shape
-        over_features(add, n, forms * parts.size(leaf))
+        over_rows(add, size, at_least=_ROWS)
+        first, *others = (found[part] for part in sorted(found))
+        for other in others:
+            first += other
+        add_squares(first, self._elsewhere, share, out)
 
 
-def _add_squares(
-    views: Any,
-    u: Any,
-    codes: Any,
-    start: int,
-    stop: int,
-    offsets: Any,
-    table: Any,
-    sums: Any,
-    counts: Any,
-    share: Any,
-    out: Any,
-    first: int,
-    last: int,
+def _add_forms(
+    views: Any, u: Any, codes: Any, start: int, stop: int, offsets: Any, table: Any, sums: Any
 ) -> None:
-    """Sum the forms over the rows at some positions up to every bin, and add up their squares."""
-    K, (B, size) = table.shape[1], sums.shape[1:]
-    forms = np.empty(size)
-    sums[first:last] = 0.0
+    """Add the forms of the rows at some positions to their bins: ``sums`` (n, B, G K)."""
+    G, K = views.shape[1], table.shape[1]
+    forms = np.empty(G * K)
     for p in range(start, stop):
         value = u[p] if len(u) else 1.0
-        for g in range(views.shape[1]):
+        for g in range(G):
             cell = offsets[g] + views[p, g]
             for i in range(K):
                 forms[g * K + i] = value * table[cell, i]
-        for k in range(first, last):
+        for k in range(codes.shape[1]):
             here = sums[k, codes[p, k]]
-            for f in range(size):
+            for f in range(len(forms)):
                 here[f] += forms[f]
-    for k in range(first, last):
+
+
+def _add_squares(sums: Any, elsewhere: Any, share: Any, out: Any) -> None:
+    """Sum up to every bin, in place, and add the squares of the forms that count."""
+    n, B, size = sums.shape
+    K = size // elsewhere.shape[1]
+    counts = np.empty(size)
+    for k in range(n):
+        for f in range(size):
+            counts[f] = 1.0 if elsewhere[k, f // K] else 0.0
         for b in range(1, B):
             for f in range(size):
                 sums[k, b, f] += sums[k, b - 1, f]
@@ -78,8 +80,8 @@ def _add_squares(
             square = 0.0
             for f in range(size):
                 rest = sums[k, b, f] - share[k, b] * whole[f]
-                square += counts[k, f] * rest * rest
+                square += counts[f] * rest * rest
             out[k, b] += square
 
 
-add_squares = Loop(_add_squares)
+add_forms, add_squares = Loop(_add_forms), Loop(_add_squares)

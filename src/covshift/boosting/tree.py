@@ -156,33 +156,37 @@ class _Growing:
         self._part(m, k, b, float(state.gain[m, k]))
         self.open.remove(m)
         last = T + 1 == self.of.growth.max_leaf_nodes
+        new = slice(0, 0)
         if self.of.diagonal is not None:
             self._solve_alone(m)
         else:
             along = state.along(m, k, b, self.parts.rows(T), known)
             new = self.solution.split(m, square, num, along)
             self.images.split(m, self.parts)
-            if not last:
-                self._follow(new)
         if not last:
-            state.divide(m, T, self.parts, known, self._used)
+            self._read(new)
+            large = state.divide(m, T, self.parts, known, self._used)
+            self._follow(new, large)
             self._enter(m, T)
 
-    def _follow(self, new: slice) -> None:
-        """Keep new directions of all rows, and let the candidates of other leaves know."""
-        known, base = self.solution, self.columns.base
+    def _read(self, new: slice) -> None:
+        """Keep new directions of all rows."""
         for d in range(new.start, new.stop):
-            values = 2 * known.A[: known.n_leaves, d]
-            self.images.of(values, self.parts.leaf, self.columns.store[base + d])
-        if not self.open:
+            values = 2 * self.solution.A[: self.solution.n_leaves, d]
+            self.images.of(values, self.parts.leaf, self.columns.store[self.columns.base + d])
+
+    def _follow(self, new: slice, large: int) -> None:
+        """Let the candidates of other leaves know of new directions, and the larger new one."""
+        if not new.stop:
             return
-        others, tau, w = self._terms(self.open)
-        changes = np.zeros((len(others), new.stop - new.start, 3))
-        changes[:, :, 0], changes[:, :, 2] = known.signs[new], -known.steps[new]
+        known, base, price = self.solution, self.columns.base, self.of.growth.reg_leaves
+        leaves, tau, w = self._terms([*self.open, large])
+        changes = np.zeros((len(leaves), new.stop - new.start, 3))
+        changes[:-1, :, 0], changes[:-1, :, 2] = known.signs[new], -known.steps[new]
         if self.lam > 0:
-            changes[:, :, 1] = known.signs[new] * known.A[others, new]
-        columns, price = range(base + new.start, base + new.stop), self.of.growth.reg_leaves
-        self.candidates.follow(others, self.parts, columns, changes, tau, w, price)
+            changes[:-1, :, 1] = known.signs[new] * known.A[leaves[:-1], new]
+        columns = range(base + new.start, base + new.stop)
+        self.candidates.follow(leaves, self.parts, columns, changes, tau, w, price)
 
     def _solve_alone(self, m: int) -> None:
         """V is diagonal: leaves do not meet, and each is solved by itself."""
