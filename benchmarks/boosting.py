@@ -63,7 +63,7 @@ def best(work, repeats, *, busy):
 
 
 def speed(sizes, M, trees, repeats, slow_rows, busy):
-    rows = []
+    rows, ratios = [], {}
     for N in sizes:
         X, y, T = sample(N, M)
         peer = HistGradientBoostingRegressor(max_iter=trees, early_stopping=False)
@@ -76,6 +76,7 @@ def speed(sizes, M, trees, repeats, slow_rows, busy):
             ours(correction, 1).fit(X, y, X_target=T)  # compiles
             fit = best(lambda m=model, X=X, y=y, T=T: m.fit(X, y, X_target=T), repeats, busy=busy)
             predict = best(lambda m=model, X=X: m.predict(X), repeats, busy=busy)
+            ratios[correction, N] = fit / seconds
             rows.append(
                 [
                     f"{N:,}",
@@ -89,7 +90,12 @@ def speed(sizes, M, trees, repeats, slow_rows, busy):
                 ]
             )
     header = ["N", "correction", "peer fits s", "fit s", "ratio", "peer predicts s", "predict s"]
-    return table([*header, "ratio"], rows)
+    return table([*header, "ratio"], rows), ratios
+
+
+def aim_is_met(ratios):
+    """Whether the additive V is as fast as it was meant to be, at the sizes measured."""
+    return all(ratios.get(("additive", N), np.inf) <= most for N, most in ((10**4, 5), (10**5, 8)))
 
 
 def memory(sizes, M, trees):
@@ -143,6 +149,7 @@ def main() -> None:
         slow_rows = 10**4 if options.multiplicative else 0
         M, lengths = 1000, [25_000, 50_000, 100_000, 200_000]
     first, again = first_calls()
+    text, times = speed(sizes, M, trees, repeats, slow_rows, options.busy)
     publish(
         "boosting",
         "Boosted trees",
@@ -155,8 +162,10 @@ def main() -> None:
         "## Time, against HistGradientBoostingRegressor on the same rows",
         "The peer sums gradients bin by bin, of the smaller child alone. Here leaves are coupled: "
         "every split needs a product with V and a sum over all rows, and every candidate of every "
-        "leaf changes its gain.",
-        speed(sizes, M, trees, repeats, slow_rows, options.busy),
+        "leaf changes its gain. The aim, additive V within 5 times the peer at N = 10,000 and "
+        "within 8 times at N = 100,000, is "
+        + ("met." if aim_is_met(times) else "missed: what the paper asks for costs more."),
+        text,
         "## Memory, additive",
         "Peak of what a fit of two trees allocates beyond its input.",
         memory(lengths, M, 2),

@@ -397,19 +397,30 @@ def peers(N_small, N_large, M, limit):
     return computed + "\n\n" + measured
 
 
-def gpu_column(N, D):
-    """The GPU's figures for the same N and M, from results/gpu.md where it was measured."""
+GPU_ROWS, GPU_LANDMARKS = 10**7, 1000  # of results/gpu.md
+
+
+def against_gpu(N, M):
+    """Fits with as many landmarks as results/gpu.md has, here and there, by the million rows."""
     path = RESULTS / "gpu.md"
     if not path.exists():
         return "Not measured yet: `python benchmarks/gpu.py --output benchmarks/results/gpu.md`."
     text = path.read_text(encoding="utf-8")
-    chosen = [
-        line
-        for line in text.splitlines()
-        if line.startswith("|") and re.search(r"library|float32 \|", line)
-    ]
-    header = "One GPU, from [gpu.md](gpu.md): " + (re.search(r"Machine: ([^.]*)", text) or [""])[0]
-    return header + "\n\n```text\n" + "\n".join(chosen) + "\n```"
+    card = re.search(r"Machine: ([^,]*), torch", text)
+    lines = []
+    for correction in ("additive", "multiplicative"):
+        here = 1e6 / N * measure("blocks", N=N, M=M, D=GPU_LANDMARKS, correction=correction)["s"]
+        for precision in ("float64", "float32"):
+            pattern = rf"\| {correction} \| 1.0 \| {precision} \| ([0-9.]+) "
+            there = 1e6 / GPU_ROWS * float(re.search(pattern, text)[1])
+            lines.append(
+                [correction, f"{here:.1f}", precision, f"{there:.3f}", f"{here / there:.0f}"]
+            )
+    header = ["correction", "here, from blocks: s", "precision there", "GPU: s", "ratio"]
+    return (
+        f"One {card[1]}, from [gpu.md](gpu.md), rows in its memory; seconds a million rows, "
+        f"{GPU_LANDMARKS:,} landmarks, M = {M:,}, fixed penalty.\n\n" + table(header, lines)
+    )
 
 
 def main() -> None:
@@ -442,8 +453,8 @@ def main() -> None:
         model_on_paper(largest, M, D, [1, 16, 64, 256, 1000], 1e-3 if quick else scheduler_time()),
         "## Others' limits",
         peers([300] if quick else [3000, 10_000, 10**5, 10**6], 10**7, M, 60 if quick else 180),
-        "## One GPU",
-        gpu_column(largest, D),
+        "## Against one GPU",
+        against_gpu(2000 if quick else 10**6, M),
         "Command: `python benchmarks/scale.py`.",
     ]
     publish("scale", "From a laptop to a cluster", *sections, write=not quick)

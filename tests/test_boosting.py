@@ -317,6 +317,20 @@ def test_large_trees_keep_their_gains_exact():
 
 
 @both_ways
+@pytest.mark.parametrize("seed", range(6))
+def test_prices_and_penalties_end_with_coarse_outcomes(seed):
+    """Equal gains in many bins, of which rounding and prices must not make a search without end."""
+    rng = np.random.default_rng(seed)
+    X, T = np.round(rng.normal(size=(40, 2)), 1), np.round(rng.normal(size=(20, 2)), 1)
+    g = rng.integers(0, 2, 40) - 0.5
+    V = Additive().operator(X, T)
+    price = 0.9 * float(grow(V, X, g, max_leaf_nodes=2, reg_lambda=0.5).gain.max())
+    tree = grow(V, X, g, reg_lambda=0.5, reg_leaves=price)
+    _, _, gains = grown_tree(X, V.dense(), g, 6, 3, 0.5, price, np.ones(40))
+    np.testing.assert_allclose(gains_in_order(tree), gains, rtol=1e-6)
+
+
+@both_ways
 def test_sums_that_are_too_large_to_keep_are_added_up_again(monkeypatch):
     X, T, g, _ = sample(seed=2)
     V = Additive().operator(X, T)

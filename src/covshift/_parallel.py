@@ -38,7 +38,7 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
     if n_parts == 1:
         work(ranges[0])
         return
-    tasks, done = _helpers(n_parts - 1), SimpleQueue[BaseException | None]()
+    tasks, done = _helpers(thread_count() - 1), SimpleQueue[BaseException | None]()
     for rows in ranges[1:]:
         tasks.put((work, rows, done))
     try:
@@ -69,6 +69,7 @@ def _help(tasks: SimpleQueue[Any]) -> None:
     while True:
         done, error = _do(*tasks.get())
         done.put(error)
+        del done, error  # and what they hold
 
 
 def _do(work: Callable[[slice], None], rows: slice, done: Any) -> tuple[Any, BaseException | None]:

@@ -318,12 +318,13 @@ class _Trial:
 def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None) -> float:
     """Mean absolute standardised mean difference of the columns, X weighted by w.
 
-    Columns that are constant in both samples, and differ, have no such number and no say.
+    Columns that are constant in both samples, and differ, have no such number and no say; if there
+    are no others it is infinite.
     """
     share = np.ones(len(T)) if share is None else share
     found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w))
     finite = found[np.isfinite(found)]
-    return float(finite.mean()) if len(finite) else 0.0
+    return float(finite.mean()) if len(finite) else float("inf")
 
 
 def _recommend(rows: list[dict[str, Any]], learner: str, size: float) -> tuple[str, str]:

@@ -164,7 +164,7 @@ class Comparison:
         """Return the rows as a pandas data frame."""
         from ._optional import import_extra
 
-        pandas = import_extra("pandas", extra="frame", needed_by="Comparison.to_frame")
+        pandas = import_extra("pandas", extra="pandas", needed_by="Comparison.to_frame")
         return pandas.DataFrame(self.rows)
 
     def __str__(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covshift import VBoostClassifier, VBoostRegressor, _compiled
+from covshift import VBoostClassifier, VBoostRegressor, _compiled, _parallel
+from covshift.boosting import candidates, sketch
 from covshift.corrections import Additive
 from covshift.exceptions import CoverageWarning
+from covshift.operators import binned, images
 
 from .conftest import require
 
@@ -61,10 +63,30 @@ def test_compiled_products_are_those_of_numpy(monkeypatch):
             np.testing.assert_allclose(compiled, V.matmat(A), rtol=1e-12, atol=1e-12)
 
 
-def test_threads_change_nothing(monkeypatch):
+@pytest.mark.parametrize("correction", ["none", "additive", "blended"])
+def test_threads_change_nothing(correction, monkeypatch):
     X, y, T = sample()
-    model = VBoostClassifier(n_estimators=3).fit(X, y > 0, X_target=T)
-    many = model.predict_proba(T)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    np.testing.assert_array_equal(model.predict_proba(T), many)
-    np.testing.assert_allclose(model.fit(X, y > 0, X_target=T).predict_proba(T), many, atol=1e-10)
+    model = VBoostClassifier(correction, n_estimators=3, reg_lambda=0.1)
+    one = model.fit(X, y > 0, X_target=T).predict_proba(T)
+    for module, limit in (
+        (candidates, "_CELLS"),
+        *((m, "_ROWS") for m in (sketch, images, binned)),
+    ):
+        monkeypatch.setattr(module, limit, 1)
+    parts: set[tuple[str, int]] = set()
+
+    def over_rows(work, n_rows, *, at_least=1):
+        def noted(rows):
+            parts.add((work.__qualname__.split(".")[0], rows.start))
+            work(rows)
+
+        _parallel.over_rows(noted, n_rows, at_least=at_least)
+
+    for module in (candidates, sketch, images):
+        monkeypatch.setattr(module, "over_rows", over_rows)
+    for module in (_parallel, candidates):
+        monkeypatch.setattr(module, "thread_count", lambda: 3)
+    many = model.fit(X, y > 0, X_target=T).predict_proba(T)
+    np.testing.assert_allclose(many, one, atol=1e-10)
+    shared = {name for name, start in parts if start > 0}
+    assert shared == ({"Candidates", "Sketch", "LineImages"} if correction != "none" else shared)

@@ -36,8 +36,8 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
     As many fits as candidates times folds, and one or two more.
     """
     check_equal_weights(problem)
-    random_state = check_random_state(booster.random_state)
-    choice = _choose(booster, problem.rows(some_rows(problem.N, random_state, _ROWS)))
+    some = problem.rows(some_rows(problem.N, check_random_state(booster.random_state), _ROWS))
+    choice = _choose(booster, some, stops=booster._stops(problem.N))
     known = target_weights(problem) if choice.share else target_weighter()
     parts, scores = [], None
     for evidence, share in choice.parts():
@@ -50,25 +50,27 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
     return Boosted(mixture(parts), scores)
 
 
-def _choose(booster: Any, problem: Problem) -> Choice:
+def _choose(booster: Any, problem: Problem, *, stops: bool) -> Choice:
     folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
     if len(np.unique(folds)) < 2:
         return no_choice()
     weights = target_weights(problem)
     predictions = {
-        name: _held_out(booster, problem, problem.operator(correction), folds)
+        name: _held_out(booster, problem, problem.operator(correction), folds, stops=stops)
         for name, correction in candidates(weights).items()
     }
     return choose(predictions, problem.Y, weights * problem.w, setting=0)
 
 
-def _held_out(booster: Any, problem: Problem, V: VOperator, folds: NDArray[np.intp]) -> Real:
-    """Predict every row without its fold: (1, N, k)."""
+def _held_out(
+    booster: Any, problem: Problem, V: VOperator, folds: NDArray[np.intp], *, stops: bool
+) -> Real:
+    """Predict every row without its fold, by trees that stop early or not: (1, N, k)."""
     f = np.empty((1, *problem.Y.shape))
     X = np.zeros((problem.N, int(problem.columns.max()) + 1))  # as given, with all columns
     X[:, problem.columns] = problem.X
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        found = booster._boost(problem.rows(train), V.subset(train))
+        found = booster._boost(problem.rows(train), V.subset(train), stops=stops)
         f[0, test] = found.ensemble(X[test])
     return f

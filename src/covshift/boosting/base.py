@@ -94,9 +94,9 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             self.validation_score_ = found.scores
         return self
 
-    def _boost(self, problem: Problem, V: VOperator) -> Boosted:
-        """Add trees until the rounds are over, or rows held out say so."""
-        train, held_out = self._parts(problem)
+    def _boost(self, problem: Problem, V: VOperator, *, stops: bool | None = None) -> Boosted:
+        """Add trees until the rounds are over, or rows held out say so, if it ``stops`` early."""
+        train, held_out = self._parts(problem, stops)
         if len(held_out):
             V = V.subset(train)
         X, Y, w = problem.X[train], problem.Y[train], problem.w[train]
@@ -129,11 +129,15 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                     break
         return Boosted(built.build(), np.array(scores) if len(held_out) else None)
 
-    def _parts(self, problem: Problem) -> tuple[Rows, Rows]:
+    def _stops(self, N: int) -> bool:
+        """Whether a fit of N rows stops early."""
+        wanted = self.early_stopping
+        return N > _STOP_ROWS if wanted == "auto" else bool(wanted)
+
+    def _parts(self, problem: Problem, stops: bool | None = None) -> tuple[Rows, Rows]:
         """Rows to fit, and rows held out for early stopping; equal rows stay together."""
         every = np.arange(problem.N)
-        wanted = self.early_stopping
-        if not (problem.N > _STOP_ROWS if wanted == "auto" else wanted):
+        if not (self._stops(problem.N) if stops is None else stops):
             return every, every[:0]
         fraction: Any = self.validation_fraction
         n_folds = max(2, round(1 / float(fraction)))

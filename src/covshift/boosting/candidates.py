@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from .._compiled import has_numba
-from .._parallel import over_rows
+from .._parallel import over_rows, thread_count
 from ..operators.prefixes import Real, Rows
 from .columns import Columns
 from .loops import add_up, derive, follow
@@ -27,7 +27,6 @@ from .partition import Partition
 from .ranking import SPAN, TIE, rank
 
 _CELLS = 1 << 17  # additions that make a second thread worth while
-_THREADS = 2  # among which leaves are dealt evenly
 _KEPT_BYTES = 128 << 20  # of sums; with more, both parts of a leaf are added up
 
 
@@ -66,7 +65,7 @@ class Candidates:
     def start(self, parts: Partition, used: int) -> None:
         """Add up the first ``used`` columns over the root."""
         self._slot[0] = 0
-        self._add_up(0, parts, 0, used)
+        self._add_up(0, parts, used)
 
     def divide(self, m: int, new: int, parts: Partition, known: int, used: int) -> int:
         """Add up the columns of two leaves that were one, ``m``, with ``known`` columns.
@@ -78,25 +77,25 @@ class Candidates:
         if not self._keeps:
             self._slot[:] = -1
         self._slot[small], self._slot[large] = fresh, before
-        self._add_up(small, parts, 0, used)
+        self._add_up(small, parts, used)
         if self._keeps:
             self._sums[before, :known] -= self._sums[fresh, :known]
         else:
-            self._add_up(large, parts, 0, known)
+            self._add_up(large, parts, known)
         return large
 
-    def _add_up(self, leaf: int, parts: Partition, first: int, last: int) -> None:
+    def _add_up(self, leaf: int, parts: Partition, used: int) -> None:
         out, store = self._sums[self._slot[leaf]], self._columns.store
         if not has_numba():
-            out[first:last] = _sums_up_to(parts, leaf, store[first:last], out.shape[2])
+            out[:used] = _sums_up_to(parts, leaf, store[:used], out.shape[2])
             return
 
         def add(columns: slice) -> None:
-            ends = (first + columns.start, first + columns.stop)
+            ends = (columns.start, columns.stop)
             add_up(parts.codes, parts.order, *parts.ranges[leaf], store, out, *ends)
 
         additions = out.shape[1] * parts.size(leaf)
-        over_rows(add, last - first, at_least=max(4, _CELLS // additions))
+        over_rows(add, used, at_least=max(4, _CELLS // additions))
 
     def enter(
         self, leaf: int, signs: Real, for_beta: Real, steps: Real, lam: float, enough: float
@@ -113,8 +112,7 @@ class Candidates:
             places = np.array([0, columns.gradient, columns.weight, columns.base])
             parts = (self.num, self.own, self.alpha, self.beta, self.exact, self.low, self.high)
             outputs = [part[leaf] for part in parts]
-            ends = (0, sums.shape[1])
-            derive(sums, places, signs, for_beta, steps, lam, enough, *outputs, *ends)
+            derive(sums, places, signs, for_beta, steps, lam, enough, *outputs)
         else:
             along = sums[columns.base : columns.base + len(signs)]
             self.num[leaf] = -2 * sums[columns.gradient] - np.tensordot(steps, along, 1)
@@ -157,7 +155,8 @@ class Candidates:
         if has_numba():
             sizes = parts.ranges[leaves, 1] - parts.ranges[leaves, 0]
             dealt = np.argsort(-sizes, kind="stable")  # by size to threads in turn
-            dealt = np.concatenate([dealt[start::_THREADS] for start in range(_THREADS)])
+            threads = thread_count()
+            dealt = np.concatenate([dealt[start::threads] for start in range(threads)])
 
             def add(some: slice) -> None:
                 mine = dealt[some]

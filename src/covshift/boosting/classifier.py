@@ -28,7 +28,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     ----------
     classes_ : array
     n_iter_, baseline_, ensemble_, feature_importances_, validation_score_, correction_,
-    target_coverage_, n_features_in_, feature_names_in_
+    selection_report_, target_coverage_, n_features_in_, feature_names_in_
         As in `VBoostRegressor`; k is one for two classes.
 
     Examples

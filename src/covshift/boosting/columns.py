@@ -29,9 +29,9 @@ class Columns:
             return len(fixed) - 1
 
         self.weight = place(w)
-        self.u = 0 if form is None else place(form.u)
-        self.d = None if form is None or not form.d.any() else place(form.d)
         alone = form is not None and form.lines is None
+        self.u = 0 if form is None or alone else place(form.u)
+        self.d = None if form is None or not form.d.any() else place(form.d)
         self.base = self.d or 0 if alone else len(fixed)
         self.store = np.empty((len(fixed) + n_directions, len(w)))
         self.store[: len(fixed)] = fixed

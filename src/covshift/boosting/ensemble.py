@@ -124,7 +124,10 @@ walk_down = Loop(_walk_down)
 
 
 def mixture(parts: Sequence[tuple[Ensemble, float]]) -> Ensemble:
-    """The sum of ensembles times their shares: the trees of one after those of the other."""
+    """The sum of ensembles times their shares: the trees of one after those of the other.
+
+    Gains under different V have no common unit, so each part's sum to its share.
+    """
     nodes = np.cumsum([0, *(len(part.feature) for part, _ in parts)])
 
     def moved(side: str) -> list[NDArray[np.int32]]:
@@ -140,7 +143,9 @@ def mixture(parts: Sequence[tuple[Ensemble, float]]) -> Ensemble:
         left=_join(moved("left"), np.int32),
         right=_join(moved("right"), np.int32),
         value=_join([share * part.value for part, share in parts], np.float64),
-        gain=_join([share * part.gain for part, share in parts], np.float64),
+        gain=_join(
+            [share * part.gain / (part.gain.sum() or 1) for part, share in parts], np.float64
+        ),
         starts=_join([*starts, nodes[-1:]], np.int64),
         output=_join([part.output for part, _ in parts], np.int32),
         baseline=np.sum([share * part.baseline for part, share in parts], axis=0),

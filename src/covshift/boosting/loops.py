@@ -78,16 +78,14 @@ def _derive(
     exact: Any,
     low: Any,
     high: Any,
-    first: int,
-    last: int,
 ) -> None:
     """Make the candidates of a leaf from its sums (C, n, B), and rule out those not allowed.
 
     ``places`` are the columns of 1, Vg, the weights, and the first direction.
     """
     ones, gradient, weights, base = places[0], places[1], places[2], places[3]
-    B = sums.shape[2]
-    for k in range(first, last):
+    n, B = sums.shape[1:]
+    for k in range(n):
         for b in range(B):
             num[k, b] = -2.0 * sums[gradient, k, b]
             alpha[k, b] = own[k, b] = beta[k, b] = 0.0

@@ -57,24 +57,27 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     n_iter_no_change, tol
         See ``early_stopping``.
     random_state : int, RandomState or None
-        Seed of ``subsample``.
+        Seed of ``subsample``, and of the rows that choose with "auto", beyond 10 000.
     verbose : bool or int
         Show a progress bar, on a terminal.
 
     Attributes
     ----------
     n_iter_ : int
-        Rounds made; with "auto", those of the uncorrected trees and of the others.
+        Rounds made; with "auto", those of the uncorrected trees and then those of the others, so
+        that stages before the last are no models.
     selection_report_ : dict
         With "auto": what was chosen, in which share, and why.
     baseline_ : (k,) array
-        Where boosting starts: the constant of the smallest V-loss, 1'Vy / 1'V1.
+        Where boosting starts: the constant of the smallest V-loss, 1'Vy / 1'V1; with "auto", a
+        mixture of two.
     ensemble_ : Ensemble
         All trees as plain arrays.
     feature_importances_ : (n,) array
         Share of every feature in the total gain.
     validation_score_ : array
-        Squared error on the held-out rows before the first round and after each.
+        Squared error on the held-out rows before the first round and after each; with "auto", of
+        the trees that were chosen.
     correction_ : correction
     target_coverage_ : float
         Share of the training rows, by weight, that the target sees.
@@ -92,10 +95,11 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     parameter that is as long as X into folds.
 
     Cost of a tree with T leaves, n features in B bins and one-dimensional views: O(T n (N + M)) for
-    the products with V and the sums, O(T^2 n B) for the candidates, and O(n N_l log M) for every
-    leaf and feature whose squares z'Vz must be known exactly; bounds spare most of them. Memory
-    O(N (n + T)). Much faster with numba, ``pip install "covshift[fast]"``. Views of several
-    dimensions add the sums of R's columns by bin, O(n N_l M) a leaf.
+    the products with V and the sums, O(T^2 n B) for the candidates, O(n^2 (N_l + B)) for bounds of
+    the squares z'Vz in a leaf of N_l rows, and for those that must be known exactly O(n N_l) and
+    O(n M) a bin. Memory O(N (n + T)), and sums of up to 128 MB. Much faster with numba,
+    ``pip install "covshift[fast]"``. Views of several dimensions add the sums of R's columns by
+    bin, O(n N_l M) a leaf.
 
     References
     ----------

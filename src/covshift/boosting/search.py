@@ -88,9 +88,12 @@ def _search(
         wanted[:] = False
         might = 0
         for b in range(low[leaf, k], high[leaf, k]):
-            if not exact[leaf, k, b] and gains[b] >= least - 2 * TIE * abs(least):
+            if not exact[leaf, k, b] and gains[b] >= least - 4 * TIE * (abs(least) + base):
                 wanted[b] = True
                 might += 1
+        if might == 0:  # ties that rounding breaks in two ways: then all of them
+            for b in range(low[leaf, k], high[leaf, k]):
+                wanted[b] = not exact[leaf, k, b]
         # The likeliest: one, later more; in a large leaf as many as take the time of its rows.
         most = max(4 ** level[leaf, k], 2 * len(by_bin) // len(single))
         level[leaf, k] = min(level[leaf, k] + 1, 4)

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from .._compiled import Loop
 from .._parallel import over_rows
+from ..operators.base import blocks
 from ..operators.lined import Lined
 from ..operators.prefixes import Real
 from .partition import Partition
 
 _ROWS = 1000  # rows a thread takes at least
+_BYTES = 32 << 20  # of sums that a thread holds
 
 
 class Sketch:
@@ -30,20 +32,27 @@ class Sketch:
 
     def add_squares(self, parts: Partition, leaf: int, share: Real, out: Real) -> None:
         """Add the squares of the forms of z_b - share z, z being a leaf, to ``out`` (n, B)."""
+        n, G = self._elsewhere.shape
+        forms = G * self._table.shape[1]
+        for some in blocks(n, max(1, _BYTES // (8 * self._B * forms))):
+            self._add_some(parts, leaf, some, forms, share, out)
+
+    def _add_some(
+        self, parts: Partition, leaf: int, features: slice, forms: int, share: Real, out: Real
+    ) -> None:
         found: dict[int, Real] = {}
-        start, size = parts.ranges[leaf, 0], parts.size(leaf)
-        (n, G), K = self._elsewhere.shape, self._table.shape[1]
+        start, codes = parts.ranges[leaf, 0], parts.codes[:, features]
 
         def add(rows: slice) -> None:
-            found[rows.start] = np.zeros((n, self._B, G * K))
-            places = (parts.views, parts.u, parts.codes, start + rows.start, start + rows.stop)
+            found[rows.start] = np.zeros((codes.shape[1], self._B, forms))
+            places = (parts.views, parts.u, codes, start + rows.start, start + rows.stop)
             add_forms(*places, self._offsets, self._table, found[rows.start])
 
-        over_rows(add, size, at_least=_ROWS)
+        over_rows(add, parts.size(leaf), at_least=_ROWS)
         first, *others = (found[part] for part in sorted(found))
         for other in others:
             first += other
-        add_squares(first, self._elsewhere, share, out)
+        add_squares(first, self._elsewhere[features], share[features], out[features])
 
 
 def _add_forms(

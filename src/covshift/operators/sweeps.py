@@ -175,8 +175,8 @@ def exact_squares(
 
     ``weights`` (U, G) are those of the thresholds, zero beyond the last one of a view; ``bins``
     holds the totals of all rows in the bins of the views, which begin at ``starts``. The first
-    prefix is added up, or what follows it is taken off, whichever is shorter. Without ``u`` all
-    weights are 1.
+    prefix is added up, or what follows it is taken off, if that is shorter and nothing is rounded:
+    without ``u`` all weights are 1.
     """
     U, G = weights.shape
     totals = np.zeros((2 * U + 1 if symmetric else U + 1, G))
@@ -188,17 +188,16 @@ def exact_squares(
     if last == 0:
         return
     p, total = 0, 0.0
-    if 2 * ends[first] > len(order):
+    if len(u) == 0 and 2 * ends[first] > len(order):
         for g in range(G):
             for c in range(starts[g + 1] - starts[g]):
                 totals[c, g] = bins[starts[g] + c]
         for c in range(starts[1]):
             total += bins[c]
         for q in range(ends[first], len(order)):
-            value = u[order[q]] if len(u) else 1.0
-            total -= value
+            total -= 1.0
             for g in range(G):
-                totals[codes[order[q], g], g] -= value
+                totals[codes[order[q], g], g] -= 1.0
         p = ends[first]
     for b in range(first, last):
         while p < ends[b]:
