@@ -37,8 +37,9 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
     """
     check_equal_weights(problem)
     some = problem.rows(some_rows(problem.N, check_random_state(booster.random_state), _ROWS))
-    choice = _choose(booster, some, stops=booster._stops(problem.N))
-    known = target_weights(problem) if choice.share else target_weighter()
+    choice, known = _choose(booster, some, stops=booster._stops(problem.N))
+    if some.N < problem.N:
+        known = target_weights(problem) if choice.share else target_weighter()
     parts, scores = [], None
     for evidence, share in choice.parts():
         booster.correction_ = candidates(known)[evidence.correction]
@@ -50,16 +51,17 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
     return Boosted(mixture(parts), scores)
 
 
-def _choose(booster: Any, problem: Problem, *, stops: bool) -> Choice:
+def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any]:
+    """Return the choice, and the weights of the rows, or what would find them."""
     folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
     if len(np.unique(folds)) < 2:
-        return no_choice()
+        return no_choice(), target_weighter()
     weights = target_weights(problem)
     predictions = {
         name: _held_out(booster, problem, problem.operator(correction), folds, stops=stops)
         for name, correction in candidates(weights).items()
     }
-    return choose(predictions, problem.Y, weights * problem.w, setting=0)
+    return choose(predictions, problem.Y, weights * problem.w, setting=0), weights
 
 
 def _held_out(

@@ -18,6 +18,7 @@ from .._array import to_numpy
 from .._progress import track
 from .._validation import check_rows
 from ..corrections import as_correction
+from ..corrections.auto import is_auto
 from ..machine.problem import Problem, check_problem
 from ..operators import VOperator
 from ..solvers.folds import ranked_folds
@@ -82,7 +83,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("selection_report_", None)
         problem = check_problem(X, Y, X_target, sample_weight, target_weight)
         self._warn_if_light(problem)
-        if isinstance(self.correction, str) and self.correction == "auto":
+        if is_auto(self.correction):
             found = fit_auto(self, problem)
         else:
             self.correction_ = clone(as_correction(self.correction), safe=False)

@@ -171,7 +171,7 @@ class Candidates:
                     self._slot,
                     steps[mine],
                     *(tau[mine], w[mine], cost),
-                    *self._ranked(),
+                    self.ranked,
                 )
 
             additions = n * len(columns) * int((sizes + B).sum())
@@ -193,13 +193,14 @@ class Candidates:
         ``tau`` (L,) is lambda / (1 + lambda (D^-1)_ll), ``w`` (L,) the present leaf values.
         """
         if has_numba():
-            rank(leaves, tau, w, cost, *self._ranked(), features.start, features.stop)
+            rank(leaves, tau, w, cost, self.ranked, features.start, features.stop)
             return
         for leaf, t, value in zip(leaves, tau, w, strict=True):
             for k in range(features.start, features.stop):
                 self._rank_one(leaf, k, t, value, cost)
 
-    def _ranked(self) -> tuple[NDArray[Any], ...]:
+    @property
+    def ranked(self) -> tuple[NDArray[Any], ...]:
         """What ranking reads, and then what it writes."""
         state = (self.alpha, self.beta, self.num, self.square, self.exact, self.low, self.high)
         return (*state, self.gain, self.bin, self.known)

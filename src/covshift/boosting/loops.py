@@ -129,21 +129,13 @@ def _follow(
     tau: Any,
     w: Any,
     cost: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    exact: Any,
-    low: Any,
-    high: Any,
-    gain: Any,
-    best: Any,
-    known: Any,
+    state: Any,
 ) -> None:
     """Sum new directions over the rows of some leaves, change their candidates, and rank these.
 
-    ``steps`` (leaves, directions, 3) tells what a sum does to alpha, beta and num.
+    ``steps`` (leaves, directions, 3) tells what a sum does to alpha, beta and num of ``state``.
     """
+    alpha, beta, num, low, high = state[0], state[1], state[2], state[5], state[6]
     scratch = np.empty(alpha.shape[1:])
     for j in range(len(leaves)):
         leaf = leaves[j]
@@ -161,23 +153,7 @@ def _follow(
                     for b in range(low[leaf, k], high[leaf, k]):
                         beta[leaf, k, b] += for_beta * out[k, b]
         for k in range(alpha.shape[1]):
-            rank_feature(
-                leaf,
-                k,
-                tau[j],
-                w[j],
-                cost,
-                alpha,
-                beta,
-                num,
-                square,
-                exact,
-                low,
-                high,
-                gain,
-                best,
-                known,
-            )
+            rank_feature(leaf, k, tau[j], w[j], cost, state)
 
 
 def sort_by_bin(code: Any, start: int, stop: int, order: Any, ends: Any) -> None:

@@ -19,21 +19,14 @@ def rank_feature(
     tau: float,
     w: float,
     cost: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    exact: Any,
-    low: Any,
-    high: Any,
-    gain: Any,
-    best: Any,
-    known: Any,
+    state: Any,
 ) -> None:
     """Find the largest gain of a feature in a leaf, and the first bin that has it (eq. 5.7).
 
-    Gains are compared as fractions y^2 / s, without dividing.
+    ``state`` is that of `Candidates.ranked`. Gains are compared as fractions y^2 / s, without
+    dividing.
     """
+    alpha, beta, num, square, exact, low, high, gain, best, known = state
     alphas, betas, nums, squares = alpha[leaf, k], beta[leaf, k], num[leaf, k], square[leaf, k]
     gain[leaf, k], known[leaf, k] = -np.inf, True
     top, under = 0.0, 1.0  # the largest so far
@@ -64,39 +57,14 @@ def _rank(
     tau: Any,
     w: Any,
     cost: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    exact: Any,
-    low: Any,
-    high: Any,
-    gain: Any,
-    best: Any,
-    known: Any,
+    state: Any,
     first: int,
     last: int,
 ) -> None:
     """Rank some features in some leaves."""
     for j in range(len(leaves)):
         for k in range(first, last):
-            rank_feature(
-                leaves[j],
-                k,
-                tau[j],
-                w[j],
-                cost,
-                alpha,
-                beta,
-                num,
-                square,
-                exact,
-                low,
-                high,
-                gain,
-                best,
-                known,
-            )
+            rank_feature(leaves[j], k, tau[j], w[j], cost, state)
 
 
 rank = Loop(_rank, (rank_feature,))

@@ -18,16 +18,7 @@ def _search(
     w: Any,
     cost: float,
     noise: float,
-    alpha: Any,
-    beta: Any,
-    num: Any,
-    square: Any,
-    exact: Any,
-    low: Any,
-    high: Any,
-    gain: Any,
-    best: Any,
-    known: Any,
+    state: Any,
     level: Any,
     alone: Any,
     codes: Any,
@@ -44,7 +35,8 @@ def _search(
     A leaf and feature at the top gets the exact square of the bin with the largest bound, then of
     more bins that might be better. ``bins`` holds the totals of every leaf in the bins of views.
     """
-    B, n = alpha.shape[2], alpha.shape[1]
+    alpha, beta, num, square, exact, low, high, gain, _, known = state
+    n, B = alpha.shape[1:]
     gains = np.empty(B)
     wanted, found = np.zeros(B, dtype=np.bool_), np.zeros(B)
     while True:
@@ -111,23 +103,7 @@ def _search(
             if wanted[b]:
                 square[leaf, k, b] = found[b] + alone[leaf, k, b]
                 exact[leaf, k, b] = True
-        rank_feature(
-            leaf,
-            k,
-            tau[place],
-            w[place],
-            cost,
-            alpha,
-            beta,
-            num,
-            square,
-            exact,
-            low,
-            high,
-            gain,
-            best,
-            known,
-        )
+        rank_feature(leaf, k, tau[place], w[place], cost, state)
 
 
 search = Loop(_search, (rank_feature, sort_by_bin, exact_squares))

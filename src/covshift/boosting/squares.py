@@ -116,8 +116,8 @@ class Squares:
             w,
             cost,
             noise,
-            *(state.alpha, state.beta, state.num, state.square, state.exact),
-            *(state.low, state.high, state.gain, state.bin, state.known, state.level),
+            state.ranked,
+            state.level,
             *(state.alone, parts.codes, parts.ranges, parts.views, parts.u),
             *(form.single, form.lines.symmetric, bins, form.lines.offsets),
         )

@@ -30,6 +30,11 @@ BASELINE = "none"
 _CAUTION = 1.2  # k: standard errors that a gain has to exceed before anything is corrected
 
 
+def is_auto(correction: Any) -> bool:
+    """Whether the data are to choose the correction."""
+    return isinstance(correction, str) and correction == "auto"
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What held-out rows say of one candidate, beside the uncorrected model."""

@@ -35,20 +35,20 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     kernel = machine._kernel(machine.gamma_)
     K = kernel(some.X, some.X)
     fixed = None if machine.reg == "auto" else np.array([float(machine.reg)])
-    choice, regs = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
+    choice, regs, weights = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
-    weights = None if exact or not choice.share else target_weights(problem)
+    if choice.share and not exact:
+        weights = target_weights(problem)
     used = {}
     for evidence, share in choice.parts():
-        known = target_weighter() if weights is None else weights
-        machine.correction_ = candidates(known)[evidence.correction]
+        machine.correction_ = candidates(weights)[evidence.correction]
         if exact:
             machine.reg_ = float(regs[evidence.setting])
             machine._solve_dual(machine._operator(problem), problem, K)
         else:
             machine._start_stream(problem, problem.X, Z)
-            corrected = weights is not None and evidence is choice.chosen
+            corrected = choice.share and evidence is choice.chosen
             machine._add_and_solve(problem, weights if corrected else None)
         used[evidence.correction] = machine.reg_
         coef += share * (machine.dual_coef_ if exact else machine.coef_)
@@ -62,16 +62,18 @@ def fit_auto(machine: Any, problem: Problem) -> None:
 
 def choose_correction(
     problem: Problem, K: Real, regs: Real | None, n_folds: int
-) -> tuple[Choice, Real]:
-    """Compare the candidates with kernel values K (N, N); return the choice and the penalties.
+) -> tuple[Choice, Real, Any]:
+    """Compare the candidates with kernel values K (N, N).
 
-    All hold out the same folds, on one path of penalties a candidate and fold, and the uncorrected
+    Returns the choice, the penalties, and the weights of the rows, or what would find them. All
+    hold out the same folds, on one path of penalties a candidate and fold, and the uncorrected
     machine takes its penalty as it does alone. ``regs`` are given where the grid is not to be
     chosen. O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)
     if len(np.unique(folds)) < 2:
-        return no_choice(), np.array([kernel_scale(K, problem.w)]) if regs is None else regs
+        regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
+        return no_choice(), regs, target_weighter()
     regs = penalties(K, problem.w) if regs is None else regs
     weights = target_weights(problem)
     predictions = {
@@ -80,7 +82,8 @@ def choose_correction(
     }
     errors = ((predictions[BASELINE] - problem.Y) ** 2).sum(axis=2) @ problem.w  # (penalties,)
     _, setting = Tuning((None,), regs, errors[None, :]).best
-    return choose(predictions, problem.Y, weights * problem.w, setting=setting), regs
+    choice = choose(predictions, problem.Y, weights * problem.w, setting=setting)
+    return choice, regs, weights
 
 
 def _width(machine: Any, problem: Problem) -> float | None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import like, to_numpy
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
+from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning
 from ..kernels import Kernel, check_kernel, has_width, landmarks, width
@@ -275,7 +276,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     # A correction found by comparison
 
     def _chooses(self) -> bool:
-        return isinstance(self.correction, str) and self.correction == "auto"
+        return is_auto(self.correction)
 
     # What blocks of rows need (blocks.py)
 

@@ -32,7 +32,7 @@ class BinnedLines:
         stride = 2 if symmetric else 1
         self.sizes = [stride * len(w) + 1 for w in weights]
         self.offsets = np.array(bin_offsets(self.sizes))
-        self._starts = np.array(bin_offsets([len(w) for w in weights]))
+        self.starts = np.array(bin_offsets([len(w) for w in weights]))
 
     @cached_property
     def by_view(self) -> Codes:
@@ -40,7 +40,7 @@ class BinnedLines:
         return np.ascontiguousarray(self.codes.T)
 
     @cached_property
-    def _flat(self) -> Real:
+    def flat(self) -> Real:
         return np.concatenate(self.weights)
 
     @cached_property
@@ -65,19 +65,19 @@ class BinnedLines:
 
         def add(rows: slice) -> None:
             parts[rows.start] = np.zeros(int(self.offsets[-1]))
-            add_rows(self.codes, self._cells, a, parts[rows.start], rows.start, rows.stop)
+            add_rows(self.codes, self.cells, a, parts[rows.start], rows.start, rows.stop)
 
         def read(rows: slice) -> None:
-            read_rows(self.codes, self._cells, table, out, rows.start, rows.stop)
+            read_rows(self.codes, self.cells, table, out, rows.start, rows.stop)
 
         over_rows(add, len(a), at_least=_ROWS)
         first, *others = (parts[start] for start in sorted(parts))
         table = sum(others, start=first)
-        between(table, self.offsets, self._flat, self._starts, self.symmetric)
+        between(table, self.offsets, self.flat, self.starts, self.symmetric)
         over_rows(read, len(a), at_least=_ROWS)
 
     @cached_property
-    def _cells(self) -> NDArray[np.uint32]:
+    def cells(self) -> NDArray[np.uint32]:
         return self.offsets.astype(np.uint32)
 
     def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
@@ -136,7 +136,7 @@ class NestedLines:
         lines = self._lines
         if has_numba():
             bins = np.zeros(int(lines.offsets[-1]))
-            add_some(lines.codes[rows], lines._cells, 0, len(rows), u, bins)
+            add_some(lines.codes[rows], lines.cells, 0, len(rows), u, bins)
             self.add_spread(bins, below, share, out)
             return out
         for k, g in self._pairs:
@@ -147,7 +147,7 @@ class NestedLines:
     def add_spread(self, bins: Real, below: Real, share: Real, out: Real) -> None:
         """Add it, compiled, for rows with totals ``bins`` in the bins of the views."""
         lines = self._lines
-        places = (lines._flat, lines._starts, lines.symmetric)
+        places = (lines.flat, lines.starts, lines.symmetric)
         spread_of_prefixes(bins, lines.offsets, self._pairs, *places, below, share, out)
 
 

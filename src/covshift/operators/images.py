@@ -73,14 +73,14 @@ class LineImages:
         self._count += 1
 
     def _add(self, parts: Leaves, leaf: int, totals: Real) -> None:
-        add_some(parts.views, self._lines._cells, *parts.ranges[leaf], parts.u, totals)
+        add_some(parts.views, self._lines.cells, *parts.ranges[leaf], parts.u, totals)
 
     def of(self, values: Real, leaf: Rows, out: Real) -> None:
         """V x in ``out`` (N,), x having one of the ``values`` (T,) by ``leaf``."""
         V, lines = self._V, self._lines
         table = np.empty(self.totals.shape[1])
         add_leaves(self.totals, V.scale * values, table)
-        between(table, lines.offsets, lines._flat, lines._starts, lines.symmetric)
+        between(table, lines.offsets, lines.flat, lines.starts, lines.symmetric)
 
         def read(rows: slice) -> None:
             ends = (rows.start, rows.stop)
