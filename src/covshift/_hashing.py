@@ -32,7 +32,7 @@ def row_hash(X: Array, seed: int = 0) -> Keys:
     bits: NDArray[Any] = (np.ascontiguousarray(to_numpy(X), dtype=np.float64) + 0.0).view(np.uint64)
     state = np.full(len(X), _start(seed), dtype=np.uint64)
     for k in range(bits.shape[1]):
-        state = _mixed(state ^ bits[:, k])
+        state = mixed_hash(state ^ bits[:, k])
     return state
 
 
@@ -90,7 +90,7 @@ def _start(seed: int) -> int:
     return (_START * (seed + 1)) % 2**64
 
 
-def _mixed(x: Keys) -> Keys:
+def mixed_hash(x: Keys) -> Keys:
     """Scramble 64 bits (the finaliser of splitmix64; products wrap around on purpose)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..machine.auto import check_equal_weights, target_weighter, target_weights
 from ..machine.problem import Problem, some_rows
 from ..operators import VOperator
-from ..solvers.folds import ranked_folds
+from ..solvers.folds import Fold, ranked_folds
 from .ensemble import Ensemble, mixture
 
 Real = NDArray[np.float64]
@@ -54,7 +55,7 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
 def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any]:
     """Return the choice, and the weights of the rows, or what would find them."""
     folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
-    if len(np.unique(folds)) < 2:
+    if len(folds) < 2:
         return no_choice(), target_weighter()
     weights = target_weights(problem)
     predictions = {
@@ -65,14 +66,14 @@ def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any
 
 
 def _held_out(
-    booster: Any, problem: Problem, V: VOperator, folds: NDArray[np.intp], *, stops: bool
+    booster: Any, problem: Problem, V: VOperator, folds: Sequence[Fold], *, stops: bool
 ) -> Real:
     """Predict every row without its fold, by trees that stop early or not: (1, N, k)."""
     f = np.empty((1, *problem.Y.shape))
     X = np.zeros((problem.N, int(problem.columns.max()) + 1))  # as given, with all columns
     X[:, problem.columns] = problem.X
-    for fold in np.unique(folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    for fold in folds:
+        train, test = fold.rest(np.ones(problem.N))[0], fold.rows
         found = booster._boost(problem.rows(train), V.subset(train), stops=stops)
         f[0, test] = found.ensemble(X[test])
     return f

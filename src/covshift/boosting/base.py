@@ -21,7 +21,7 @@ from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..machine.problem import Problem, check_problem
 from ..operators import VOperator
-from ..solvers.folds import ranked_folds
+from ..solvers.folds import Fold, part_of, ranked_folds
 from .auto import Boosted, fit_auto
 from .binning import Bins
 from .ensemble import EnsembleBuilder, tree_values
@@ -97,17 +97,18 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     def _boost(self, problem: Problem, V: VOperator, *, stops: bool | None = None) -> Boosted:
         """Add trees until the rounds are over, or rows held out say so, if it ``stops`` early."""
-        train, held_out = self._parts(problem, stops)
+        held, (train, share) = self._parts(problem, stops)
+        held_out = held.rows
         if len(held_out):
-            V = V.subset(train)
-        X, Y, w = problem.X[train], problem.Y[train], problem.w[train]
+            V = part_of(V, train, share)
+        X, Y, w = problem.X[train], problem.Y[train], share * problem.w[train]
         bins = Bins(X, w, int(self.max_bins))
         codes, held_codes = bins.codes(X), bins.codes(problem.X[held_out])
         baseline = _best_constant(V, Y, w)
         built = EnsembleBuilder(baseline, bins, problem.columns, float(self.learning_rate))
         f, held_f = np.tile(baseline, (len(Y), 1)), np.tile(baseline, (len(held_out), 1))
         random_state = check_random_state(self.random_state)
-        scores = [_squared_error(held_f, problem, held_out)]
+        scores = [_squared_error(held_f, problem, held)]
         grower = None
         rounds = range(int(self.n_estimators))
         for _ in track(rounds, len(rounds), type(self).__name__, verbose=bool(self.verbose)):
@@ -125,7 +126,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                 if len(held_out):
                     held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
             if len(held_out):
-                scores.append(_squared_error(held_f, problem, held_out))
+                scores.append(_squared_error(held_f, problem, held))
                 if self._should_stop(scores):
                     break
         return Boosted(built.build(), np.array(scores) if len(held_out) else None)
@@ -135,20 +136,21 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         wanted = self.early_stopping
         return N > _STOP_ROWS if wanted == "auto" else bool(wanted)
 
-    def _parts(self, problem: Problem, stops: bool | None = None) -> tuple[Rows, Rows]:
-        """Rows to fit, and rows held out for early stopping; equal rows stay together."""
-        every = np.arange(problem.N)
+    def _parts(self, problem: Problem, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
+        """Rows held out for early stopping; and rows to fit, with the share of their weight."""
         if not (self._stops(problem.N) if stops is None else stops):
-            return every, every[:0]
+            nothing = Fold(np.arange(0), np.zeros(0))
+            return nothing, nothing.rest(problem.w)
         fraction: Any = self.validation_fraction
         n_folds = max(2, round(1 / float(fraction)))
-        held = ranked_folds(problem.X, problem.Y, n_folds) == n_folds // 2
-        if not held.any() or held.all():
+        folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
+        if len(folds) < n_folds:
             raise ValueError(
-                f"early_stopping holds out every {n_folds}th distinct row, but there are too few. "
-                "Use early_stopping=False."
+                f"early_stopping holds out every {n_folds}th row, and there are too few: "
+                f"{problem.N}. Use early_stopping=False."
             )
-        return np.flatnonzero(~held), np.flatnonzero(held)
+        held = folds[n_folds // 2]
+        return held, held.rest(problem.w)
 
     def _should_stop(self, scores: list[float]) -> bool:
         """Whether none of the last rounds was better than the round before them by ``tol``."""
@@ -231,12 +233,12 @@ def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:
     return np.asarray(weight @ Y / weight.sum())
 
 
-def _squared_error(f: Real, problem: Problem, rows: Rows) -> float:
-    """Mean squared error on some rows, summed over columns; by weight."""
-    if not len(rows):
+def _squared_error(f: Real, problem: Problem, held: Fold) -> float:
+    """Mean squared error of held-out rows, summed over columns; by weight."""
+    if not len(held.rows):
         return 0.0
-    w = problem.w[rows]
-    return float(w @ ((f - problem.Y[rows]) ** 2).sum(axis=1) / w.sum())
+    squares = ((f - problem.Y[held.rows]) ** 2).sum(axis=1)
+    return float(held.weight @ squares / held.weight.sum())
 
 
 def _check_integer(value: Any, name: str, least: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..kernels import landmarks
 from ..operators import VOperator
 from ..solvers.dual import Dual, small_factor
 from ..solvers.expansion import Expansion
-from ..solvers.folds import ranked_folds
+from ..solvers.folds import Fold, ranked_folds
 from ..solvers.tuning import Tuning, kernel_scale, penalties
 from ..weights import CDFWeights
 from .problem import Problem, some_rows
@@ -71,7 +72,7 @@ def choose_correction(
     chosen. O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)
-    if len(np.unique(folds)) < 2:
+    if len(folds) < 2:
         regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
         return no_choice(), regs, target_weighter()
     regs = penalties(K, problem.w) if regs is None else regs
@@ -106,11 +107,11 @@ def target_weighter() -> CDFWeights:
     return CDFWeights(allow_no_overlap=True, random_state=0)
 
 
-def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: NDArray[np.intp]) -> Real:
+def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: Sequence[Fold]) -> Real:
     """Predict every row without its fold, at every penalty: (penalties, N, k)."""
     f = np.empty((len(regs), *Y.shape))
-    for fold in np.unique(folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    for fold in folds:
+        train, test = fold.rest(np.ones(len(Y)))[0], fold.rows
         dual = Dual(small_factor(V.subset(train)), K[np.ix_(train, train)])
         for j, (A, c) in enumerate(dual.path(Y[train], regs)):
             f[j, test] = K[np.ix_(test, train)] @ A + c

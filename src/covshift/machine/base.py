@@ -143,8 +143,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if regs is not None and len(gammas) == 1:
             return Tuning((gammas[0],), regs, np.zeros((1, 1)))
         kernels = [self._kernel(gamma) for gamma in gammas]
-        folds = ranked_folds(problem.X, problem.Y, min(int(self.n_folds), problem.N))
-        if len(np.unique(folds)) < 2:  # nothing to hold out
+        folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
+        if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
@@ -269,7 +269,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         some = some_rows(problem.N, random_state)
         X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
         V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
-        folds = ranked_folds(X, Y, max(2, int(self.n_folds)))
+        folds = ranked_folds(X, Y, max(2, int(self.n_folds)), w)
         kernels = [self._kernel(gamma) for gamma in gammas]
         return tune_dual(V.subset(some), X, Y, w, kernels, folds).gamma
 

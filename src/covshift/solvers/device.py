@@ -45,25 +45,32 @@ class DevicePrimal(Primal):
         if score is not None:
             raise NotImplementedError("Weights of held-out rows are not taken on a device.")
 
-        number = None
-        if self.n_folds > 1:
-            number = torch.as_tensor(hashed_folds(X, self.n_folds), device=X.device)
+        folds = hashed_folds(X, Y, self.n_folds, w) if self.n_folds > 1 else {}
+        dealt = {
+            number: (torch.as_tensor(fold.rows, device=X.device), like(fold.weight, X))
+            for number, fold in folds.items()
+        }
         size = max(256, _BLOCK_BYTES[_kind(X)] // (X.element_size() * (len(self.Z) + 1)))
         found: Partial = {}
         for start in range(0, X.shape[0], size):
             rows = slice(start, start + size)
             x, y, v = X[rows], Y[rows], w[rows]
             A = self._columns(x, y)
-            for fold in range(self.n_folds):
-                if number is None:
-                    sums = self._device_block(x, A, v, rows)
-                else:
-                    inside = torch.nonzero(number[rows] == fold)[:, 0]
-                    if not len(inside):
-                        continue
-                    sums = self._device_block(x[inside], A[inside], v[inside], inside + start)
-                found[fold] = found[fold].combine(sums) if fold in found else sums
+            if not dealt:
+                self._put(found, 0, self._device_block(x, A, v, rows))
+            for number, (every, weight) in dealt.items():
+                first, last = np.searchsorted(folds[number].rows, [start, start + len(x)])
+                if first < last:
+                    inside = every[first:last] - start
+                    sums = self._device_block(
+                        x[inside], A[inside], weight[first:last], every[first:last]
+                    )
+                    self._put(found, number, sums)
         return found
+
+    @staticmethod
+    def _put(found: Partial, fold: int, sums: FoldSums) -> None:
+        found[fold] = found[fold].combine(sums) if fold in found else sums
 
     def _columns(self, X: Array, Y: Array) -> Array:
         import torch

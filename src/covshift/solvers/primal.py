@@ -26,7 +26,7 @@ from ..kernels import Kernel, whitening
 from ..operators import Lens, Sums
 from ..operators.base import blocks
 from ..operators.lens import weighted_gram
-from .folds import hashed_folds
+from .folds import Fold, hashed_folds
 from .tuning import Tuning, penalties
 
 Real = NDArray[np.float64]
@@ -81,12 +81,12 @@ class Primal:
 
         ``score`` (N,) weighs the rows where they are held out; None: as ``w`` does.
         """
-        score = w if score is None else score
-        numbers = hashed_folds(X, self.n_folds) if self.n_folds > 1 else np.zeros(len(X), np.intp)
-        return {
-            int(fold): self._sums(X, Y, w, score, np.flatnonzero(numbers == fold))
-            for fold in np.unique(numbers)
-        }
+        factor = None if score is None else score / w
+        if self.n_folds == 1:
+            folds = {0: Fold(np.arange(len(X)), w)}
+        else:
+            folds = hashed_folds(X, Y, self.n_folds, w)
+        return {number: self._sums(X, Y, fold, factor) for number, fold in folds.items()}
 
     def add(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> None:
         """Add training rows to the sums kept here."""
@@ -114,15 +114,21 @@ class Primal:
         """Sums over all rows so far."""
         return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
 
-    def _sums(self, X: Real, Y: Real, w: Real, score: Real, inside: NDArray[np.intp]) -> FoldSums:
-        """Sum over some rows, in blocks, one thread for every consecutive part of them."""
+    def _sums(self, X: Real, Y: Real, fold: Fold, factor: Real | None) -> FoldSums:
+        """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them.
+
+        ``factor`` (N,) is what weighs the rows where they are held out, relative to their weight.
+        """
+        inside = fold.rows
         size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
         found: dict[int, FoldSums] = {}
 
         def work(chunk: slice) -> None:
             for part in blocks(chunk.stop - chunk.start, size):
-                rows = inside[chunk.start + part.start : chunk.start + part.stop]
-                sums = self._block(X[rows], Y[rows], w[rows], score[rows], rows)
+                place = slice(chunk.start + part.start, chunk.start + part.stop)
+                rows, w = inside[place], fold.weight[place]
+                score = w if factor is None else w * factor[rows]
+                sums = self._block(X[rows], Y[rows], w, score, rows)
                 found[chunk.start] = (
                     found[chunk.start].combine(sums) if chunk.start in found else sums
                 )

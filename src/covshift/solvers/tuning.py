@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..kernels import Kernel
 from ..operators import VOperator
 from .dual import Dual, small_factor
+from .folds import Fold, part_of
 
 Real = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ def tune_dual(
     Y: Real,
     w: Real,
     kernels: Sequence[Kernel],
-    folds: NDArray[np.intp],
+    folds: Sequence[Fold],
     K: Real | None = None,
     regs: Real | None = None,
 ) -> Tuning:
@@ -72,19 +73,18 @@ def tune_dual(
     ``regs`` where the grid is not to be chosen.
     O(folds x widths x N^3) time, O(N^2) memory.
     """
-    numbers = np.unique(folds)
-    parts = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers]
-    factors = [small_factor(V.subset(train)) for train, _ in parts]
+    parts = [fold.rest(w) for fold in folds]
+    factors = [small_factor(part_of(V, *part)) for part in parts]
     errors = []
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         regs = penalties(values, w) if regs is None else regs
         total = np.zeros(len(regs))
-        for (train, test), R in zip(parts, factors, strict=True):
-            held_out = values[np.ix_(test, train)]
+        for fold, (train, _), R in zip(folds, parts, factors, strict=True):
+            held_out = values[np.ix_(fold.rows, train)]
             path = Dual(R, values[np.ix_(train, train)]).path(Y[train], regs)
             for j, (A, c) in enumerate(path):
-                residuals = held_out @ A + c - Y[test]
-                total[j] += w[test] @ (residuals**2).sum(axis=1)
+                residuals = held_out @ A + c - Y[fold.rows]
+                total[j] += fold.weight @ (residuals**2).sum(axis=1)
         errors.append(total / w.sum())
     return Tuning(tuple(kernel.gamma for kernel in kernels), np.asarray(regs), np.array(errors))
