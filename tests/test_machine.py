@@ -30,6 +30,7 @@ from covshift.exceptions import ConditionWarning, ConstantColumnWarning, Coverag
 from covshift.solvers.bounded import tilt_into_box
 from covshift.solvers.dual import Dual, small_factor, solve_dual
 from covshift.solvers.folds import hashed_folds, ranked_folds
+from covshift.solvers.tuning import penalties
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))
@@ -201,10 +202,10 @@ def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
 def test_primal_tuning_is_brute_force_over_its_folds():
     model = VSVR("additive", gamma=0.3, solver="primal", n_components=50)
     model.fit(X, outcome, X_target=T)
-    errors = np.zeros(len(model.reg_path_["reg"]))
+    errors = np.zeros(len(model.reg_path_["reg"][0]))
     for fold in hashed_folds(X, outcome[:, None], 5).values():
         train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
-        for j, reg in enumerate(model.reg_path_["reg"]):
+        for j, reg in enumerate(model.reg_path_["reg"][0]):
             part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
     np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-5)
@@ -220,22 +221,41 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 def test_fold_errors_are_those_of_brute_force_refits():
     model = VSVR("additive", gamma=0.3).fit(X, outcome, X_target=T)
-    errors = np.zeros(len(model.reg_path_["reg"]))
+    errors = np.zeros(len(model.reg_path_["reg"][0]))
     for fold in ranked_folds(X, outcome[:, None], 5):
         train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
-        for j, reg in enumerate(model.reg_path_["reg"]):
+        for j, reg in enumerate(model.reg_path_["reg"][0]):
             part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
     np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-7)
-    assert model.reg_ == model.reg_path_["reg"][np.argmin(errors)]
+    assert model.reg_ == model.reg_path_["reg"][0, np.argmin(errors)]
 
 
 def test_gamma_auto_chooses_the_width_with_the_least_error():
     model = VSVR("blended", gamma="auto").fit(X, outcome, X_target=T)
     path = model.reg_path_
     width, reg = np.unravel_index(np.argmin(path["error"]), path["error"].shape)
-    assert (model.gamma_, model.reg_) == (path["gamma"][width], path["reg"][reg])
+    assert (model.gamma_, model.reg_) == (path["gamma"][width], path["reg"][width, reg])
     assert len(path["gamma"]) == 5
+    for gamma, regs in zip(path["gamma"], path["reg"], strict=True):  # each width has its own grid
+        alone = VSVR("blended", gamma=gamma).fit(X, outcome, X_target=T)
+        np.testing.assert_allclose(alone.reg_path_["reg"][0], regs)
+
+
+def test_the_grid_of_penalties_reaches_the_constant_at_every_number_of_rows():
+    for N in (50, 400):
+        Z, T = rng.normal(size=(N, 2)), rng.normal(size=(20, 2))
+        noise = rng.normal(size=N)
+        for correction in ("none", "blended", "additive"):
+            model = VSVR(correction, kernel="linear").fit(Z, noise, X_target=T)
+            top = VSVR(correction, kernel="linear", reg=model.reg_path_["reg"].max())
+            top.fit(Z, noise, X_target=T)
+            assert np.ptp(top.predict(Z)) < 0.2 * np.ptp(
+                VSVR(correction, kernel="linear", reg=1e-4).fit(Z, noise, X_target=T).predict(Z)
+            )
+    small, large = penalties(1.0, 100), penalties(1.0, 30_000)
+    np.testing.assert_allclose(large[: len(small)], small)
+    assert large[-1] >= 9e8
 
 
 def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():

@@ -75,14 +75,15 @@ def choose_correction(
     if len(folds) < 2:
         regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
         return no_choice(), regs, target_weighter()
-    regs = penalties(K, problem.w) if regs is None else regs
+    if regs is None:
+        regs = penalties(kernel_scale(K, problem.w), float(problem.w.sum()))
     weights = target_weights(problem)
     predictions = {
         name: _held_out(problem.operator(correction), K, problem.Y, regs, folds)
         for name, correction in candidates(weights).items()
     }
     errors = ((predictions[BASELINE] - problem.Y) ** 2).sum(axis=2) @ problem.w  # (penalties,)
-    _, setting = Tuning((None,), regs, errors[None, :]).best
+    _, setting = Tuning((None,), regs[None, :], errors[None, :]).best
     choice = choose(predictions, problem.Y, weights * problem.w, setting=setting)
     return choice, regs, weights
 

@@ -141,14 +141,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         gammas = self._gammas(problem)
         regs = None if self.reg == "auto" else np.array([float(self.reg)])
         if regs is not None and len(gammas) == 1:
-            return Tuning((gammas[0],), regs, np.zeros((1, 1)))
+            return Tuning((gammas[0],), regs[None, :], np.zeros((1, 1)))
         kernels = [self._kernel(gamma) for gamma in gammas]
         folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
-            return Tuning((gammas[0],), regs, np.zeros((1, 1)))
+            return Tuning((gammas[0],), regs[None, :], np.zeros((1, 1)))
         tuning = tune_dual(V, problem.X, problem.Y, problem.w, kernels, folds, given, regs)
         self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
         return tuning

@@ -27,7 +27,7 @@ from ..operators import Lens, Sums
 from ..operators.base import blocks
 from ..operators.lens import weighted_gram
 from .folds import Fold, hashed_folds
-from .tuning import Tuning, penalties
+from .tuning import Tuning, kernel_scale, penalties
 
 Real = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Primal:
         self.folds: Partial = {}
         K = kernel(Z, Z)
         self._W = whitening(K, smallest)
-        self._regs = penalties(K, np.ones(len(K)))
+        self._scale = kernel_scale(K, np.ones(len(K)))
 
     def partial(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> Partial:
         """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,).
@@ -99,16 +99,17 @@ class Primal:
 
     def tune(self) -> Tuning:
         """Compare the grid of penalties by the squared error of held-out folds."""
-        errors = np.zeros(len(self._regs))
+        weight = sum(sums.V.weight for sums in self.folds.values())
+        regs = penalties(self._scale, weight)
+        errors = np.zeros(len(regs))
         for fold, held_out in self.folds.items():
             if held_out.plain is None:
                 raise ValueError("Penalties can be compared only where n_folds > 1.")
             others = [sums for number, sums in self.folds.items() if number != fold]
-            for j, (v, c) in enumerate(self._path(others, self._regs)):
+            for j, (v, c) in enumerate(self._path(others, regs)):
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
-        weight = sum(sums.V.weight for sums in self.folds.values())
-        return Tuning((self.kernel.gamma,), self._regs, errors[None, :] / weight)
+        return Tuning((self.kernel.gamma,), regs[None, :], errors[None, :] / weight)
 
     def total(self) -> Sums:
         """Sums over all rows so far."""

@@ -19,7 +19,8 @@ from .folds import Fold, part_of
 
 Real = NDArray[np.float64]
 
-N_PENALTIES = 20
+_SMALLEST = -4.0  # decades below the scale of the kernel
+_STEP = 8 / 19  # decades from one penalty to the next
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,14 @@ class Tuning:
     """Squared errors of held-out rows, and the choice that makes them least."""
 
     gammas: tuple[float | None, ...]
-    regs: Real  # (P,)
+    regs: Real  # (widths, P)
     errors: Real  # (widths, P), mean squared error over the held-out rows
 
     @property
     def best(self) -> tuple[int, int]:
         """Position of the least error; among equals the strongest penalty."""
         width, reversed_reg = np.unravel_index(np.argmin(self.errors[:, ::-1]), self.errors.shape)
-        return int(width), int(len(self.regs) - 1 - reversed_reg)
+        return int(width), int(self.errors.shape[1] - 1 - reversed_reg)
 
     @property
     def gamma(self) -> float | None:
@@ -42,12 +43,18 @@ class Tuning:
 
     @property
     def reg(self) -> float:
-        return float(self.regs[self.best[1]])
+        return float(self.regs[self.best])
 
 
-def penalties(K: Real, w: Real) -> Real:
-    """Return the grid of penalties: eight decades around the scale of the kernel."""
-    return kernel_scale(K, w) * np.logspace(-4, 4, N_PENALTIES)
+def penalties(scale: float, weight: float) -> Real:
+    """Return the grid of penalties for a kernel of this scale and rows of this weight in all.
+
+    From 1e-4 of the scale to where nothing but the constant is left: with N rows, centred K and a V
+    of unit mean diagonal, R K R' has no eigenvalue above N^2 times the scale.
+    """
+    largest = max(4.0, 2 * float(np.log10(weight)))
+    steps = int(np.ceil(round((largest - _SMALLEST) / _STEP, 6)))
+    return np.asarray(scale * 10.0 ** (_SMALLEST + _STEP * np.arange(steps + 1)))
 
 
 def kernel_scale(K: Real, w: Real) -> float:
@@ -70,21 +77,22 @@ def tune_dual(
     """Cross-validate the exact machine, one decomposition a fold and width.
 
     V of a fold's training rows is a part of V. ``K`` is given where the kernel is precomputed,
-    ``regs`` where the grid is not to be chosen.
+    ``regs`` (P,) where the grid is not to be chosen; else every width has its own.
     O(folds x widths x N^3) time, O(N^2) memory.
     """
     parts = [fold.rest(w) for fold in folds]
     factors = [small_factor(part_of(V, *part)) for part in parts]
-    errors = []
+    grids, errors = [], []
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
-        regs = penalties(values, w) if regs is None else regs
-        total = np.zeros(len(regs))
+        grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
+        total = np.zeros(len(grid))
         for fold, (train, _), R in zip(folds, parts, factors, strict=True):
             held_out = values[np.ix_(fold.rows, train)]
-            path = Dual(R, values[np.ix_(train, train)]).path(Y[train], regs)
+            path = Dual(R, values[np.ix_(train, train)]).path(Y[train], grid)
             for j, (A, c) in enumerate(path):
                 residuals = held_out @ A + c - Y[fold.rows]
                 total[j] += fold.weight @ (residuals**2).sum(axis=1)
+        grids.append(grid)
         errors.append(total / w.sum())
-    return Tuning(tuple(kernel.gamma for kernel in kernels), np.asarray(regs), np.array(errors))
+    return Tuning(tuple(kernel.gamma for kernel in kernels), np.array(grids), np.array(errors))
