@@ -38,7 +38,7 @@ class Machine:
     def values(self, V: Real, gamma: float | str) -> Real:
         """Return f at the evaluation rows; ``gamma`` "auto" is cross-validated squared error."""
         machine = VSVC(Precomputed(V), kernel="precomputed", reg=gamma, probability=None)
-        return np.asarray(machine.fit(self._K, self.y).predict_proba(self._at)[:, 1])
+        return np.asarray(machine.fit(self._K, self.y).decision_function(self._at) + 0.5)
 
 
 def unit_diagonal(V: Real) -> Real:

@@ -109,7 +109,7 @@ def test_the_machine_is_the_mixture_of_the_two_it_names(solver):
     named = {
         "blended": as_correction("blended"),
         "weights": Importance(weights),
-        "doubly corrected": Additive(symmetric=True, normalize=True, blend=0.5, weights=weights),
+        "doubly corrected": Additive(symmetric=True, normalize=True, blend="auto", weights=weights),
     }
     assert type(auto.correction_) is type(named[report["chosen"]])
     parts = [

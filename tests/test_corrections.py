@@ -590,16 +590,16 @@ def test_the_warning_speaks_of_what_the_correction_is(correction, words):
         (Additive(symmetric="yes"), "symmetric='yes' is neither True nor False"),
         (Additive(normalize=1), "normalize=1 is neither True nor False"),
         (Uniform(normalize=None), "normalize=None is neither"),
-        (Additive(blend="0.5"), "blend='0.5' is not a number"),
-        (Additive(blend=True), "blend=True is not a number"),
-        (Additive(blend=np.nan), "blend=nan is not a number"),
+        (Additive(blend="0.5"), "blend='0.5' is neither 'auto' nor a number"),
+        (Additive(blend=True), "blend=True is neither 'auto' nor a number"),
+        (Additive(blend=np.nan), "blend=nan is neither 'auto' nor a number"),
         (Sliced(standardize=0), "standardize=0 is neither"),
         (Sliced(n_directions=2.5), "n_directions=2.5 is not an integer"),
         (Sliced(directions=[[1.0, np.inf]]), "directions must be finite"),
         (Sliced(directions=[[1.0, 0.0], [0.0, 0.0]]), "none of them all zero"),
         (Product(lambda x: 0.5), r"gave shape \(\) for 3 values"),
         (Product(stats.norm([0.0], [[1.0], [2.0]])), r"gave shape \(2, 3\) for 3 values"),
-        (Additive(blend=1.5), "blend=1.5 is not a number between 0"),
+        (Additive(blend=1.5), "blend=1.5 is neither 'auto' nor a number between 0"),
         (Additive(phi="cramer"), "anderson-darling"),
         (Additive(phi=[1.0, 2.0]), "phi has shape"),
         (Additive(phi=lambda T: -T[:, 0]), "negative"),
@@ -779,3 +779,32 @@ def test_weights_cannot_be_had_from_blocks_of_rows():
     T, share = np.zeros((3, 1)), np.full(3, 1 / 3)
     with pytest.raises(ValueError, match="whole training sample"):
         Additive(weights=np.ones(4)).lens(T, share)
+
+
+def test_an_automatic_blend_gives_v_the_weight_of_75_rows_at_most():
+    rng = np.random.default_rng(0)
+    T = rng.normal(size=(30, 2))
+    for N in (40, 150, 600):
+        X = rng.normal(size=(N, 2))
+        given = Additive(symmetric=True, normalize=True, blend=1 - min(0.5, 75 / N))
+        automatic = Additive(symmetric=True, normalize=True, blend="auto")
+        expected = given.operator(X, T).dense()
+        np.testing.assert_allclose(automatic.operator(X, T).dense(), expected, rtol=1e-12)
+        sums = automatic.lens(T, np.full(30, 1 / 30)).sums(X, np.eye(N), np.ones(N), None)
+        lens = automatic.lens(T, np.full(30, 1 / 30))
+        np.testing.assert_allclose(lens.gram(sums), expected, atol=1e-10)
+    twice = np.repeat(np.arange(600), 2)
+    A = rng.normal(size=(600, 1))
+    weighted = automatic.operator(X, T, sample_weight=np.full(600, 2.0)).matmat(A)
+    repeated = automatic.operator(X[twice], T).matmat(A[twice])
+    np.testing.assert_allclose(weighted, repeated.reshape(600, 2, 1).sum(axis=1), rtol=1e-9)
+
+
+def test_the_additive_v_does_not_see_an_interaction_and_a_blend_does():
+    """Theory, eq. 2.9: residuals whose mean given each single feature is zero."""
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    r = np.array([[1.0], [-1.0], [-1.0], [1.0]])
+    T = np.random.default_rng(0).uniform(size=(50, 2))
+    assert float((r.T @ Additive(symmetric=True).operator(corners, T).matmat(r))[0, 0]) < 1e-12
+    blend = Additive(symmetric=True, normalize=True, blend="auto").operator(corners, T)
+    assert float((r.T @ blend.matmat(r))[0, 0]) == pytest.approx(2.0)

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .base import Correction
-from .empirical import Additive
+from .empirical import blended
 from .given import Importance, Unweighted
 
 Real = NDArray[np.float64]
@@ -123,12 +122,11 @@ def candidates(weights: Any) -> dict[str, Correction]:
 
     ``weights`` are those of the training rows (N,), or a weighter that finds them.
     """
-    blended = partial(Additive, symmetric=True, normalize=True, blend=0.5)
     return {
         BASELINE: Unweighted(),
         "blended": blended(),
         "weights": Importance(weights),
-        "doubly corrected": blended(weights=weights),
+        "doubly corrected": blended(weights),
     }
 
 

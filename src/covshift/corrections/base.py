@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from .._array import Array, namespace
 from .._validation import check_samples, check_weight, unwrap_target, weight_like
 from ..exceptions import CoverageWarning
-from ..operators import Diagonal, Lens, VOperator, WeightedSum, unit_scale
+from ..operators import Diagonal, Lens, VOperator, WeightedSum, identity_share, unit_scale
 
 
 class Correction(BaseEstimator):  # type: ignore[misc]
@@ -74,6 +74,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     by_features = False
     """Whether V sees the target through the distribution of each feature by itself alone."""
 
+    by_blocks = False
+    """Whether V can be summed over blocks of training rows (`lens`); if not, it needs all pairs."""
+
     unseen = "are not seen from the target"
     advice = "Check that X and X_target overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""
@@ -89,7 +92,8 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         """
         raise ValueError(
             f"{type(self).__name__} needs all pairs of training rows at once, so it cannot be "
-            "summed over blocks of rows. Use solver='dual', or an empirical correction."
+            "summed over blocks of rows. Use solver='dual', or a correction made from target rows, "
+            "such as 'additive'."
         )
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
@@ -107,7 +111,7 @@ class VMatrixCorrection(Correction):
     """Base of the corrections by a V-matrix: they share ``normalize`` and ``blend``."""
 
     normalize: bool
-    blend: float
+    blend: float | str
 
     def _finish(self, V: VOperator, w: Array | None) -> VOperator:
         self._check_options()
@@ -116,16 +120,21 @@ class VMatrixCorrection(Correction):
         V = super()._finish(V, w)
         if self.blend and diagonal is not None:
             xp = namespace(diagonal)
+            weight = float(diagonal.shape[0] if w is None else xp.sum(w, dtype=xp.float64))
+            share = identity_share(self.blend, weight)
             identity = super()._finish(Diagonal(xp.ones_like(diagonal)), w)
-            return WeightedSum([((1 - self.blend) * scale, V), (self.blend, identity)])
+            return WeightedSum([((1 - share) * scale, V), (share, identity)])
         return V if scale == 1 else WeightedSum([(scale, V)])
 
     def _check_options(self) -> None:
         check_flag(self.normalize, "normalize")
         blend: Any = self.blend
+        if isinstance(blend, str) and blend == "auto":
+            return
         if isinstance(blend, bool) or not isinstance(blend, Real) or not 0 <= float(blend) <= 1:
             raise ValueError(
-                f"blend={blend!r} is not a number between 0 (V alone) and 1 (the identity alone)."
+                f"blend={blend!r} is neither 'auto' nor a number between 0 (V alone) and 1 (the "
+                "identity alone)."
             )
 
     def _unit_scale(self, diagonal: Array, w: Array | None) -> float:

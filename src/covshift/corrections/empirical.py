@@ -54,8 +54,9 @@ class EmpiricalCorrection(VMatrixCorrection):
         one corner.
     normalize : bool
         Scale V to a mean diagonal of one, so that a penalty has the same strength as at V = I.
-    blend : float between 0 and 1
-        Mix with the identity: (1 - blend) V + blend I.
+    blend : float between 0 and 1, or "auto"
+        Mix with the identity: (1 - blend) V + blend I. "auto" keeps V's part the same at every
+        number of rows N: 1 - blend = min(1/2, 75 / N).
     weights : (N,) array, weighter, name or None
         Doubly corrected (ours): the training rows are weighted too, V_w = diag(w) V diag(w), so
         that both sides of the Fredholm equation are written under the target (theory, eq. 2.5). A
@@ -68,7 +69,7 @@ class EmpiricalCorrection(VMatrixCorrection):
         phi: Any = None,
         symmetric: bool = False,
         normalize: bool = False,
-        blend: float = 0.0,
+        blend: float | str = 0.0,
         weights: Any = None,
     ) -> None:
         self.phi = phi
@@ -78,6 +79,7 @@ class EmpiricalCorrection(VMatrixCorrection):
         self.weights = weights
 
     nonnegative = True
+    by_blocks = True
     advice = (
         "Check that X and X_target overlap; use symmetric=True, or blend > 0; in many dimensions "
         "use 'additive' or 'sliced'."
@@ -191,6 +193,11 @@ class Additive(EmpiricalCorrection):
         return _coordinates
 
 
+def blended(weights: Any = None) -> Additive:
+    """Return what "blended" stands for: V from both sides of every feature, mixed with I."""
+    return Additive(symmetric=True, normalize=True, blend="auto", weights=weights)
+
+
 class Pairwise(EmpiricalCorrection):
     """One view for each pair of coordinates, averaged: interactions of order two (ours).
 
@@ -260,7 +267,7 @@ class Sliced(EmpiricalCorrection):
         phi: Any = None,
         symmetric: bool = False,
         normalize: bool = False,
-        blend: float = 0.0,
+        blend: float | str = 0.0,
         weights: Any = None,
     ) -> None:
         super().__init__(

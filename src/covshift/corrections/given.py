@@ -15,6 +15,7 @@ class _EveryPoint(Correction):
     """Base of the corrections under which no training point can go unseen."""
 
     nonnegative = True
+    by_blocks = True
 
     def raw_diagonal(self, X: Array, T: Array, share: Array) -> Array:
         xp = namespace(X)

@@ -50,8 +50,8 @@ class Uniform(_KnownTarget):
         the survival is one below and zero above. X_target is not used.
     normalize : bool
         Scale V to a mean diagonal of one.
-    blend : float between 0 and 1
-        Mix with the identity: (1 - blend) V + blend I.
+    blend : float between 0 and 1, or "auto"
+        Mix with the identity: (1 - blend) V + blend I; "auto": 1 - blend = min(1/2, 75 / N).
 
     Examples
     --------
@@ -63,7 +63,12 @@ class Uniform(_KnownTarget):
     """
 
     def __init__(
-        self, low: Any = None, high: Any = None, *, normalize: bool = False, blend: float = 0.0
+        self,
+        low: Any = None,
+        high: Any = None,
+        *,
+        normalize: bool = False,
+        blend: float | str = 0.0,
     ) -> None:
         self.low = low
         self.high = high
@@ -93,8 +98,8 @@ class Gaussian(_KnownTarget):
         Moments of the target; by default those of X_target.
     normalize : bool
         Scale V to a mean diagonal of one.
-    blend : float between 0 and 1
-        Mix with the identity: (1 - blend) V + blend I.
+    blend : float between 0 and 1, or "auto"
+        Mix with the identity: (1 - blend) V + blend I; "auto": 1 - blend = min(1/2, 75 / N).
 
     Examples
     --------
@@ -105,7 +110,12 @@ class Gaussian(_KnownTarget):
     """
 
     def __init__(
-        self, mean: Any = None, std: Any = None, *, normalize: bool = False, blend: float = 0.0
+        self,
+        mean: Any = None,
+        std: Any = None,
+        *,
+        normalize: bool = False,
+        blend: float | str = 0.0,
     ) -> None:
         self.mean = mean
         self.std = std
@@ -139,8 +149,8 @@ class Product(_KnownTarget):
         jump at the very values in X. One alone serves every feature.
     normalize : bool
         Scale V to a mean diagonal of one.
-    blend : float between 0 and 1
-        Mix with the identity: (1 - blend) V + blend I.
+    blend : float between 0 and 1, or "auto"
+        Mix with the identity: (1 - blend) V + blend I; "auto": 1 - blend = min(1/2, 75 / N).
 
     Examples
     --------
@@ -151,7 +161,7 @@ class Product(_KnownTarget):
            [0.3, 0.3]])
     """
 
-    def __init__(self, cdfs: Any, *, normalize: bool = False, blend: float = 0.0) -> None:
+    def __init__(self, cdfs: Any, *, normalize: bool = False, blend: float | str = 0.0) -> None:
         self.cdfs = cdfs
         self.normalize = normalize
         self.blend = blend

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .._array import Array, namespace
 from ..exceptions import CoverageWarning
 from ..weights import WEIGHTERS
 from .base import Correction
-from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
+from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced, blended
 from .given import Importance, Unweighted
 from .known import Gaussian, Uniform
 
@@ -23,7 +22,7 @@ CORRECTIONS: dict[str, Callable[[], Correction]] = {
     "additive": Additive,
     "pairwise": Pairwise,
     "sliced": Sliced,
-    "blended": partial(Additive, symmetric=True, normalize=True, blend=0.5),
+    "blended": blended,
 }
 """The corrections that a name stands for."""
 
@@ -82,8 +81,8 @@ def v_matrix(
         Target points. None: the target is the training sample.
     correction : str or correction
         "none", "uniform", "gaussian", "multiplicative" (Algorithm 1), "additive" (Algorithm 2),
-        "pairwise", "sliced", "blended" (additive, symmetric, normalised and mixed half and half
-        with the identity), or an object of `covshift.corrections`.
+        "pairwise", "sliced", "blended" (additive, symmetric, normalised and mixed with
+        the identity), or an object of `covshift.corrections`.
     target_weight : (M,) array, optional
         Weights of the target points; integer weights equal repeated rows.
 

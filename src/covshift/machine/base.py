@@ -33,6 +33,7 @@ from .problem import Problem, check_device_problem, check_problem, some_rows, ta
 Real = NDArray[np.float64]
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
+_PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
 _WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "auto" compares
 _FITTED = (
     "dual_coef_",
@@ -319,7 +320,18 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _solver(self, N: int) -> str:
         if self.solver != "auto":
             return str(self.solver)
-        return "dual" if N <= _DUAL_ROWS or self.kernel == "precomputed" else "primal"
+        if N <= _DUAL_ROWS or self.kernel == "precomputed":
+            return "dual"
+        correction = None if self._chooses() else as_correction(self.correction)
+        if getattr(correction, "by_blocks", True):
+            return "primal"
+        if N > _PAIRED_ROWS:
+            raise ValueError(
+                f"{type(correction).__name__} needs all pairs of the {N} training rows, arrays of "
+                f"{8 * N**2 / 1e9:.1f} GB each. Use fewer rows or a correction made from target "
+                "rows, such as 'additive'; or insist with solver='dual'."
+            )
+        return "dual"
 
     def _kernel(self, gamma: float | None) -> Kernel:
         name = "linear" if self.kernel == "precomputed" else self.kernel

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from .._array import namespace, to_numpy
 from .._labels import at_least_two, check_labels, most_probable, one_hot
@@ -20,6 +21,15 @@ from .problem import Problem
 Real = NDArray[np.float64]
 
 
+def _gives_probabilities(machine: Any) -> bool:
+    if machine.probability is None:
+        raise AttributeError(
+            "probability=None leaves f as it is, which is no probability: use decision_function, "
+            "or probability='clip'."
+        )
+    return True
+
+
 class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Kernel classifier that repairs covariate shift through the V-matrix.
 
@@ -31,7 +41,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     ----------
     correction : str or correction
         How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
-        symmetric, normalised and mixed half and half with the identity. "none" ignores the target.
+        symmetric, normalised and mixed with the identity, in half shares up to 150 rows and with
+        75 / N of V beyond (theory, eq. 2.10). "none" ignores the target.
         The name of a weighter, such as "kliep", weights the rows. "auto" compares no correction,
         "blended", CDF weights and both together by importance-weighted cross-validation, and mixes
         the best with the uncorrected machine as far as the evidence goes (theory, section 3.4).
@@ -45,20 +56,21 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     kernel_params : dict, optional
         Further arguments of a callable kernel.
     reg : float or "auto"
-        The paper's gamma (its N^2 absorbed). "auto" chooses among 20 values over eight decades by
-        cross-validated squared error, never by the V-loss.
+        The paper's gamma (its N^2 absorbed). "auto" chooses among 20 values over eight decades,
+        more where rows are many, by cross-validated squared error, never by the V-loss.
     solver : {"auto", "dual", "primal"}
         "dual" is exact, O(N^3) time and O(N^2) memory at most. "primal" takes ``n_components``
         landmarks and one pass over the rows, in memory that does not depend on N. "auto": exact
-        up to 3000 rows.
+        up to 3000 rows, and up to 10,000 for a V that needs all pairs of rows.
     n_components : int
         Landmarks of the primal solver, drawn from the training rows.
     probability : {"clip", "qp", None}
-        What `predict_proba` makes of f, which can leave [0, 1]: cut it off, solve the constrained
-        problem 0 <= f <= 1 at training and target points (exact solver only), or give it as it is.
+        What `predict_proba` makes of f, which can leave [0, 1]: cut it off, or solve the
+        constrained problem 0 <= f <= 1 at training and target points (exact solver only). With
+        None there is no `predict_proba`, and `decision_function` gives f as it is.
     n_folds : int
-        Folds for "auto". They follow the content of the rows, so that neither the order of the rows
-        nor repeating them changes the choice.
+        Folds for "auto", of single rows. The order of the rows does not matter, and small whole
+        sample weights are dealt as repeated rows.
     random_state : int, RandomState or None
         Seed of the landmarks.
 
@@ -73,7 +85,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     reg_, gamma_ : float
         The penalty and the kernel width used.
     reg_path_ : dict
-        Penalties, widths and their cross-validated errors, where "auto" compared them.
+        Where "auto" compared them: the widths "gamma", for each of them the penalties "reg"
+        (widths, P), and their cross-validated errors, "error" (widths, P).
     correction_ : correction
         The one used; with "auto", the one that was mixed in, `Unweighted` where none was.
     selection_report_ : dict
@@ -207,14 +220,13 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         f = self._values(X)
         return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
 
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of every class: (rows, classes)."""
         f = self._values(X)
         xp = namespace(f)
         if len(self.classes_) == 2:
             f = xp.stack([1 - f[:, 0], f[:, 0]], axis=1)
-        if self.probability is None:
-            return f
         f = xp.clip(f, 0, 1)
         return f / xp.sum(f, axis=1, keepdims=True)
 

@@ -6,7 +6,7 @@ from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedF
 from .dense import Dense
 from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
-from .lens import DiagonalLens, Lens, Sums, ViewsLens, WeightedLens, unit_scale
+from .lens import DiagonalLens, Lens, Sums, ViewsLens, WeightedLens, identity_share, unit_scale
 from .lines import LineFactor, Lines
 from .views import BoxViews, Coordinates, LineViews, Views, projected
 
@@ -35,6 +35,7 @@ __all__ = [
     "ViewsLens",
     "WeightedLens",
     "WeightedSum",
+    "identity_share",
     "min_product",
     "projected",
     "unit_scale",

@@ -15,6 +15,8 @@ from .._array import Array, namespace
 from .device import device_gram, is_torch
 from .views import Views
 
+_BLENDED_ROWS = 75.0  # that V speaks for in a blend; benchmarks/blend.py compares others
+
 
 @dataclass(frozen=True)
 class Sums:
@@ -42,6 +44,16 @@ def unit_scale(trace: float, weight: float, largest: float = inf) -> float | Non
     return weight / trace if trace > 0 and weight / trace < largest else None
 
 
+def identity_share(blend: float | str, weight: float) -> float:
+    """Return the identity's share of a blend, for rows of this weight in all.
+
+    "auto" leaves V half of it, and no more than 75 / N: smooth directions of V grow with N where
+    those of the identity do not, so that a fixed share would count for more and more
+    (theory, eq. 2.10).
+    """
+    return 1 - min(0.5, _BLENDED_ROWS / weight) if isinstance(blend, str) else float(blend)
+
+
 def weighted_gram(A: Array, w: Array) -> Array:
     """A' diag(w) A, as the product of one matrix with itself: BLAS then computes only half."""
     xp = namespace(A)
@@ -67,7 +79,7 @@ class Lens(Protocol):
 class ViewsLens:
     """V from views of the target, normalised and blended with the identity when asked."""
 
-    def __init__(self, views: Views, *, normalize: bool, blend: float) -> None:
+    def __init__(self, views: Views, *, normalize: bool, blend: float | str) -> None:
         self._views, self._normalize, self._blend = views, normalize, blend
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
@@ -99,7 +111,10 @@ class ViewsLens:
         scale = unit_scale(sums.trace, sums.weight) if self._normalize else None
         RA = self._views.rows_of(sums.totals)
         seen = (scale or 1.0) * (RA.T @ RA)
-        return seen if sums.own is None else (1 - self._blend) * seen + self._blend * sums.own
+        if sums.own is None:
+            return seen
+        share = identity_share(self._blend, sums.weight)
+        return (1 - share) * seen + share * sums.own
 
 
 class DiagonalLens:
