@@ -228,7 +228,7 @@ def test_weights_that_are_integers_count_rows_and_others_do_not():
     found = distinct(np.array([[1.0], [0.0], [1.0]]), np.array([0.2, 0.5, 0.3]))
     assert found.points.ravel().tolist() == [0.0, 1.0]
     np.testing.assert_allclose(found.row, [0.5, 0.25])
-    assert found.count.tolist() == [1, 2]
+    assert found.repeats.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])

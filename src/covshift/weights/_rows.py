@@ -26,18 +26,18 @@ class Distinct(NamedTuple):
 
     points: Real  # (m, n)
     share: Real  # (m,), positive, sums to one
-    count: Whole  # (m,): rows at the value, which have its share in equal parts
+    repeats: Whole  # (m,): rows at the value, which have its share in equal parts
 
     @property
     def row(self) -> Real:
         """Share of one row at each value, (m,): what leaves with it."""
-        row = np.asarray(self.share / self.count)
+        row = np.asarray(self.share / self.repeats)
         return np.full(len(row), row.mean()) if np.ptp(row) <= 1e-12 * row.max() else row
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return int(self.count.sum())
+        return int(self.repeats.sum())
 
 
 def row_counts(target_weight: Any, M: int) -> Whole:
@@ -86,17 +86,17 @@ def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
 
 def held_shares(sample: Distinct, n_folds: int, rng: np.random.RandomState) -> Real:
     """Share of each value's rows in each fold, (m, folds), as `fold_of` deals single rows."""
-    total, m = sample.size, len(sample.count)
+    total, m = sample.size, len(sample.repeats)
     if total <= max(4 * m, _MOST_DEALT):
-        value = np.repeat(np.arange(m), sample.count)
+        value = np.repeat(np.arange(m), sample.repeats)
         fold = rng.permutation(total) % n_folds
         dealt = np.bincount(value * n_folds + fold, minlength=m * n_folds).reshape(m, n_folds)
     else:  # each row to a fold of its own, by chance
-        dealt, left = np.empty((m, n_folds), dtype=np.int64), sample.count.copy()
+        dealt, left = np.empty((m, n_folds), dtype=np.int64), sample.repeats.copy()
         for k in range(n_folds):
             dealt[:, k] = rng.binomial(left, 1 / (n_folds - k))
             left -= dealt[:, k]
-    return np.asarray(sample.share[:, None] * (dealt / sample.count[:, None]))
+    return np.asarray(sample.share[:, None] * (dealt / sample.repeats[:, None]))
 
 
 def mean_over_equal(X: Real, values: Real) -> Real:

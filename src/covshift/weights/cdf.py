@@ -20,7 +20,8 @@ from ._device import DeviceLineTarget
 from ._lines import LineTarget, Real
 from ._matching import Match, Matching
 from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
-from ._rows import distinct, target_size
+from ._rows import distinct
+from ._rows import target_size as target_size
 from ._thresholds import LocalParts, ThresholdMatching
 from ._views import Target, make_target
 from .base import Weighter

@@ -132,7 +132,7 @@ class KDE(LogRatioWeighter):
         self.bandwidth_ = np.where(varies, in_units * self._units.scale, np.inf)
 
     def _flat_on_purpose(self) -> bool:
-        return self.tau != 1
+        return bool(self.tau != 1)
 
     def _log_ratio(self, X: Real) -> Real:
         points = self._units(X)
@@ -205,7 +205,7 @@ def _most_likely_factor(sample: Distinct) -> float:
     likelihood = np.zeros(len(_FACTORS))
     log_share = np.log(share)
     with np.errstate(divide="ignore"):
-        log_others = np.log1p(-1 / sample.count)  # what stays of a value without one of its rows
+        log_others = np.log1p(-1 / sample.repeats)  # what stays of a value without one of its rows
     for block in blocks(len(Z), len(Z)):
         squares = squared_distances(Z[block], Z)
         own = np.arange(len(squares)), np.arange(len(Z))[block]
