@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from covshift.exceptions import WeightWarning
+from covshift.testing import check_weighter
 from covshift.weights import (
     KDE,
     KLIEP,
@@ -264,6 +265,41 @@ def test_the_bandwidth_of_repeated_values_is_the_most_likely_for_single_rows():
         likelihood[h] = np.log((K.sum(axis=1) - 1 / h) / 24).sum()
     best = max(likelihood, key=likelihood.get)
     assert KDE("cv").fit(X, X_target=X).bandwidth_[0, 0] == pytest.approx(best)
+
+
+# The contract
+
+
+class Helpless(EnergyWeights):
+    """Even weights wherever values repeat."""
+
+    def _fit(self, X, T, share):
+        found = super()._fit(X, T, share)
+        self._helpless = len(np.unique(X, axis=0)) < len(X)
+        return np.ones(len(X)) if self._helpless else found
+
+    def _ratio(self, X):
+        return np.ones(len(X)) if self._helpless else super()._ratio(X)
+
+
+class Uneven(EnergyWeights):
+    """Of equal rows the first weighs more."""
+
+    def _fit(self, X, T, share):
+        found = super()._fit(X, T, share)
+        repeated = np.ones(len(X), dtype=bool)
+        repeated[np.unique(X, axis=0, return_index=True)[1]] = False
+        return np.where(repeated, 0.9, 1.0) * found
+
+
+def test_the_contract_finds_weights_that_ignore_repeated_values():
+    with pytest.raises(AssertionError, match="repeated values moves towards the target's"):
+        check_weighter(Helpless())
+
+
+def test_the_contract_finds_equal_rows_of_other_weights():
+    with pytest.raises(AssertionError, match="equal rows have equal weights"):
+        check_weighter(Uneven(), predicts_training_rows=False)
 
 
 # What continuous data gave before rows were folded one by one
