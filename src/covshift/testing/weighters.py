@@ -28,7 +28,8 @@ def check_weighter(
 
     The weights are finite, non-negative and of mean one, and so is what the effective sample size
     says of them; those of new rows are finite too, however far away. They move the sample towards
-    the target, and stay near one without a shift. Neither the order of the training rows nor that
+    the target, repeated values too, and stay near one without a shift. Equal rows have equal
+    weights. Neither the order of the training rows nor that
     of the target matters; integer target weights equal repeated rows; the target may come as a
     one-tuple, or not at all. A clone finds the same weights; input and parameters are left as they
     were.
@@ -113,6 +114,9 @@ def _check_sound(weighter: Any, X: Real, T: Real, predicts: bool, tolerance: flo
     apart = np.concatenate([fitted.predict(T[:7]), fitted.predict(T[7:])])
     _close(fitted.predict(T), apart, tolerance, "a new row's weight does not depend on the others")
     _close(_fitted(weighter, X, T).weights_, w, 0.0, "a clone finds the same weights")
+    _, value = np.unique(X, axis=0, return_inverse=True)
+    sums, counts = np.bincount(value.reshape(-1), weights=w), np.bincount(value.reshape(-1))
+    _close(w, (sums / counts)[value.reshape(-1)], tolerance, "equal rows have equal weights")
 
 
 def _check_as_sets(
@@ -156,11 +160,24 @@ def _check_shift(weighter: Any, rng: np.random.Generator, calm: float) -> None:
         f"without a shift the weights stay near one (effective sample size {found:.0f} of 200)",
     )
     for direction in (0.5, -0.5):
-        target = (T + direction).mean(axis=0)
-        w = _fitted(weighter, X, T + direction).weights_
-        before = np.abs(X.mean(axis=0) - target)
-        after = np.abs((w[:, None] * X).mean(axis=0) - target)
-        _holds(bool((after < 0.8 * before).all()), "the weighted mean moves towards the target's")
+        _check_moves(weighter, X, T + direction, "the weighted mean moves towards the target's")
+    shares = np.array([0.1, 0.15, 0.2, 0.25, 0.3])
+    for p, q in ((shares, shares[::-1]), (shares[::-1], shares)):
+        codes_X, codes_T = rng.choice(5, size=(200, 1), p=p), rng.choice(5, size=(200, 1), p=q)
+        _check_moves(
+            weighter,
+            codes_X.astype(np.float64),
+            codes_T.astype(np.float64),
+            "the weighted mean of repeated values moves towards the target's",
+        )
+
+
+def _check_moves(weighter: Any, X: Real, T: Real, name: str) -> None:
+    target = T.mean(axis=0)
+    w = _fitted(weighter, X, T).weights_
+    before = np.abs(X.mean(axis=0) - target)
+    after = np.abs((w[:, None] * X).mean(axis=0) - target)
+    _holds(bool((after < 0.8 * before).all()), name)
 
 
 def _check_input_untouched(weighter: Any, rng: np.random.Generator) -> None:

@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from .._progress import track
 from ._lines import Real
 from ._matching import Match, Matching
-from ._points import distinct, equal_shares, fold_of
+from ._points import equal_shares
+from ._rows import Distinct, fold_of, held_shares
 from ._thresholds import ThresholdMatching
 from ._views import Target
 
@@ -111,8 +112,7 @@ def overlap(problem: Matching | ThresholdMatching, match: Match, limit: float) -
 def by_folds(
     fit: Callable[[Real, Real, Real], Matching | ThresholdMatching],
     X: Real,
-    T: Real,
-    share: Real,
+    target: Distinct,
     *,
     n_folds: int,
     random_state: object,
@@ -124,22 +124,23 @@ def by_folds(
     2009). ``fit`` sets up the problem for part of the rows.
     """
     rng = check_random_state(random_state)
-    T, share = distinct(T, share)
-    folds_X, folds_T = fold_of(X, n_folds, rng), fold_of(T, n_folds, rng)
-    n_folds = int(min(folds_X.max(), folds_T.max())) + 1
+    n_folds = min(n_folds, len(X), target.size)
     if n_folds < 2:
         return _GRID[-1:], np.zeros(1)
+    folds_X, shares_T = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
     scores = np.zeros(len(_GRID))
     for fold in track(range(n_folds), n_folds, "CDFWeights: folds", verbose=verbose):
-        out_X, out_T = folds_X == fold, folds_T == fold
-        kept = share[~out_T] / share[~out_T].sum()
-        problem = fit(X[~out_X], T[~out_T], kept)
-        test_X, test_T = (problem.target.rows(rows) for rows in (X[out_X], T[out_T]))
-        held = share[out_T] / share[out_T].sum()
+        out_X, out_T = folds_X == fold, shares_T[:, fold]
+        held, kept = out_T > 0, out_T < target.share
+        rest = (target.share - out_T)[kept]
+        problem = fit(X[~out_X], target.points[kept], rest / rest.sum())
+        tests = X[out_X], target.points[held]
+        test_X, test_T = (problem.target.rows(rows) for rows in tests)
+        share = out_T[held] / out_T[held].sum()
         weight = equal_shares(int(out_X.sum()))
         for k, match in enumerate(_path(problem)):
             squares = match.ratio(test_X) ** 2
-            scores[k] += float(weight @ squares / 2 - held @ match.ratio(test_T)) / n_folds
+            scores[k] += float(weight @ squares / 2 - share @ match.ratio(test_T)) / n_folds
     return _GRID, scores
 
 

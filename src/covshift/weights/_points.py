@@ -1,8 +1,4 @@
-"""What the weighters share about points: units, distinct rows, folds, blocks, centres.
-
-All of it depends on the rows as a set: their order does not matter, and a row of weight two is a
-row that comes twice.
-"""
+"""What the weighters share about points: units, centres, distances, blocks."""
 
 from __future__ import annotations
 
@@ -51,27 +47,6 @@ def equal_shares(count: int) -> Real:
     return np.full(count, 1 / count)
 
 
-def distinct(T: Real, share: Real) -> tuple[Real, Real]:
-    """Return the distinct rows of positive share, sorted, and the sum of their shares."""
-    T, share = T[share > 0], share[share > 0]
-    order, group = _groups(T)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    sums = np.bincount(group, weights=share[order]).astype(np.float64)
-    return T[order][first], sums
-
-
-def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
-    """Deal the rows of X into folds at random, equal rows into the same one; (N,) fold numbers.
-
-    There are no more folds than distinct rows.
-    """
-    order, group = _groups(X)
-    count = int(group[-1]) + 1
-    folds = np.empty(len(X), dtype=np.int64)
-    folds[order] = (rng.permutation(count) % min(n_folds, count))[group]
-    return folds
-
-
 def draw_centers(T: Real, share: Real, count: int, rng: np.random.RandomState) -> Whole:
     """Draw at most ``count`` of the distinct rows ``T``, with their shares as chances: indices."""
     if len(T) <= count:
@@ -111,11 +86,3 @@ def candidates(value: Any, name: str, defaults: Real, *, zero: bool = False) -> 
     if (values < 0).any() or (not zero and (values == 0).any()):
         raise ValueError(f"{name}={value!r} must be {'zero or ' if zero else ''}positive.")
     return values
-
-
-def _groups(X: Real) -> tuple[Whole, Whole]:
-    """Sort the rows; return the order, and for each sorted row the number of its value."""
-    order = np.lexsort(X.T[::-1])
-    sorted_rows = X[order]
-    new = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
-    return order, np.concatenate([[0], np.cumsum(new)]).astype(np.int64)

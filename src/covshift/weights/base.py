@@ -14,6 +14,8 @@ from .._array import to_numpy
 from .._validation import check_rows, check_samples
 from ..exceptions import WeightWarning
 from ..operators import LineViews
+from ._rows import row_counts, target_size
+from ._selfcheck import shift
 
 Real = NDArray[np.float64]
 
@@ -28,6 +30,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     T (M, n) and the target's shares (M,), summing to one, and returns the raw weights (N,); and
     ``_ratio(X)``, the raw weights of new rows. Both non-negative, on the same scale. One that
     learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
+    The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
+    (M,) and ``_target_size`` do.
 
     Attributes
     ----------
@@ -59,7 +63,12 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         samples = check_samples(X, X_target, target_weight)
         X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
         share = to_numpy(samples.share)
-        raw = np.asarray(self._fit_labelled(X, y, T, share), dtype=np.float64)
+        self._target_counts = row_counts(target_weight, len(T))
+        self._target_size = size = target_size(target_weight, share)
+        try:
+            raw = np.asarray(self._fit_labelled(X, y, T, share), dtype=np.float64)
+        finally:
+            del self._target_counts, self._target_size
         mean = raw.mean()
         smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
         if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
@@ -72,7 +81,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self._most = float(len(X))
         self.effective_sample_size_ = effective_sample_size(self.weights_)
         self._warn_if_few_rows(len(X))
-        self._warn_if_moved_away(X, T, share)
+        self._warn_of_the_shift(X, T, share, size)
         return self
 
     def predict(self, X: Any) -> Real:
@@ -94,8 +103,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
 
+    def _rests_on_few(self, N: int) -> bool:
+        return self.effective_sample_size_ < _FEW_ROWS * N and N > 1
+
     def _warn_if_few_rows(self, N: int) -> None:
-        if self.effective_sample_size_ < _FEW_ROWS * N and N > 1:
+        if self._rests_on_few(N):
             warnings.warn(
                 f"The weights of {type(self).__name__} rest on few rows: the effective sample size "
                 f"is {self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
@@ -104,15 +116,31 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _warn_if_moved_away(self, X: Real, T: Real, share: Real) -> None:
-        N = len(X)
-        before, after = _mismatches(X, T, share, np.column_stack([np.ones(N), self.weights_]))
-        noise = (1 / N + float(share @ share)) / 6  # mean square distance of two samples' CDFs
+    def _flat_on_purpose(self) -> bool:
+        """Whether the parameters ask for weights that leave part of the shift."""
+        return False
+
+    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
+        found = shift(X, T, share, size, self.weights_)
+        before, after = float(found.before.mean()), float(found.after.mean())
+        noise = (1 / len(X) + 1 / size) / 6  # mean square distance of two samples' CDFs
         if after > before + noise:
             warnings.warn(
                 f"The weights of {type(self).__name__} move the sample away from the target: the "
                 f"mean squared distance between the distribution functions grew from "
                 f"{before:.3g} to {after:.3g}. Do not use them.",
+                WeightWarning,
+                stacklevel=3,
+            )
+        elif found.stays and not self._flat_on_purpose() and not self._rests_on_few(len(X)):
+            clear = found.clear
+            columns = f"column{'s' if len(clear) > 1 else ''} {', '.join(map(str, clear[:5]))}"
+            warnings.warn(
+                f"The weights of {type(self).__name__} do not move the sample towards the target: "
+                f"in {columns}{', ...' if len(clear) > 5 else ''} the samples differ clearly, and "
+                f"{found.left:.0%} of the squared distance between their distribution functions is "
+                "left. Use fewer features, or another weighter: CDFWeights() also tells whether "
+                "the samples overlap.",
                 WeightWarning,
                 stacklevel=3,
             )
@@ -154,11 +182,6 @@ def cdf_mismatch(X: Real, T: Real, share: Real, weights: Real) -> float:
 
     ||R w / N - F||^2 in the additive views (theory, section 7), F the target seen by the same rows.
     """
-    return float(_mismatches(X, T, share, weights[:, None])[0])
-
-
-def _mismatches(X: Real, T: Real, share: Real, weights: Real) -> Real:
-    """`cdf_mismatch` of each column of ``weights`` (N, k), all from one sort."""
     views = LineViews(
         lambda points: (points[:, k] for k in range(points.shape[1])),
         T,
@@ -166,6 +189,6 @@ def _mismatches(X: Real, T: Real, share: Real, weights: Real) -> Real:
         symmetric=False,
         anderson_darling=False,
     )
-    weighted = views.factor(X).matmat(weights / weights.sum(axis=0))
+    weighted = views.factor(X).matmat(weights[:, None] / weights.sum())
     target = views.factor(T).matmat(share[:, None])
-    return np.asarray(((weighted - target) ** 2).sum(axis=0))
+    return float(((weighted - target) ** 2).sum())

@@ -20,6 +20,8 @@ from ._device import DeviceLineTarget
 from ._lines import LineTarget, Real
 from ._matching import Match, Matching
 from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from ._rows import distinct
+from ._rows import target_size as target_size
 from ._thresholds import LocalParts, ThresholdMatching
 from ._views import Target, make_target
 from .base import Weighter
@@ -50,10 +52,11 @@ class CDFWeights(Weighter):
         What is compared: the distribution of each feature, of each pair of features, of random
         projections, or the joint one. Additive sees no change of dependence between features.
     reg : float, "discrepancy", "cv" or None
-        Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest whose
-        mismatch is within the target's sampling noise, and at least 0.01. "cv": the one, of nine
-        from 0.01 to 100, with the smallest held-out squared error of w as a density ratio. None:
-        as ``purpose`` says.
+        Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest, and at
+        least 0.01, whose mismatch is within a limit: a tenth of the target's sampling noise under
+        a plain shift, all of it where the samples look alike. "cv": the one, of nine from 0.01 to
+        100, with the smallest held-out squared error of w as a density ratio. None: as ``purpose``
+        says.
     purpose : {"estimation", "training"}
         What None means for ``reg``: "discrepancy", or 10. Weights that estimate a mean or a risk
         well usually hurt a flexible learner, which wants them much nearer to one.
@@ -88,7 +91,7 @@ class CDFWeights(Weighter):
     Attributes
     ----------
     reg_ : float
-        Penalty used; infinite where equal weights are within the noise already.
+        Penalty used; infinite where equal weights are within the limit already.
     mismatch_ : float
         |R w / N - F|^2, the mean squared difference of the distribution functions that is left.
     noise_ : float
@@ -110,8 +113,10 @@ class CDFWeights(Weighter):
     on training rows this is ``weights_``. Integer target weights count as repeated rows; others
     enter the noise by their effective sample size.
 
-    "discrepancy" lets the mismatch be all of the noise where the samples look alike, and a tenth
-    of it under a plain shift: what is left of a shift is systematic and adds up over the features.
+    The limit of "discrepancy" is noise_ times the square of (noise of both samples) / (mismatch of
+    equal weights), at least 0.1 and at most 1: where the samples look alike the weights stay near
+    one, and under a plain shift little of it is left. What is left of a shift is systematic and
+    adds up over the features, where noise averages out.
 
     Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + M)) for
     each of about a hundred products; memory O(G (N + M)). Pairwise and multiplicative: the kernel
@@ -168,11 +173,7 @@ class CDFWeights(Weighter):
     ) -> Self:
         if self._runs_on_device(X):
             return self._fit_on_device(X, X_target, target_weight)
-        self._target_weight = target_weight  # the shares alone do not tell how many rows they are
-        try:
-            return super().fit(X, y, X_target=X_target, target_weight=target_weight)
-        finally:
-            del self._target_weight
+        return super().fit(X, y, X_target=X_target, target_weight=target_weight)
 
     fit.__doc__ = Weighter.fit.__doc__
 
@@ -221,13 +222,12 @@ class CDFWeights(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
         target = self._target(T, share)
-        size = target_size(self._target_weight, share)
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
             match = self._match_rows(
                 len(X),
                 target,
-                size,
+                self._target_size,
                 lambda target: self._problem(X, target),
                 lambda: self._by_folds(X, T, share),
             )
@@ -300,8 +300,7 @@ class CDFWeights(Weighter):
         grid, scores = by_folds(
             lambda X, T, share: self._problem(X, self._target(T, share)),
             X,
-            T,
-            share,
+            distinct(T, share, self._target_counts),
             n_folds=self.n_folds,
             random_state=self.random_state,
             verbose=bool(self.verbose),
@@ -381,17 +380,11 @@ class CDFWeights(Weighter):
             )
         warnings.warn(message, WeightWarning, stacklevel=6)
 
-    def _warn_if_moved_away(self, X: Real, T: Real, share: Real) -> None:
+    def _flat_on_purpose(self) -> bool:
+        return not isinstance(self._penalty(), str)
+
+    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
         # By construction the weights do not move the sample away in the views that they match, so
         # large samples need not be sorted once more.
         if len(X) + len(T) <= 2 * _LARGE:
-            super()._warn_if_moved_away(X, T, share)
-
-
-def target_size(target_weight: Any, share: Real) -> float:
-    """Number of target rows that the weights stand for: integers are repeats, others Kish's."""
-    if target_weight is not None:
-        weight = np.asarray(to_numpy(target_weight), dtype=np.float64)
-        if (weight == np.round(weight)).all():
-            return float(weight.sum())
-    return float(1 / (share @ share))
+            super()._warn_of_the_shift(X, T, share, size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -12,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._progress import track
-from ._points import Real, equal_shares, fold_of, pooled_units
+from ._points import Real, equal_shares, pooled_units
+from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
 
 
@@ -52,8 +54,8 @@ class Discriminative(LogRatioWeighter):
     models*; Bickel, Brückner and Scheffer (2009), *Discriminative learning under covariate shift*.
     Where the classifier takes ``sample_weight``, the target rows get their weights, scaled so that
     both classes weigh the same, and the prior is one; otherwise it sees the rows as they are, and
-    its odds are multiplied by n_train / n_target. Equal training rows stay in one fold. Cost:
-    cv + 1 fits.
+    its odds are multiplied by n_train / n_target. Rows are dealt into folds one by one, and equal
+    rows get the odds of their mean probability. Cost: cv + 1 fits.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Discriminative(LogRatioWeighter):
         folds = np.zeros(len(X), dtype=np.int64)
         if self.cv is not None:
             folds = fold_of(X, self.cv, check_random_state(self.random_state))
-        if folds.max() == 0:  # not asked for, or all rows are equal
+        if folds.max() == 0:  # not asked for, or one row alone
             return self._log_odds(self.classifier_, self._log_prior, X)
         log_ratio = np.empty(len(X))
         n_folds = int(folds.max()) + 1
@@ -109,7 +111,8 @@ class Discriminative(LogRatioWeighter):
             held = folds == fold
             fitted = self._classifier(X[~held], T, share, weighted)
             log_ratio[held] = self._log_odds(*fitted, X[held])
-        return log_ratio
+        training = mean_over_equal(X, expit(-log_ratio))  # P(train | x), both samples counted alike
+        return np.asarray(np.where(training == expit(-log_ratio), log_ratio, -logit(training)))
 
     def _log_ratio(self, X: Real) -> Real:
         return self._log_odds(self.classifier_, self._log_prior, self._features(X))

@@ -14,12 +14,11 @@ from ._points import (
     Units,
     blocks,
     candidates,
-    distinct,
     equal_shares,
-    fold_of,
     pooled_units,
     squared_distances,
 )
+from ._rows import Distinct, distinct, fold_of
 from .base import LogRatioWeighter
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's bandwidth
@@ -39,10 +38,9 @@ class KDE(LogRatioWeighter):
     ----------
     bandwidth : "scott", "silverman", "cv" or float
         "scott": h_k = std_k m^(-1 / (n + 4)), each sample with its own standard deviations and
-        its own m, the effective number of its distinct rows. "silverman": the same with
-        m (n + 2) / 4. "cv": a multiple of Scott's, the one of largest leave-one-out likelihood;
-        distinct rows are left out, so that equal rows do not draw it to zero. A number: h for all
-        features of both samples, in the units of the features.
+        its own m, the effective number of its rows. "silverman": the same with m (n + 2) / 4.
+        "cv": a multiple of Scott's from 1/4 to 4, the one of largest leave-one-out likelihood. A
+        number: h for all features of both samples, in the units of the features.
     tau : float between 0 and 1, or "cv"
         1 is Shimodaira's weight, 0 no weight; between them the flattened weight of Sugiyama et
         al. is less variable and more biased. "cv" chooses among 0, 0.1, ..., 1 by
@@ -72,8 +70,9 @@ class KDE(LogRatioWeighter):
 
     A training row counts in its own density. So that new rows in the gaps and far away do not get
     weights that no training row could have, p is nowhere taken smaller than at a training row
-    without neighbours. Time O(N (N + M) n), for "cv" nine times the exponentials; in blocks, no
-    N x M array is kept.
+    without neighbours. Equal rows are observations of their own, of which "cv" leaves out one: drop
+    duplicates that are none, or it takes the smallest bandwidth. Time O(N (N + M) n), for "cv" nine
+    times the exponentials; in blocks, no N x M array is kept.
 
     Examples
     --------
@@ -124,13 +123,16 @@ class KDE(LogRatioWeighter):
     def _set_densities(self, X: Real, T: Real, share: Real) -> None:
         self._units = pooled_units(X, T, share)
         varies = (T.min(axis=0) != T.max(axis=0)) | (X.min(axis=0) != X.max(axis=0))
-        samples = ((X, equal_shares(len(X))), (T, share))
+        samples = ((X, equal_shares(len(X)), None), (T, share, self._target_counts))
         self._densities = tuple(
-            _Density.fit(*distinct(self._units(points), weight), self.bandwidth, self._units)
-            for points, weight in samples
+            _Density.fit(distinct(self._units(points), *rest), self.bandwidth, self._units)
+            for points, *rest in samples
         )
         in_units = np.stack([density.h for density in self._densities])
         self.bandwidth_ = np.where(varies, in_units * self._units.scale, np.inf)
+
+    def _flat_on_purpose(self) -> bool:
+        return bool(self.tau != 1)
 
     def _log_ratio(self, X: Real) -> Real:
         points = self._units(X)
@@ -141,32 +143,34 @@ class KDE(LogRatioWeighter):
 class _Density:
     """A weighted Gaussian kernel density, up to a factor that both samples share."""
 
-    def __init__(self, points: Real, share: Real, h: Real) -> None:
+    def __init__(self, sample: Distinct, h: Real) -> None:
         self.h = np.maximum(h, _NARROWEST)  # (n,)
-        self.points = points / self.h  # (m, n)
-        self.log_share = np.log(share)
+        self.points = sample.points / self.h  # (m, n)
+        self.log_share = np.log(sample.share)
+        self.alone = float(np.log(sample.row.min()))  # log density at a row without neighbours
 
     @classmethod
-    def fit(cls, points: Real, share: Real, bandwidth: Any, units: Units) -> _Density:
+    def fit(cls, sample: Distinct, bandwidth: Any, units: Units) -> _Density:
+        points, share = sample.points, sample.share
         n = points.shape[1]
         if not isinstance(bandwidth, str):
             h = candidates(bandwidth, "bandwidth", np.ones(1))
             if len(h) > 1:
                 raise ValueError(f"bandwidth={bandwidth!r}: one number serves all features.")
-            return cls(points, share, h[0] / units.scale)
+            return cls(sample, h[0] / units.scale)
         if bandwidth not in ("scott", "silverman", "cv"):
             raise ValueError(
                 f'bandwidth={bandwidth!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
             )
-        m = 1 / float(share @ share)  # Kish's number of rows
+        m = 1 / float(share @ sample.row)  # Kish's number of rows
         _, std = moments(points, share)
         # The unit is the spread of both samples; it serves where this one does not vary.
         h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
         if bandwidth == "silverman":
             h = h * ((n + 2) / 4) ** (-1 / (n + 4))
         if bandwidth == "cv" and len(points) > 1:
-            h = h * _most_likely_factor(points / h, share)
-        return cls(points, share, h)
+            h = h * _most_likely_factor(sample._replace(points=points / h))
+        return cls(sample, h)
 
     def log(self, X: Real, *, floor: bool = False) -> Real:
         """Log density at the rows of X, with ``floor`` at least that of a point alone: (rows,)."""
@@ -182,7 +186,7 @@ class _Density:
 
         over_rows(fill, len(X), at_least=64)
         if floor:
-            values = np.maximum(values, self.log_share.min())
+            values = np.maximum(values, self.alone)
         return np.asarray(values - np.log(self.h).sum())
 
 
@@ -194,17 +198,22 @@ def _log_sum_exp(exponent: Real) -> Real:
     return np.asarray(np.log(exponent.sum(axis=1)) + largest)
 
 
-def _most_likely_factor(Z: Real, share: Real) -> float:
-    """Factor on the bandwidth with the largest leave-one-out likelihood of distinct rows Z."""
+def _most_likely_factor(sample: Distinct) -> float:
+    """Factor on the bandwidth with the largest likelihood of single rows, each left out."""
+    Z, share, row = sample.points, sample.share, sample.row
     n = Z.shape[1]
     likelihood = np.zeros(len(_FACTORS))
     log_share = np.log(share)
+    with np.errstate(divide="ignore"):
+        log_others = np.log1p(-1 / sample.repeats)  # what stays of a value without one of its rows
     for block in blocks(len(Z), len(Z)):
         squares = squared_distances(Z[block], Z)
-        squares[np.arange(len(squares)), np.arange(len(Z))[block]] = np.inf
+        own = np.arange(len(squares)), np.arange(len(Z))[block]
         for k, factor in enumerate(_FACTORS):
-            log_p = _log_sum_exp(log_share - squares / (2 * factor**2))
-            log_p -= np.log1p(-share[block]) + n * np.log(factor)
+            exponent = log_share - squares / (2 * factor**2)
+            exponent[own] += log_others[block]
+            log_p = _log_sum_exp(exponent)
+            log_p -= np.log1p(-row[block]) + n * np.log(factor)
             likelihood[k] += share[block] @ log_p
     return float(_FACTORS[np.argmax(likelihood)])
 
@@ -225,7 +234,7 @@ def _choose_tau(
     Z: Real, Y: Real, log_ratio: Real, rng: np.random.RandomState
 ) -> tuple[float, Real]:
     """Importance-weighted cross-validation of ridge regression trained with w^tau."""
-    folds = fold_of(Z, _N_FOLDS, rng)
+    folds = fold_of(np.column_stack([Z, Y]), _N_FOLDS, rng)
     if folds.max() == 0:
         return 1.0, np.zeros(len(_TAUS))
     w = np.exp(log_ratio - log_ratio.max())

@@ -17,13 +17,12 @@ from ._points import (
     Whole,
     blocks,
     candidates,
-    distinct,
     draw_centers,
-    fold_of,
     pooled_units,
     squared_distances,
     typical_distance,
 )
+from ._rows import distinct, fold_of, held_shares
 from .base import _LARGEST_EXPONENT, Weighter
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
@@ -76,9 +75,9 @@ class KLIEP(Weighter):
     estimation with model selection and its application to covariate shift adaptation*. Their
     cross-validation splits the target alone, and drifts to the smallest width: a held-out point
     that is a centre itself sits on its own bump, and a bump where no training row lies costs
-    nothing. Here the centres of the held-out fold are left out, and the training rows are split
-    as well: the score is the mean of log w(t) - log(mean of w(x)) over held-out rows of both
-    samples.
+    nothing. Here a centre is left out while all the rows at its value are held out (equal rows are
+    dealt one by one, so a value that many rows share stays), and the training rows are split as
+    well: the score is the mean of log w(t) - log(mean of w(x)) over held-out rows of both samples.
 
     In b_l = a_l (mean of K(x, c_l) over X) the problem is to find the proportions of a mixture,
     solved by Newton steps, each a non-negative least-squares problem on the few centres that
@@ -116,7 +115,8 @@ class KLIEP(Weighter):
         rng = check_random_state(self.random_state)
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
-        T, share = distinct(self._units(T), share)
+        target = distinct(self._units(T), share, self._target_counts)
+        T, share = target.points, target.share
         chosen = draw_centers(T, share, self.n_centers, rng)
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
@@ -124,20 +124,17 @@ class KLIEP(Weighter):
         problem = _Problem(
             squared_distances(X, self.centers_), squared_distances(T, self.centers_), share, chosen
         )
-        folds = fold_of(X, _N_FOLDS, rng), fold_of(T, _N_FOLDS, rng)
+        n_folds = min(_N_FOLDS, len(X), target.size)
+        folds = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
             self._choose(problem, folds, widths, unit)
         return self._values(X)
 
     def _choose(
-        self, problem: _Problem, folds: tuple[Whole, Whole], widths: Real, unit: float
+        self, problem: _Problem, folds: tuple[Whole, Real], widths: Real, unit: float
     ) -> None:
-        folds_X, folds_T = folds
-        n_folds = min(folds_X.max(), folds_T.max()) + 1
-        search = _Search(
-            lambda width: problem.score(width, folds_X % n_folds, folds_T % n_folds),
-            verbose=bool(self.verbose),
-        )
+        n_folds = folds[1].shape[1]
+        search = _Search(lambda width: problem.score(width, *folds), verbose=bool(self.verbose))
         by_name = isinstance(self.width, str)
         if n_folds == 1 or (len(widths) == 1 and not by_name):  # no choice, or no way to choose
             self.width_ = float(widths.max())
@@ -184,8 +181,12 @@ class _Problem:
         proportions = _proportions(A, scale, self.share, self._start, tolerance=1e-8)
         return proportions, np.log(means) - self.least / (2 * width**2)
 
-    def score(self, width: float, folds_X: Whole, folds_T: Whole) -> float:
-        """Mean of log w(t) - log(mean of w(x)) over the held-out rows of both samples."""
+    def score(self, width: float, folds_X: Whole, shares_T: Real) -> float:
+        """Mean of log w(t) - log(mean of w(x)) over the held-out rows of both samples.
+
+        ``folds_X`` are the folds of the training rows, (N,); ``shares_T`` the share of each target
+        value in each fold, (M, folds).
+        """
         counts = np.bincount(folds_X)
         rows_of = (folds_X == np.arange(len(counts))[:, None]).astype(np.float64)  # (folds, N)
         sums = rows_of @ np.exp(self.DX * (-0.5 / width**2))  # (folds, b)
@@ -193,17 +194,17 @@ class _Problem:
         A, offset = self._scaled(width, total / N)
         score = 0.0
         for fold, count in enumerate(counts):
-            held = folds_T == fold
+            held = shares_T[:, fold] > 0
+            kept = np.where(shares_T[:, fold] < self.share, self.share - shares_T[:, fold], 0.0)
             seen = (total - sums[fold]) / (N - count)  # (b,) means over the kept rows
-            usable = (folds_T[self.chosen] != fold) & (seen > np.finfo(float).eps)
+            usable = (kept[self.chosen] > 0) & (seen > np.finfo(float).eps)
             inverse = np.divide(1.0, seen, out=np.zeros_like(seen), where=usable)
             scale = total / N * inverse  # from A, whose columns were divided by total / N
-            kept = np.where(held, 0.0, self.share)
             b = _proportions(A, scale, kept / kept.sum(), self._start, tolerance=1e-3)
             w, mean = A[held] @ (scale * b), b @ (inverse * sums[fold] / count)
             if mean <= 0 or w.min() <= 0:  # a point that the kernel does not reach
                 return -np.inf
-            score += float(self.share[held] @ (np.log(w) + offset[held] - np.log(mean)))
+            score += float(shares_T[held, fold] @ (np.log(w) + offset[held] - np.log(mean)))
             self._start = b
         return score
 

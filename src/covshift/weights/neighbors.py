@@ -10,11 +10,11 @@ from scipy.spatial import cKDTree
 from ._points import (
     Real,
     blocks,
-    distinct,
     equal_shares,
     pooled_units,
     squared_distances,
 )
+from ._rows import Distinct, distinct
 from .base import Weighter
 
 _ROUNDING = 1 + 1e-12  # a neighbour at the radius itself counts, whatever the rounding
@@ -75,7 +75,7 @@ class NearestNeighbors(Weighter):
         X, T = self._units(X), self._units(T)
         self._train = _Sample(X, equal_shares(len(X)))
         self._target = _Sample(T[share > 0], share[share > 0])
-        self.n_neighbors_ = self._choose(X, *distinct(T, share))
+        self.n_neighbors_ = self._choose(X, distinct(T, share, self._target_counts))
         return self._values(X, self.n_neighbors_)
 
     def _ratio(self, X: Real) -> Real:
@@ -86,7 +86,7 @@ class NearestNeighbors(Weighter):
         within = self._target.share_within(X, squares) / self._train.share_within(X, squares)
         return np.asarray(within[:, 0])
 
-    def _choose(self, X: Real, T: Real, share: Real) -> int:
+    def _choose(self, X: Real, target: Distinct) -> int:
         N = len(X)
         if not isinstance(self.n_neighbors, str):
             if self.n_neighbors < 1:
@@ -95,21 +95,21 @@ class NearestNeighbors(Weighter):
         if self.n_neighbors != "cv":
             raise ValueError(f'n_neighbors={self.n_neighbors!r} is unknown. Pass "cv" or a number.')
         tried = [4 << step for step in range(N.bit_length()) if 4 << step <= N // 2]
-        if not tried or len(T) == 1:
+        if not tried or target.size == 1:
             return min(4, N)
-        self.scores_ = dict(zip(tried, self._scores(X, T, share, tried).tolist(), strict=True))
+        self.scores_ = dict(zip(tried, self._scores(X, target, tried).tolist(), strict=True))
         return min(self.scores_, key=lambda k: self.scores_[k])
 
-    def _scores(self, X: Real, T: Real, share: Real, tried: list[int]) -> Real:
-        """Leave-one-out criterion of each k, on the training rows and on distinct target rows."""
-        N, share = len(X), share[:, None]
+    def _scores(self, X: Real, target: Distinct, tried: list[int]) -> Real:
+        """Criterion of each k, single rows of either sample left out."""
+        N, T, row = len(X), target.points, target.row[:, None]
         squares = self._train.squared_radii(X, [k + 1 for k in tried])  # k others
         others = self._train.share_within(X, squares) * N - 1
         w_train = self._target.share_within(X, squares) / (others / (N - 1))  # (N, K)
         squares = self._train.squared_radii(T, tried)
-        within = (self._target.share_within(T, squares) - share) / (1 - share)
+        within = (self._target.share_within(T, squares) - row) / (1 - row)
         w_target = np.maximum(within, 0.0) / self._train.share_within(T, squares)
-        return np.asarray((w_train**2).mean(axis=0) / 2 - (share * w_target).sum(axis=0))
+        return np.asarray((w_train**2).mean(axis=0) / 2 - target.share @ w_target)
 
 
 class _Sample:

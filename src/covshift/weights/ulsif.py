@@ -14,17 +14,18 @@ from ._points import (
     Real,
     blocks,
     candidates,
-    distinct,
     draw_centers,
     equal_shares,
     pooled_units,
     squared_distances,
     typical_distance,
 )
+from ._rows import distinct
 from .base import Weighter
 
 _WIDTHS = np.geomspace(0.1, 10.0, 9)  # times the median distance of the centres
 _PENALTIES = np.geomspace(1e-5, 10.0, 13)
+_FLAT = 0.5  # share of the target in the denominator, from which no row may weigh over twice
 _WITHOUT_CHOICE = 0.1  # the penalty where no row can be left out
 
 
@@ -47,25 +48,28 @@ class _LeastSquaresRatio(Weighter):
             raise ValueError(f"n_centers={self.n_centers!r}: at least one is needed.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
-        T, share = distinct(self._units(T), share)
+        target = distinct(self._units(T), share, self._target_counts)
+        T, share = target.points, target.share
         chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
         widths = candidates(self.width, "width", unit * _WIDTHS)
         penalties = candidates(self.reg, "reg", _PENALTIES)
-        rows = _Rows(X, (1 - alpha) * equal_shares(len(X)), np.zeros(len(X)), self.centers_)
-        targets = _Rows(T, alpha * share, share, self.centers_)
+        even = equal_shares(len(X))
+        rows = _Rows(X, even, even, 1 - alpha, 0.0, self.centers_)
+        targets = _Rows(T, share, target.row, alpha, 1.0, self.centers_)
+        alone = min(len(X), target.size) == 1  # nothing can be left out
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
-            self._choose(rows, targets, widths, penalties, unit)
+            self._choose(rows, targets, widths, penalties, unit if alone else None)
         return self._values(X)
 
     def _choose(
-        self, rows: _Rows, targets: _Rows, widths: Real, penalties: Real, unit: float
+        self, rows: _Rows, targets: _Rows, widths: Real, penalties: Real, unit: float | None
     ) -> None:
-        """Set the width, the penalty and the coefficients."""
+        """Set the width, the penalty and the coefficients; no choice where a ``unit`` is given."""
         if len(widths) * len(penalties) == 1:
             self.width_, self.reg_ = float(widths[0]), float(penalties[0])
-        elif min(len(rows.omega), len(targets.omega)) == 1:  # nothing can be left out
+        elif unit is not None:
             self.width_ = float(widths[0]) if len(widths) == 1 else unit
             self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
         else:
@@ -133,7 +137,7 @@ class ULSIF(_LeastSquaresRatio):
     negative coefficients to zero, after which the fit no longer minimises anything, and on a
     Gaussian mean shift in ten dimensions the error is several times as large. And a training row
     is left out of H alone, a target row of h alone, in the paper pairs of them at once: every row
-    counts, whatever the order. Rows of equal value are left out together in the target.
+    counts, whatever the order. Of equal rows one is left out, and the others stay.
 
     With H = U diag(d) U', the leave-one-out values at all penalties are two matrix products
     (Sherman and Morrison). Time O(b^3 + (N + M) b^2) for each width; memory in blocks.
@@ -233,12 +237,22 @@ class RULSIF(_LeastSquaresRatio):
             raise ValueError(f"alpha={self.alpha!r} is not in [0, 1).")
         return float(self.alpha)
 
+    def _flat_on_purpose(self) -> bool:
+        return self.alpha >= _FLAT
+
 
 class _Rows:
-    """One sample: its weight in H (omega), its weight in h (share), its kernel in blocks."""
+    """One sample: what it weighs in H (omega) and in h (share), and its kernel in blocks.
 
-    def __init__(self, points: Real, omega: Real, share: Real, centers: Real) -> None:
-        self.omega, self.share = omega, share  # (rows,) each
+    A value of share s stands for rows of share ``row`` each, one of which is left out at a time;
+    H holds the part ``in_H`` of all of them, h the part ``in_h``.
+    """
+
+    def __init__(
+        self, points: Real, share: Real, row: Real, in_H: float, in_h: float, centers: Real
+    ) -> None:
+        self.omega, self.share = in_H * share, in_h * share  # (values,) each
+        self.row_omega, self.row_share = in_H * row, in_h * row  # of one row there
         self.n_centers = len(centers)
         self._points, self._centers = points, centers
         self.blocks = list(blocks(len(points), len(centers)))
@@ -276,15 +290,17 @@ def _scores(rows: _Rows, targets: _Rows, width: float, penalties: Real) -> Real:
     for sample in (rows, targets):
         for block in sample.blocks:
             omega, share = sample.omega[block], sample.share[block]
-            values = _left_out(sample.kernel(block, width) @ U, d, g, penalties, omega, share)
+            row = sample.row_omega[block], sample.row_share[block]
+            values = _left_out(sample.kernel(block, width) @ U, d, g, penalties, *row)
             score += omega @ values**2 / 2 - share @ values
     return score
 
 
 def _left_out(Z: Real, d: Real, g: Real, penalties: Real, omega: Real, share: Real) -> Real:
-    """Ratio at each row z when it is left out of the fit, at each penalty: (rows, L).
+    """Ratio at each value z when one row there is left out, at each penalty: (values, L).
 
-    Without the row, H is (H - omega zz') / (1 - omega) and h is (h - share z) / (1 - share).
+    Without the row, of weights ``omega`` and ``share``, H is (H - omega zz') / (1 - omega) and h is
+    (h - share z) / (1 - share).
     """
     if omega.min() == omega.max():
         inverse = 1 / (d[:, None] + penalties * (1 - omega[0]))  # (b, L)
