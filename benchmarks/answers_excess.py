@@ -79,7 +79,11 @@ def errors(problem: str, discrete: bool, shifted: bool, N: int, M: int, seed: in
             except NoOverlapError:
                 found[name] = np.nan  # the weighter refused, and said so
                 continue
-            f = model.predict_proba(drawn.fresh)[:, 1] if drawn.classify else model.predict(drawn.fresh)
+            f = (
+                model.predict_proba(drawn.fresh)[:, 1]
+                if drawn.classify
+                else model.predict(drawn.fresh)
+            )
             found[name] = float(np.mean((f - drawn.truth) ** 2))
     return found
 

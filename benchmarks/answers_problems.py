@@ -59,7 +59,9 @@ def sample(name: str, discrete: bool, shifted: bool, N: int, M: int, seed: int) 
     if discrete:
         X, T, fresh = (problem.show(part) for part in (X, T, fresh))
     scaler = StandardScaler().fit(X)
-    return Sample(problem.classify, scaler.transform(X), y, *map(scaler.transform, (T, fresh)), truth)
+    return Sample(
+        problem.classify, scaler.transform(X), y, *map(scaler.transform, (T, fresh)), truth
+    )
 
 
 def normal(n: int, moved: int) -> Callable[[Any, int, bool], np.ndarray]:
