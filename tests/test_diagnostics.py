@@ -18,7 +18,9 @@ from covshift import bounds, diagnose
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.joint import two_sample_auc, weighted_auc
-from covshift.diagnostics.marginal import distances, holm, ks_p_value
+from covshift._holm import holm
+from covshift.diagnostics.ks import ks_p_value
+from covshift.diagnostics.marginal import distances
 from covshift.diagnostics.support import expected_outside_range, outside_of_neighborhood
 from covshift.weights import CDFWeights
 
