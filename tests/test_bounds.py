@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reference
 from covshift import bounds
 from covshift.corrections import Sliced
 

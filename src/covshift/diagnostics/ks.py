@@ -11,7 +11,7 @@ number a_l of them in the first l groups is a chain,
 
 The distance is at least d unless |a_l / M - (C_l - a_l) / N| < d after every group, C_l being the
 rows in the first l of them; the chance of that is a product of band matrices, exact at any size.
-For two values it is an exact test of Fisher's kind, with the difference of proportions as statistic.
+For two values it is an exact test of Fisher's kind, by the difference of the two proportions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def chance_of_distance(distance: float, ends: Whole, N: int, M: int) -> float:
     ``ends`` (groups,) rises to N + M.
     """
     p = M / (N + M)
-    reach = distance * N * M * (1 - 1e-9)  # of |a (N + M) - C M|
+    reach = distance * N * M - 0.25  # of |a (N + M) - C M|, which is a whole number
     known: dict[int, tuple[int, Real]] = {}
     first, chances = 0, np.ones(1)  # of a_l = first, first + 1, ...
     for C, rows in zip(ends, np.diff(ends, prepend=0), strict=True):
@@ -99,11 +99,13 @@ def _groups(x: Real, t: Real, share: Real, size: float) -> tuple[Real, Real]:
     order = np.argsort(values, kind="stable")
     values = values[order]
     last = np.append(np.flatnonzero(values[1:] > values[:-1]), len(values) - 1)
-    mass = np.concatenate([np.full(len(x), 1 / len(x)), -share])[order]
-    rows = np.concatenate([np.ones(len(x)), share * size])[order]
-    gap = np.cumsum(mass)[last]
-    gap[-1] = 0.0
-    return np.diff(np.cumsum(rows)[last], prepend=0.0), gap
+    train = np.cumsum(order < len(x))[last]
+    target = np.cumsum(np.concatenate([np.zeros(len(x)), share * size])[order])[last]
+    whole = np.rint(target)
+    if np.abs(target - whole).max() < 1e-6:
+        target = whole
+    gap = train / len(x) - target / target[-1]
+    return np.diff(train + target, prepend=0.0), gap
 
 
 def _thinned(ends: Whole) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support import NO_OVERLAP, uncovered
+from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
 from .result import Diagnosis
@@ -213,8 +213,10 @@ def _notes(
         notes.append(f"No AUC: a sample has fewer than {FEWEST} rows.")
     if support.outside is None:
         notes.append("No nearest neighbours: there are too few training rows.")
-    if support.uncovered:
-        notes.append(_where_uncovered(support, samples.names))
+    first = support.uncovered[:1]
+    told = 1 if first and first[0].share >= STRONG else 0  # the verdict's reason names it
+    if len(support.uncovered) > told:
+        notes.append(_where_uncovered(support.uncovered[told:], samples.names))
     whole = len(samples.X), len(samples.T)
     used = {
         "two-sample AUC": (auc.train_rows, auc.target_rows) if auc else whole,
@@ -231,10 +233,10 @@ def _notes(
     return tuple(notes)
 
 
-def _where_uncovered(support: Support, names: Sequence[str]) -> str:
+def _where_uncovered(found: Sequence[Uncovered], names: Sequence[str]) -> str:
     names = [printable(name) for name in names]
-    parts = [part.describe(names) for part in support.uncovered[:_NAMED]]
-    more = len(support.uncovered) - _NAMED
+    parts = [part.describe(names) for part in found[:_NAMED]]
+    more = len(found) - _NAMED
     if more > 0:
         parts.append(f"{more} more such columns or values")
     return "Where no training rows are: " + "; ".join(parts) + "."
