@@ -141,7 +141,7 @@ def _sides(low: Any, high: Any, T: Any, share: Any) -> list[_Part]:
             present = int((beyond & (share > 0)).sum())
             mass, value = 0.0, float(extreme[k])
             if present:
-                mass = min(1.0, float(share[beyond].sum()))
+                mass = min(1.0, round(float(share[beyond].sum()), 12))  # a tenth is a tenth
                 there = t[beyond & (share > 0)]
                 if float(there.min()) == float(there.max()):
                     side, value = "at", float(there.min())
