@@ -174,13 +174,13 @@ def _levels(x: Real, t: Real, share: Real, rows: Rows, fewest: int) -> tuple[lis
     return found, int(tested.sum() + alone.sum())
 
 
-def _values(t: Real, share: Real) -> tuple[Real, NDArray[np.int64], Real]:
+def _values(t: Real, share: Real) -> tuple[Real, NDArray[np.intp], Real]:
     """Distinct values, how many rows have each, and their share."""
     values, present = np.unique(t, return_counts=True)
     if np.ptp(share) <= 1e-12 * share.max():
         return values, present, present / len(t)
     sums = np.bincount(np.searchsorted(values, t), weights=share, minlength=len(values))
-    return values, present, sums
+    return values, present, sums.astype(np.float64)
 
 
 def _fewest(rows: Rows) -> int:

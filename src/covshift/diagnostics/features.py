@@ -46,8 +46,8 @@ def feature_shifts(
     after = None if weights is None else standardized_mean_differences(X, T, share, weights)
     found = [distances(X[:, k], T[:, k], share) for k in range(X.shape[1])]
     size = samples.target_rows
-    p_values = [ks_p_value(X[:, k], T[:, k], share, size) for k in range(X.shape[1])]
-    p_values = holm(np.array(p_values))
+    single = [ks_p_value(X[:, k], T[:, k], share, size) for k in range(X.shape[1])]
+    p_values = holm(np.array(single))
     constant = (X == X[0]).all(axis=0) & (T == X[0]).all(axis=0)
     return tuple(
         FeatureShift(
