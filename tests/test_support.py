@@ -149,10 +149,28 @@ def test_the_error_of_the_weights_names_column_and_share():
         found = CDFWeights(allow_no_overlap=True).fit(X, X_target=T)
     assert not found.overlap_
     assert isinstance(found.uncovered_[0], Uncovered)
-    assert 0 < STRONG < NO_OVERLAP < found.uncovered_[0].share
+    assert 0 < STRONG < NO_OVERLAP < found.uncovered_[0].excess
 
 
 def test_many_columns_are_counted_after_the_first_few():
     X, T = np.random.default_rng(8).uniform(size=(2, 300, 9))
     with pytest.raises(NoOverlapError, match="and 4 more such columns"):
         CDFWeights().fit(X, X_target=T + 0.5)
+
+
+@pytest.mark.parametrize("N", [50, 100, 200, 500])
+def test_a_shift_by_one_standard_deviation_raises_no_alarm_at_any_size(N):
+    """The training extreme of few rows is near; what lies beyond it is not out of reach."""
+    rng = np.random.default_rng(9)
+    alarms = 0
+    for _ in range(200):
+        found = uncovered(rng.normal(size=(N, 5)), rng.normal([1, 0, 0, 0, 0], size=(1000, 5)))
+        alarms += bool(found) and found[0].excess >= NO_OVERLAP
+    assert alarms <= 14  # 0.035 expected at most: a chance below 0.02
+
+
+def test_the_excess_is_the_share_beyond_what_few_rows_may_miss():
+    X, T = np.zeros((100, 1)), np.zeros((100, 1))
+    T[:30] = 1.0
+    (found,) = uncovered(X, T)
+    assert (found.share, found.excess) == (0.3, pytest.approx(0.2))

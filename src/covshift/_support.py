@@ -16,6 +16,11 @@ that their absence could not be significant. Which values these are depends on b
 together, not on which row came from which, so it does not disturb the tests. Holm's method corrects
 for all of them, those of values that are not missing included.
 
+A significant part need not matter. The training extreme is the outermost of N rows, and in a sample
+of 50 rows a shift by one standard deviation, which weights correct well, often leaves a tenth of
+the target beyond it. What counts is the ``excess`` of the share over 10 / N: where the training
+distribution has more mass than that, N rows all miss it with a chance below e^-10.
+
 Target weights: integers are repeated rows; others count by their effective number, and never for
 more rows than there are. Source: ours (exceedance tests: Epstein 1954, *Tables for the distribution
 of the number of exceedances*).
@@ -36,8 +41,9 @@ from ._holm import holm
 Real = NDArray[np.float64]
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
-NO_OVERLAP = 0.1  # share of the target in one such part from which weights are refused
+NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused
 STRONG = 0.05  # and from which they need caution
+_MISSED = 10.0  # rows' worth of training mass that may have been missed
 _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
 
 
@@ -46,20 +52,22 @@ class Uncovered:
     """A part of the target that lies where one column has no training rows.
 
     ``side`` is "below" or "above" the training values, ``value`` being the smallest or largest of
-    these, or "at" a ``value`` that no training row has. ``share`` of the target is there, and
-    ``p_value`` is corrected for all columns, sides and values (Holm).
+    these, or "at" a ``value`` that no training row has. ``share`` of the target is there,
+    ``excess`` of it beyond the 10 / N that N training rows may miss by chance, and ``p_value`` is
+    corrected for all columns, sides and values (Holm).
     """
 
     column: int
     side: Literal["below", "above", "at"]
     value: float
     share: float
+    excess: float
     p_value: float
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Say it in a sentence without its full stop.
 
-        >>> Uncovered(0, "above", 3.5, 0.39, 1e-9).describe(["income"])
+        >>> Uncovered(0, "above", 3.5, 0.39, 0.37, 1e-9).describe(["income"])
         "39% of the target lies above 3.5, the largest training value of 'income'"
         """
         name = f"column {self.column}" if names is None else f"'{names[self.column]}'"
@@ -196,7 +204,7 @@ def _significant(found: list[_Part], others: int, rows: Rows) -> tuple[Uncovered
     p_values = [chance(rows.counted(p.share, p.present), rows.N, rows.size) for p in found]
     corrected = holm(np.concatenate([p_values, np.ones(others)]))[: len(found)]
     kept = [
-        Uncovered(part.column, part.side, part.value, part.share, float(p))
+        Uncovered(*part[:4], max(0.0, part.share - _MISSED / rows.N), float(p))
         for part, p in zip(found, corrected, strict=True)
         if p <= LEVEL
     ]

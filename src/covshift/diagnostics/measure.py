@@ -197,7 +197,7 @@ def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
 
 def _overlap(support: Support, cdf: Any) -> bool:
     """The alarm of the weights, and what all rows show where the weights saw some of them."""
-    missing = any(part.share >= NO_OVERLAP for part in support.uncovered)
+    missing = any(part.excess >= NO_OVERLAP for part in support.uncovered)
     return (cdf is None or bool(cdf.overlap_)) and not missing
 
 
@@ -214,7 +214,7 @@ def _notes(
     if support.outside is None:
         notes.append("No nearest neighbours: there are too few training rows.")
     first = support.uncovered[:1]
-    told = 1 if first and first[0].share >= STRONG else 0  # the verdict's reason names it
+    told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
     if len(support.uncovered) > told:
         notes.append(_where_uncovered(support.uncovered[told:], samples.names))
     whole = len(samples.X), len(samples.T)

@@ -14,6 +14,8 @@ The rules, in order; the thresholds are named below and explained in docs/diagno
    half of the weighting methods leave less than a tenth of the rows, or the classifier's AUC is
    surely above 0.85, or a tenth of the target lies outside the support.
 4. *correctable*: what remains.
+
+A feature leaves a share uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def _decide(
     outside = support.outside or 0.0
     shifted = [feature for feature in features if feature.p_value <= LEVEL]
     told_apart = auc is not None and auc.interval[0] > 0.5
-    missing = [part for part in support.uncovered if part.share >= STRONG]
+    missing = [part for part in support.uncovered if part.excess >= STRONG]
     if not shifted and not told_apart and not missing:
         return "no shift", _nothing_found(auc)
     if not missing and _negligible(features, auc):
@@ -92,7 +94,7 @@ def _decide(
     found = _what_differs(shifted, told_apart, len(features), auc)
     names = [printable(feature.name) for feature in features]
     where = missing[0].describe(names) if missing else ""
-    if missing and missing[0].share >= NO_OVERLAP:
+    if missing and missing[0].excess >= NO_OVERLAP:
         return "no overlap", f"{found}, and {where}: no training row tells what happens there."
     if outside >= NO_OVERLAP_OUTSIDE:
         return "no overlap", f"{found}, and {outside:.0%} of the target has no training rows near."

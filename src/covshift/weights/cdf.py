@@ -98,7 +98,7 @@ class CDFWeights(Weighter):
     overlap_ : bool
         False is an alarm: parts of the target have no training rows. Either no weights bring the
         mismatch within the sampling noise of M target rows and a quarter of the N training rows,
-        or a tenth of the target or more is uncovered in a single column.
+        or more than 1/10 + 10/N of the target is uncovered in a single column.
     uncovered_ : tuple of Uncovered
         Significant parts of the target beyond the training values of a column, or at a value that
         no training row has (theory, section 7), the largest share first. On a device and on a
@@ -263,7 +263,7 @@ class CDFWeights(Weighter):
         match = self._matched(problem, make, by_folds)
         matched = overlap(problem, match, self._tolerated(target, N))
         self.uncovered_ = gaps
-        missing = [part for part in gaps if part.share >= NO_OVERLAP]
+        missing = [part for part in gaps if part.excess >= NO_OVERLAP]
         self.overlap_ = matched and not missing
         self._match, self._made = match, target
         self.reg_, self.mismatch_ = match.reg, match.mismatch
