@@ -27,6 +27,8 @@ LAYERS = [
         "_validation",
         "_labels",
         "_moments",
+        "_holm",
+        "_support",
     ],
     ["operators", "kernels", "datasets", "tables"],
     ["solvers"],
