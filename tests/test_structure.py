@@ -27,6 +27,8 @@ LAYERS = [
         "_validation",
         "_labels",
         "_moments",
+        "_gains",
+        "_additive",
     ],
     ["operators", "kernels", "datasets", "tables"],
     ["solvers"],
