@@ -52,12 +52,13 @@ class Gains:
     def needed(self, level: float = CLEAR) -> float:
         """Return how many standard errors a gain must exceed to be clear among all of them."""
         varying = np.flatnonzero((self.errors > 0) & np.isfinite(self.errors))
-        if len(varying) < 2:
-            quantile = float(stats.norm.isf(level))
-        else:
+        one, all_apart = stats.norm.isf(level), stats.norm.isf(level / max(1, len(varying)))
+        quantile = float(one)
+        if len(varying) > 1:
             root = _root(self.correlation[np.ix_(varying, varying)])
             draws = np.random.default_rng(0).standard_normal((_DRAWS, len(varying)))
-            quantile = float(np.quantile((draws @ root).max(axis=1), 1 - level))
+            drawn = np.quantile((draws @ root).max(axis=1), 1 - level)
+            quantile = float(np.clip(drawn, one, all_apart))  # between these it must be
         freedom = max(1.0, self.size - 1)
         return float(stats.t.isf(stats.norm.sf(quantile), freedom))
 
