@@ -38,7 +38,7 @@ def additive_fit(X: Real, y: Real, w: Real, T: Real) -> AdditiveFit:
     center = share @ B
     spread = np.sqrt(share @ (B - center) ** 2)
     kept = spread > 1e-12 * np.abs(B).max(axis=0, initial=1e-300)
-    mean = float(share @ y)
+    mean = float(w @ y / w.sum())
     if not kept.any():
         return AdditiveFit(_leave_out(y, np.full(len(y), mean), share), np.full(len(T), mean))
     B, B_T = ((A[:, kept] - center[kept]) / spread[kept] for A in (B, B_T))

@@ -88,13 +88,13 @@ def weighted_means(Y: Real, w: Real) -> tuple[Real, Real]:
     The influence (N, k) holds psi as above: its squares sum to the squared standard error. From a
     single row it is infinite.
     """
-    N, share = len(Y), w / w.sum()
+    N, total = len(Y), w.sum()
     unit = np.abs(Y).max(axis=0, initial=0)  # so that squares do not overflow
     unit = np.where(unit > 0, unit, 1.0)
-    means = share @ (Y / unit)
+    means = w @ (Y / unit) / total
     if N == 1:
         return means * unit, np.full(Y.shape, np.inf)
-    psi = np.sqrt(N / (N - 1)) * share[:, None] * (Y / unit - means)
+    psi = np.sqrt(N / (N - 1)) * (w / total)[:, None] * (Y / unit - means)
     return means * unit, psi * unit
 
 
