@@ -76,6 +76,18 @@ def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
     )
 
 
+@pytest.mark.parametrize("correction", [Importance("cdf"), Additive(weights="cdf")])
+def test_weights_for_single_features_inside_a_correction_see_the_weighted_target(correction):
+    """Their scale says nothing there, as the correction passes shares on; so no repeated rows."""
+    model = Reweighted(VSVC(correction, reg=0.1), None)
+    weighted, scaled, plain = (
+        function(model.fit(X, y, X_target=T, target_weight=weight).estimator_)
+        for weight in (TIMES, 0.37 * TIMES, None)
+    )
+    np.testing.assert_allclose(weighted, scaled, rtol=1e-6)
+    assert np.abs(weighted - plain).max() > 1e-3
+
+
 def test_the_wrapper_hands_it_to_the_weighter():
     model = Reweighted(LogisticRegression(), "entropy")
     check_three(

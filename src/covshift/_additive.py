@@ -45,23 +45,21 @@ def additive_fit(X: Real, y: Real, w: Real, T: Real) -> AdditiveFit:
     _, values, Q = np.linalg.svd(np.sqrt(share)[:, None] * B, full_matrices=False)
     Z = B @ Q.T  # (N, r)
     moment = Z.T @ (share * (y - mean))
-    best = None
+    least, left_out, coef = np.inf, y, moment
     for penalty in _PENALTIES * float((values**2).mean()):
         shrunk = 1 / (values**2 + penalty)
         leverage = share * (1 + Z**2 @ shrunk)
-        left_out = _leave_out(y, mean + Z @ (shrunk * moment), leverage)
-        error = float(share @ (y - left_out) ** 2)
-        if best is None or error < best[0]:
-            best = error, left_out, shrunk * moment
-    assert best is not None
-    _, left_out, coef = best
+        predicted = _leave_out(y, mean + Z @ (shrunk * moment), leverage)
+        error = float(share @ (y - predicted) ** 2)
+        if error < least:
+            least, left_out, coef = error, predicted, shrunk * moment
     target = mean + (B_T @ Q.T) @ coef
     return AdditiveFit(left_out, np.clip(target, y.min(), y.max()))
 
 
 def _leave_out(y: Real, fitted: Real, leverage: Real) -> Real:
     """Turn fitted values of a linear smoother into those of each row left out."""
-    return y - (y - fitted) / (1 - np.minimum(leverage, _LARGEST_LEVERAGE))
+    return np.asarray(y - (y - fitted) / (1 - np.minimum(leverage, _LARGEST_LEVERAGE)))
 
 
 def _columns(X: Real, T: Real) -> list[tuple[Real, Real]]:
@@ -74,9 +72,9 @@ def _columns(X: Real, T: Real) -> list[tuple[Real, Real]]:
             continue
         bends = np.unique(np.quantile(x, _BENDS))
         center, scale = x.mean(), x.std() or 1.0
-        found.append(
-            tuple(_broken_line((v - center) / scale, (bends - center) / scale) for v in (x, t))
-        )
+        knots = (bends - center) / scale
+        at_x, at_t = (_broken_line((v - center) / scale, knots) for v in (x, t))
+        found.append((at_x, at_t))
     return found
 
 

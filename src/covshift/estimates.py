@@ -276,8 +276,8 @@ def bootstrap_mean(
                 fitted = clone(weighter).fit(
                     X[rows], values[rows], X_target=(T[drawn],), target_weight=times[drawn]
                 )
-            except ValueError as error:  # such as a draw whose samples do not overlap
-                failure = str(error).partition("\n")[0]
+            except ValueError as reason:  # such as a draw whose samples do not overlap
+                failure = str(reason).partition("\n")[0]
                 continue
         means.append(mean_and_error(values[rows], fitted.weights_)[0])
     failed = n_bootstrap - len(means)
