@@ -147,6 +147,14 @@ def test_a_constant_outcome_has_no_error_and_constant_features_explain_none_of_i
     assert constant == pytest.approx(estimate_mean(y, w).standard_error, rel=0.1)
 
 
+def test_more_features_than_rows_and_one_that_matters():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 50)), rng.normal(size=(40, 50))
+    y = 3 * X[:, 0] + 0.1 * rng.normal(size=60)
+    found = estimate_mean(y, np.ones(60), X=X, X_target=T)
+    assert 3 / np.sqrt(60) < found.standard_error < 3 * (3 / np.sqrt(60) + 3 / np.sqrt(40))
+
+
 def test_an_estimate_says_what_its_interval_counts():
     X, y, T, _ = outcomes("line", 50, 20, 0)
     assert "takes the target's distribution as known" in str(estimate_mean(y, np.ones(50)))

@@ -42,19 +42,28 @@ def additive_fit(X: Real, y: Real, w: Real, T: Real) -> AdditiveFit:
     if not kept.any():
         return AdditiveFit(_leave_out(y, np.full(len(y), mean), share), np.full(len(T), mean))
     B, B_T = ((A[:, kept] - center[kept]) / spread[kept] for A in (B, B_T))
-    _, values, Q = np.linalg.svd(np.sqrt(share)[:, None] * B, full_matrices=False)
-    Z = B @ Q.T  # (N, r)
+    values, Q = _axes(np.sqrt(share)[:, None] * B)
+    Z = B @ Q  # (N, r)
     moment = Z.T @ (share * (y - mean))
     least, left_out, coef = np.inf, y, moment
-    for penalty in _PENALTIES * float((values**2).mean()):
-        shrunk = 1 / (values**2 + penalty)
+    for penalty in _PENALTIES * float(values.mean()):
+        shrunk = 1 / (values + penalty)
         leverage = share * (1 + Z**2 @ shrunk)
         predicted = _leave_out(y, mean + Z @ (shrunk * moment), leverage)
         error = float(share @ (y - predicted) ** 2)
         if error < least:
             least, left_out, coef = error, predicted, shrunk * moment
-    target = mean + (B_T @ Q.T) @ coef
+    target = mean + B_T @ (Q @ coef)
     return AdditiveFit(left_out, np.clip(target, y.min(), y.max()))
+
+
+def _axes(A: Real) -> tuple[Real, Real]:
+    """Return the squared singular values (r,) of A (N, p) and its right axes (p, r)."""
+    if A.shape[0] < A.shape[1]:
+        _, values, axes = np.linalg.svd(A, full_matrices=False)
+        return values**2, axes.T
+    values, axes = np.linalg.eigh(A.T @ A)
+    return np.maximum(values, 0.0), axes
 
 
 def _leave_out(y: Real, fitted: Real, leverage: Real) -> Real:
