@@ -29,6 +29,8 @@ LAYERS = [
         "_moments",
         "_holm",
         "_support",
+        "_gains",
+        "_additive",
     ],
     ["operators", "kernels", "datasets", "tables"],
     ["solvers"],

@@ -239,7 +239,7 @@ class CDFWeights(Weighter):
                 self._target_size,
                 lambda target: self._problem(X, target),
                 lambda: self._by_folds(X, T, share),
-                uncovered(X, T, share, size),
+                uncovered(X, T, share, self._target_size),
             )
         return match.w if len(match.w) else match.ratio(target.rows(X))
 
