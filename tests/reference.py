@@ -141,6 +141,49 @@ def rho_squared_by_definition(f, y, X, T):
     return total / len(T)
 
 
+def loss_error_of_theorem_3_2(residuals, h):
+    """(h / N^2) sum_ij |r_i r_j| (Theorem 3.2)."""
+    N = len(residuals)
+    return h * sum(abs(a * b) for a in residuals for b in residuals) / N**2
+
+
+def loss_error_in_one_view(x, residuals, h):
+    """The largest |rho^2(S) - rho^2(S_hat)| for any survival functions h apart at every x.
+
+    rho^2 is (1/N^2) sum_ij r_i r_j S(max(x_i, x_j)): linear in S at each distinct value, so the
+    largest change puts h there with the sign of the pairs whose larger value it is.
+    """
+    N = len(x)
+    total = 0.0
+    for value in set(x):
+        total += abs(
+            sum(
+                residuals[i] * residuals[j]
+                for i in range(N)
+                for j in range(N)
+                if max(x[i], x[j]) == value
+            )
+        )
+    return h * total / N**2
+
+
+def ks_chance(x, t):
+    """Share of all ways to deal the values whose distribution functions are as far apart."""
+    values, N = list(x) + list(t), len(x)
+
+    def distance(x, t):
+        return max(
+            abs(sum(a <= v for a in x) / len(x) - sum(a <= v for a in t) / len(t)) for v in values
+        )
+
+    found, far, ways = distance(x, t), 0, 0
+    for chosen in combinations(range(len(values)), N):
+        rest = [values[i] for i in range(len(values)) if i not in chosen]
+        far += distance([values[i] for i in chosen], rest) >= found - 1e-12
+        ways += 1
+    return far / ways
+
+
 def closed_form(V, K, Y, gamma):
     """The paper's V-SVM (section 2.4): A = A_b - c A_c, c = 1'V(K A_b - Y) / 1'V(K A_c - 1)."""
     N = len(V)

@@ -49,14 +49,14 @@ def loop_error(f, Y, w):
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 3))
 def test_evidence_is_what_its_definition_says(seed, k):
     predictions, Y, w = paths(seed, k=k)
-    choice = choose(predictions, Y, w, setting=2)
-    f_0 = predictions["none"][2]
+    plain = np.random.default_rng(seed).exponential(size=len(w))
+    choice = choose(predictions, Y, w, plain)
+    f_0 = predictions["none"][choice.baseline.setting]
     assert choice.baseline.error == pytest.approx(loop_error(f_0, Y, w))
     for found in choice.compared:
         path = predictions[found.correction]
-        errors = [loop_error(f, Y, w) for f in path]
-        assert found.setting == int(np.argmin(errors))
         f = path[found.setting]
+        assert found.error == pytest.approx(loop_error(f, Y, w))
         best = minimize_scalar(
             lambda a, f=f: loop_error((1 - a) * f_0 + a * f, Y, w),
             bounds=(0, 1),
@@ -67,17 +67,46 @@ def test_evidence_is_what_its_definition_says(seed, k):
         assert found.gain == pytest.approx(choice.baseline.error - best.fun, abs=1e-6)
         mixture = (1 - found.best_share) * f_0 + found.best_share * f
         gains = ((f_0 - Y) ** 2 - (mixture - Y) ** 2).sum(axis=1)
-        variance = sum((w[i] * (gains[i] - found.gain)) ** 2 for i in range(len(w)))
+        variance = sum((w[i] * (gains[i] - found.gain)) ** 2 for i in range(len(w))) * 60 / 59
         assert found.standard_error == pytest.approx(variance**0.5 / w.sum())
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
+def test_baseline_and_candidates_are_tuned_by_one_criterion_that_is_not_the_judges(seed):
+    predictions, Y, w = paths(seed)
+    plain = np.random.default_rng(seed).exponential(size=len(w))
+    choice = choose(predictions, Y, w, plain)
+    for found in (choice.baseline, *choice.compared):
+        errors = [loop_error(f, Y, plain) for f in predictions[found.correction]]
+        assert found.setting == int(np.argmin(errors))
+
+
+def test_every_machine_takes_the_penalty_that_it_takes_alone():
+    X, y, T, _ = curved(100)
+    auto = VSVR("auto", kernel="linear").fit(X, y, X_target=T).selection_report_
+    weights = CDFWeights(allow_no_overlap=True, random_state=0).fit(X, X_target=T).weights_
+    alone = {
+        "none": "none",
+        "blended": "blended",
+        "weights": Importance(weights),
+        "doubly corrected": Additive(symmetric=True, normalize=True, blend=0.5, weights=weights),
+    }
+    for row in auto["candidates"]:
+        machine = VSVR(alone[row["correction"]], kernel="linear").fit(X, y, X_target=T)
+        assert row["reg"] == pytest.approx(machine.reg_)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
 def test_a_share_needs_a_gain_beyond_its_noise(seed):
-    choice = choose(*paths(seed), setting=0)
+    predictions, Y, w = paths(seed)
+    choice = choose(predictions, Y, w, w)
     for found in choice.compared:
+        k = found.needed
+        assert 0.8 < k < 1.5  # one candidate at 20 %, and three without anything in common
         t = found.gain / found.standard_error if found.standard_error else 0.0
-        expected = found.best_share * max(0.0, 1 - (1.2 / t) ** 2) if t > 1.2 else 0.0
+        expected = found.best_share * max(0.0, 1 - (k / t) ** 2) if t > k else 0.0
         assert found.share == pytest.approx(expected)
     assert sum(share for _, share in choice.parts()) == pytest.approx(1)
     assert 0 <= choice.share <= 1
@@ -86,10 +115,10 @@ def test_a_share_needs_a_gain_beyond_its_noise(seed):
 def test_a_candidate_that_predicts_the_same_is_left_out():
     predictions, Y, w = paths(0)
     choice = choose(
-        {"none": predictions["none"], "a": predictions["none"][[1, 1]]},
+        {"none": predictions["none"][[1, 1]], "a": predictions["none"][[1, 1]]},
         Y,
         w,
-        setting=1,
+        w,
     )
     assert choice.chosen is choice.baseline
     assert choice.share == 0
@@ -120,8 +149,7 @@ def test_the_machine_is_the_mixture_of_the_two_it_names(solver):
     np.testing.assert_allclose(auto.predict(T), expected, rtol=1e-8, atol=1e-8)
 
 
-def test_on_landmarks_the_penalty_is_that_of_least_weighted_error():
-    """As the exact machine's: with as many landmarks as rows they are one."""
+def test_on_landmarks_the_mixture_is_that_of_the_exact_machine():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(400, 1)), rng.normal(1.2, 0.7, size=(400, 1))
     f = lambda Z: np.where(Z[:, 0] > 0, 2 * Z[:, 0] ** 2, Z[:, 0])  # noqa: E731
@@ -133,7 +161,7 @@ def test_on_landmarks_the_penalty_is_that_of_least_weighted_error():
         errors[solver] = np.mean((model.predict(T) - f(T)) ** 2)
         used = [row for row in model.selection_report_["candidates"] if row["share"] > 0]
         assert used[-1]["reg"] == model.reg_
-    assert errors["primal"] == pytest.approx(errors["dual"], rel=0.1)
+    assert errors["primal"] == pytest.approx(errors["dual"], rel=0.2)  # other folds, other grids
 
 
 def test_equal_sample_weights_are_repeated_rows_for_the_penalty():

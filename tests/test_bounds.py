@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,25 +103,70 @@ def test_bound_in_any_dimension_holds_as_often_as_promised(problem, n):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_loss_gaps_hold_as_often_as_promised(problem):
+def test_loss_errors_hold_as_often_as_promised(problem):
     residuals = np.random.default_rng(5).normal(0.3, 0.4, size=30)
-    gap = np.abs(residuals @ problem(1, 30, seed=4).errors() @ residuals) / 30**2
-    assert (gap <= bounds.loss_gap_1d(residuals, M, 0.95)).mean() >= 0.95
-    assert (gap <= bounds.loss_gap(residuals, M, 0.95)).mean() >= 0.95
-    assert gap.max() > 0.25 * bounds.loss_gap_1d(residuals, M, 0.95)
+    drawn = problem(1, 30, seed=4)
+    gap = np.abs(residuals @ drawn.errors() @ residuals) / 30**2
+    assert (gap <= bounds.loss_error_1d(drawn.X, residuals, M, 0.95)).mean() >= 0.95
+    assert (gap <= bounds.loss_error(residuals, M, 0.95)).mean() >= 0.95
+    assert gap.max() > 0.25 * bounds.loss_error_1d(drawn.X, residuals, M, 0.95)
 
 
-def test_loss_gaps_are_half_widths_times_products_of_residuals():
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_error_of_an_additive_loss_is_within_its_bound(problem, symmetric):
+    drawn, n = problem(3, 30, seed=6), 3
+    r = np.random.default_rng(7).normal(0.1, 0.4, size=30)
+    error = np.zeros(TRIALS)
+    for k in range(n):
+        sides = [(drawn.X[:, k], drawn.targets[..., k], drawn.at_least[:, k])]
+        if symmetric:
+            sides.append((-drawn.X[:, k], -drawn.targets[..., k], drawn.at_most[:, k]))
+        for x, t, at_least in sides:
+            B = (t[:, :, None] >= x).astype(float)
+            true = r @ np.minimum(at_least[:, None], at_least) @ r
+            error += (((B @ r) ** 2).mean(axis=1) - true) / (n * len(sides) * 30**2)
+    bound = bounds.loss_error_1d(drawn.X, r, M, 0.95, symmetric=symmetric)
+    assert (np.abs(error) <= bound).mean() >= 0.95
+
+
+def test_the_bound_on_a_smooth_fit_is_many_times_sharper_than_the_theorem():
+    rng = np.random.default_rng(0)
+    x, r = rng.normal(size=2000), rng.normal(size=2000)
+    h = bounds.half_width_1d(500, 0.95)
+    assert bounds.loss_error_1d(x, r, 500, 0.95) < 0.1 * h * np.abs(r).mean() ** 2
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=12
+    )
+)
+@deterministic
+def test_loss_errors_are_those_of_the_oracle_and_at_most_the_theorem(rows):
+    x, other, r = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    one, two = (bounds.half_width_1d(500, 0.9, n_views=views) for views in (1, 2))
+    found = bounds.loss_error_1d(x, r, 500, 0.9)
+    assert found == pytest.approx(reference.loss_error_in_one_view(x, r, one), abs=1e-9)
+    assert found <= reference.loss_error_of_theorem_3_2(r, one) + 1e-9
+    views = [reference.loss_error_in_one_view(view, r, two) for view in (x, other)]
+    both = bounds.loss_error_1d(np.column_stack([x, other]), r, 500, 0.9)
+    assert both == pytest.approx(np.mean(views), abs=1e-9)
+    mirrored = [reference.loss_error_in_one_view(view, r, one) for view in (x, -x)]
+    symmetric = bounds.loss_error_1d(x, r, 500, 0.9, symmetric=True)
+    assert symmetric == pytest.approx(np.mean(mirrored), abs=1e-9)
+
+
+def test_without_a_confidence_the_half_width_is_the_papers():
+    x, r = np.array([0.3, 0.1, 0.2]), np.array([0.5, -1.5, 0.25])
+    expected = reference.loss_error_in_one_view(x, r, math.sqrt(math.log(500) / 500))
+    assert bounds.loss_error_1d(x, r, 500) == pytest.approx(expected)
+
+
+def test_the_loss_error_in_any_dimension_is_the_theorem():
     residuals = np.array([0.5, -1.5, 0.25, 0.0])
-    products = np.abs(np.outer(residuals, residuals))
-    assert bounds.loss_gap_1d(residuals, 500) == pytest.approx(
-        math.sqrt(math.log(500) / 500) * products.sum() / 4**2
-    )
-    assert bounds.loss_gap_1d(residuals, 500, 0.9, n_views=7) == pytest.approx(
-        bounds.half_width_1d(500, 0.9, n_views=7) * products.mean()
-    )
-    assert bounds.loss_gap(residuals, 500, 0.9) == pytest.approx(
-        bounds.half_width(500, 4, 0.9) * products.max()
+    assert bounds.loss_error(residuals, 500, 0.9) == pytest.approx(
+        bounds.half_width(500, 4, 0.9) * 1.5**2
     )
 
 
@@ -226,11 +272,16 @@ def test_numpy_integers_are_accepted():
         (lambda: bounds.confidence(10, 5, math.nan), "half_width=nan must be positive"),
         (lambda: bounds.target_size_1d(-0.1), r"half_width=-0\.1 must be positive"),
         (lambda: bounds.target_size(math.inf, 5), "half_width=inf must be positive and finite"),
-        (lambda: bounds.loss_gap_1d([], 10, 0.9), r"residuals has shape \(0,\)"),
-        (lambda: bounds.loss_gap([[1.0]], 10), r"residuals has shape \(1, 1\)"),
-        (lambda: bounds.loss_gap([1.0, math.nan], 10), "1 missing or infinite values of 2"),
-        (lambda: bounds.loss_gap([1e200, 1.0], 10), "residuals are so large that the bound overf"),
-        (lambda: bounds.loss_gap_1d([1e308, 1e308], 10, 0.9), "residuals are so large"),
+        (lambda: bounds.loss_error_1d([], [], 10, 0.9), r"residuals has shape \(0,\)"),
+        (lambda: bounds.loss_error([[1.0]], 10), r"residuals has shape \(1, 1\)"),
+        (lambda: bounds.loss_error([1.0, math.nan], 10), "1 missing or infinite values of 2"),
+        (
+            lambda: bounds.loss_error([1e200, 1.0], 10),
+            "residuals are so large that the bound overf",
+        ),
+        (lambda: bounds.loss_error_1d([0, 1], [1e308, 1e308], 10, 0.9), "residuals are so large"),
+        (lambda: bounds.loss_error_1d([0.0], [1.0, 2.0], 10, 0.9), "one row per residual"),
+        (lambda: bounds.loss_error_1d([math.nan], [1.0], 10, 0.9), "X holds missing"),
         (lambda: bounds.half_width_1d(10**400, 0.9), "must be an integer of at least 1, and at m"),
         (lambda: bounds.half_width(10, 10**200), "n_train=1000.* at most 2"),
         (lambda: bounds.target_size_1d(1e-200), "half_width=1e-200 needs inf target rows"),

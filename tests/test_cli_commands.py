@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -64,6 +65,18 @@ def test_diagnose_gives_its_verdict_first_and_notes_apart(files):
 def test_diagnose_speaks_json(files):
     data = json.loads(covshift("diagnose", *pair(files), "--json").out)
     assert data["verdict"] in ("no shift", "correctable", "strong", "no overlap")
+
+
+def test_json_holds_the_notes_of_the_table_and_of_the_diagnosis(files):
+    text = (files / "train.csv").read_text(encoding="utf-8").splitlines()
+    few = write(files / "few.csv", "\n".join(text[:8]).encode())
+    given = [few, files / "target.csv", "--drop", "person", "--drop", "y"]
+    data = json.loads(covshift("diagnose", *given, "--json").out)
+    shown = covshift("diagnose", *given)
+    assert any("No AUC" in note for note in data["notes"])
+    assert "Note: No AUC" in shown.out
+    told = [line.removeprefix("note: ") for line in shown.err.splitlines() if "note: " in line]
+    assert set(told) <= set(data["notes"])
 
 
 def test_no_overlap_is_loud_and_strict_makes_it_code_three(files):
@@ -318,6 +331,33 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
     assert "--debug" in result.err
     assert run.run_command(["diagnose", "a", "b", "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monkeypatch):
+    from covshift.diagnostics import measure
+
+    two_samples = measure.two_samples
+
+    def mismatched(*given):
+        found = two_samples(*given)
+        return dataclasses.replace(found, T=np.hstack([found.T, found.T]))
+
+    monkeypatch.setattr(measure, "two_samples", mismatched)
+    result = covshift("diagnose", *pair(files))
+    assert "could not be broadcast" in result.err
+    assert "This is a bug, not your input" in result.err
+    assert result.code == 1
+
+
+def test_what_covshift_refuses_is_bad_input(files, monkeypatch):
+    from covshift.diagnostics import measure
+
+    two_samples = measure.two_samples
+    monkeypatch.setattr(measure, "two_samples", lambda X, T, *more: two_samples(X, None, *more))
+    result = covshift("diagnose", *pair(files))
+    assert result.code == 2
+    assert "nothing to compare" in result.err
+    assert "bug" not in result.err
 
 
 def test_a_missing_extra_is_named_with_its_remedy(files, monkeypatch):

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from covshift import comparison
+from covshift._gains import paired_gains
 from covshift.comparison import compare_methods, imbalance
 from covshift.datasets import make_survey
 from covshift.methods import Method, check_method, fit_method, methods_for
@@ -121,27 +122,37 @@ def table(*gains):
     ("gains", "chosen", "words"),
     [
         ([(-0.1, 0.01)], "unweighted", "no method has a lower"),
-        ([(0.02, 0.03)], "unweighted", "0.7 standard errors, and only 1.6 or more are clear"),
+        ([(0.02, 0.03)], "unweighted", "0.7 standard errors, and only 1.7 or more are clear"),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
-        ([(0.02, 0.01), (0.05, 0.06)], "unweighted", "only 2.0 or more"),
-        ([(0.018, 0.01)], "m0", "Use m0"),
-        ([(0.018, 0.01)] * 9, "unweighted", "1.8 standard errors, and only 2.5 or more are clear"),
+        ([(0.016, 0.01), (0.05, 0.06)], "unweighted", "m1, gains 0.0500, 0.8 standard errors"),
+        ([(0.02, 0.01), (0.05, 0.06)], "m0", "Use m0"),
+        ([(0.02, 0.01), (0.018, 0.001)], "m0", "Use m0"),
+        ([(0.02, 0.0)], "m0", "Use m0"),
         ([(np.nan, np.nan)], "unweighted", "nothing could be compared"),
     ],
 )
-def test_the_unweighted_model_stays_unless_the_best_gain_is_clear_among_so_many(
-    gains, chosen, words
-):
-    found, sentence = comparison._recommend(table(*gains), "linear", 1e6)
+def test_the_best_of_those_that_are_clear_is_chosen_else_the_unweighted_model(gains, chosen, words):
+    found, sentence = comparison._recommend(table(*gains), "linear", 1.7)
     assert found == chosen
     assert words in sentence
     assert ("Keep the unweighted model" in sentence) == (chosen == "unweighted")
 
 
-def test_few_effective_rows_ask_for_a_larger_gain():
-    gains = table((0.018, 0.01))
-    assert comparison._recommend(gains, "linear", 1e6)[0] == "m0"
-    assert comparison._recommend(gains, "linear", 4.0)[0] == "unweighted"
+def test_the_rule_is_that_of_all_paired_losses():
+    methods = [BASELINE, Method("gaussian", "weights"), Method("entropy", "weights")]
+    found = compare(methods=methods)
+    scaler = StandardScaler().fit(DATA.X)
+    X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
+    w = CDFWeights(random_state=0).fit(X, X_target=T).weights_
+    losses = np.zeros((3, 200))
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, DATA.y):
+        for k, name in enumerate((None, "gaussian", "entropy")):
+            weight = None if name is None else fit_weights_of(name, X, T)[train]
+            model = LogisticRegression(max_iter=2000).fit(X[train], DATA.y[train], weight)
+            losses[k, test] = (model.predict_proba(X[test])[:, 1] - DATA.y[test]) ** 2
+    expected = paired_gains(losses[0], losses[1:], w).needed()
+    assert found.needed == pytest.approx(expected, abs=1e-3)
+    assert found.to_dict()["needed_standard_errors"] == found.needed
 
 
 def test_a_misspecified_line_is_clearly_better_when_weighted():

@@ -14,12 +14,17 @@ from sklearn.metrics import roc_auc_score
 
 import covshift
 from conftest import SAMPLES
-from covshift import bounds, diagnose
+from covshift import diagnose
+from covshift._holm import holm
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.joint import two_sample_auc, weighted_auc
-from covshift.diagnostics.marginal import distances, holm, ks_p_value
-from covshift.diagnostics.support import expected_outside_range, outside_of_neighborhood
+from covshift.diagnostics.marginal import distances
+from covshift.diagnostics.support import (
+    expected_outside,
+    expected_outside_range,
+    outside_of_neighborhood,
+)
 from covshift.weights import CDFWeights
 
 
@@ -40,9 +45,7 @@ def test_distances_are_those_of_scipy(seed):
     x, t = rng.integers(0, 8, 40).astype(float), rng.normal(3, 2, 30).round(1)
     weight = rng.uniform(0.1, 2, 30)
     found = distances(x, t, np.full(30, 1 / 30))
-    asymptotic = stats.ks_2samp(x, t, method="asymp")
-    assert found.ks == pytest.approx(asymptotic.statistic)
-    assert ks_p_value(found.ks, 40, 30) == pytest.approx(asymptotic.pvalue)
+    assert found.ks == pytest.approx(stats.ks_2samp(x, t, method="asymp").statistic)
     unit = np.sqrt((x.var() + t.var()) / 2)
     assert found.energy == pytest.approx(stats.energy_distance(x / unit, t / unit))
     weighted = distances(x, t, weight / weight.sum())
@@ -152,6 +155,19 @@ def test_perfect_separation_has_an_interval_by_the_rule_of_three():
     assert auc.interval == (pytest.approx(1 + np.log(0.05) / 60), 1.0)
 
 
+@pytest.mark.parametrize(("N", "pairs"), [(12, 400), (50, 400), (500, 40)])
+def test_as_many_new_rows_are_outside_as_expected(N, pairs):
+    rng = np.random.default_rng(0)
+    share = np.full(200, 1 / 200)
+    found = [
+        outside_of_neighborhood(rng.normal(size=(N, 2)), rng.normal(size=(200, 2)), share)
+        for _ in range(pairs)
+    ]
+    error = np.std(found) / np.sqrt(pairs)
+    assert np.mean(found) <= expected_outside(N) + 2 * error
+    assert np.mean(found) >= 0.85 * expected_outside(N) - 2 * error
+
+
 def test_a_tenth_of_the_target_out_of_reach_is_counted():
     X, T = normal(2000, 1000, n=2)
     share = np.full(1000, 1e-3)
@@ -181,7 +197,7 @@ def test_equal_samples_rarely_raise_an_alarm():
     assert set(verdicts) <= {"no shift", "correctable"}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1, 2])  # in seed 0 no training value of 1000 is above 2.62
 @pytest.mark.parametrize(
     ("shift", "verdict"), [(0.7, "correctable"), (1.7, "strong"), (6.0, "no overlap")]
 )
@@ -261,7 +277,7 @@ def test_integer_target_weights_are_repeated_rows():
     assert weighted.support.outside == pytest.approx(repeated.support.outside)
     sizes = [[row.share for row in found.methods] for found in (weighted, repeated)]
     np.testing.assert_allclose(*sizes, rtol=1e-3)
-    assert weighted.loss_gap is None
+    assert weighted.support.uncovered == repeated.support.uncovered
 
 
 def test_rows_may_come_in_any_order():
@@ -300,8 +316,6 @@ def test_the_numbers_of_others_are_handed_on():
     share = np.full(150, 1 / 150)
     after = standardized_mean_differences(X, T, share, cdf.weights_)
     assert [feature.smd_corrected for feature in found.features] == pytest.approx(list(after))
-    assert found.loss_gap.additive == bounds.half_width_1d(150, 0.95, n_views=2)
-    assert found.loss_gap.multiplicative == bounds.half_width(150, 100, 0.95)
 
 
 def test_large_samples_are_cut_and_the_result_says_so(monkeypatch):
@@ -358,9 +372,45 @@ def test_diagnosis_is_frozen_public_and_lazy():
     assert isinstance(found, covshift.Diagnosis)
 
 
-def test_a_handful_of_rows_proves_nothing():
-    """Entirely apart, three and three rows have the exact p-value 1/10, one and one have 1."""
-    assert ks_p_value(1.0, 3, 3) == pytest.approx(0.1)
-    assert ks_p_value(1.0, 1, 1) == 1.0
-    exact = stats.ks_2samp(np.arange(4.0), 10 + np.arange(5.0), method="exact").pvalue
-    assert ks_p_value(1.0, 4, 5) >= exact * (1 - 1e-12)
+def test_one_column_of_twenty_beyond_the_training_range_is_no_overlap():
+    rng = np.random.default_rng(1)
+    X, T = rng.uniform(size=(500, 20)), rng.uniform(size=(500, 20))
+    T[:, 3] /= 0.61
+    found = diagnose(X, T, feature_names=[f"feature {k}" for k in range(20)])
+    assert found.verdict == "no overlap"
+    assert not found.overlap
+    largest = found.support.uncovered[0]
+    assert (largest.column, largest.side) == (3, "above")
+    assert largest.share == pytest.approx(found.features[3].outside_range)
+    assert f"{largest.share:.0%} of the target lies above" in found.reason
+    assert "'feature 3'" in found.reason
+
+
+def test_one_category_of_twenty_columns_that_training_lacks_is_no_overlap():
+    rng = np.random.default_rng(2)
+    X, T = (rng.integers(0, 5, size=(500, 20)).astype(float) for _ in range(2))
+    X[X[:, 7] == 2, 7] = 3.0
+    found = diagnose(X, T, methods=())
+    assert found.verdict == "no overlap"
+    assert "'x7' = 2, as no training row has" in found.reason
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_standard_deviation_is_correctable_and_two_are_not(seed):
+    assert diagnose(*normal(500, 500, 20, 1.0, seed), methods=()).verdict == "correctable"
+    assert diagnose(*normal(500, 500, 20, 2.0, seed), methods=()).verdict != "correctable"
+
+
+def test_a_small_part_without_training_rows_is_noted_and_changes_no_verdict():
+    X, T = normal(2000, 2000, n=2)
+    T[:60, 1] = 9.0 + np.arange(60)
+    found = diagnose(X, T, methods=())
+    assert found.support.uncovered[0].share == 0.03
+    assert any("3% of the target lies above" in note and "'x1'" in note for note in found.notes)
+    assert found.verdict in ("no shift", "correctable")
+
+
+def test_the_sampling_error_of_the_loss_is_no_part_of_a_diagnosis():
+    found = diagnose(*normal(50, 50), methods=())
+    assert "loss" not in str(found)
+    assert "loss_gap" not in found.to_dict()

@@ -16,6 +16,7 @@ from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR, distributed
 from covshift.distributed._cluster import Cluster
+from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 
 rng = np.random.default_rng(0)
@@ -83,6 +84,19 @@ def test_weights_do_not_depend_on_the_partitions(views, reg, chunks):
     assert two.effective_sample_size_ == pytest.approx(one.effective_sample_size_)
     assert two.mismatch_ == pytest.approx(one.mismatch_)
     assert two.overlap_
+
+
+def test_one_column_beyond_the_training_values_is_found_in_partitions():
+    beyond = np.column_stack([T[:, 0], T[:, 1] + 4, T[:, 2]])
+    parameters = {"solver": "thresholds", "reg": 1.0, "allow_no_overlap": True}
+    with pytest.warns(WeightWarning, match="of the target lies above .* of column 1"):
+        two = distributed.fit(
+            CDFWeights(**parameters), parts(X, PARTITIONS["uneven"]), X_target=beyond
+        )
+    with pytest.warns(WeightWarning):
+        one = CDFWeights(**parameters).fit(X, X_target=beyond)
+    assert two.uncovered_ == one.uncovered_
+    assert not two.overlap_
 
 
 def test_the_solvers_of_the_weights_agree():

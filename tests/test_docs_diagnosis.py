@@ -32,6 +32,7 @@ def test_the_page_prints_what_it_says(page):
 
 
 def test_the_thresholds_on_the_page_are_those_of_the_code():
+    from covshift import _support
     from covshift.diagnostics import measure, sizes, verdict
 
     page = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
@@ -49,6 +50,10 @@ def test_the_thresholds_on_the_page_are_those_of_the_code():
         0.1,
         0.5,
     )
+    assert (_support.NO_OVERLAP, _support.STRONG) == (0.1, 0.05)
+    assert f"{_support.LEVEL:g} (uncovered parts)" in rules
+    assert "a tenth of the target is uncovered" in rules
+    assert "a twentieth of the target is uncovered" in rules
     assert "less than a tenth of the rows" in rules
     assert "a tenth of the target" in rules
     assert "half of the target" in rules

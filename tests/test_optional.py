@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
-
-def test_the_loss_for_torch_says_what_to_install():
-    code = """
+WITHOUT_TORCH = """
 import sys
 class Blocked:  # as if it were not installed
     def find_spec(self, name, path=None, target=None):
         if name == "torch":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Blocked())
+"""
+
+
+def test_the_loss_for_torch_says_what_to_install():
+    code = f"""{WITHOUT_TORCH}
 try:
     import covshift.torch
 except ImportError as error:
@@ -23,6 +26,34 @@ except ImportError as error:
     assert done.stdout.strip() == (
         'covshift.torch needs torch. Install it with: pip install "covshift[torch]"'
     )
+
+
+def test_the_torch_module_is_an_attribute_of_the_package():
+    code = """
+import sys, types
+import covshift
+print("sklearn" in sys.modules)
+covshift.corrections, covshift.operators  # what else asks for PyTorch has its answer
+stub = types.ModuleType("torch")
+stub.nn = types.SimpleNamespace(Module=object)
+stub.autograd = types.SimpleNamespace(Function=object)
+sys.modules["torch"] = stub
+print(covshift.torch.VLoss.__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "VLoss"]
+
+
+def test_as_an_attribute_it_says_what_to_install_as_well():
+    code = f"""{WITHOUT_TORCH}
+import covshift
+try:
+    covshift.torch
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith('Install it with: pip install "covshift[torch]"')
 
 
 def test_the_objectives_need_no_engine():

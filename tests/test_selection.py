@@ -13,6 +13,7 @@ from covshift.corrections import Correction, Unweighted
 from covshift.datasets import make_survey
 from covshift.selection import (
     LOSSES,
+    Comparison,
     ImportanceWeightedScorer,
     TargetSafeSplit,
     compare,
@@ -35,6 +36,21 @@ def test_losses_are_what_their_names_say():
     line = LinearRegression().fit(X, y)
     np.testing.assert_allclose(squared_error(line, X, y), (line.predict(X) - y) ** 2)
     assert set(LOSSES) == {"squared_error", "zero_one", "log_loss"}
+
+
+@pytest.mark.parametrize("labels", [["a", "c"], ["b", "c"], ["a", "b"]])
+def test_a_class_that_training_lacked_has_probability_zero(labels):
+    """Whether it sorts before, between or after the classes that are known."""
+    missing = ({"a", "b", "c"} - set(labels)).pop()
+    points = np.zeros((4, 1))
+    model = DummyClassifier(strategy="prior").fit(points, np.array([labels[0], *labels[1:] * 3]))
+    outcome = np.array([missing, labels[0], labels[1], missing])
+    p = {labels[0]: 0.25, labels[1]: 0.75, missing: 0.0}
+    brier = [sum((p[c] - (c == came)) ** 2 for c in p) / 2 for came in outcome]
+    np.testing.assert_allclose(squared_error(model, points, outcome), brier)
+    expected = [-np.log(max(p[came], 1e-15)) for came in outcome]
+    np.testing.assert_allclose(log_loss(model, points, outcome), expected)
+    np.testing.assert_allclose(zero_one(model, points, outcome), outcome != labels[1])
 
 
 def test_the_scorer_is_minus_the_weighted_loss():
@@ -95,6 +111,24 @@ def test_compare_keeps_the_unweighted_model_when_nothing_helps():
     found = compare(contenders, points, outcome, target, weighter="gaussian")
     assert found.recommended == "unweighted"
     assert "Recommended: unweighted" in str(found)
+
+
+def test_the_rule_counts_all_contenders_and_is_printed():
+    points, outcome, target, _ = one_dimension(0)
+    contenders = {name: Reweighted(LinearRegression(), name) for name in ("ulsif", "entropy")}
+    both = compare(contenders, points, outcome, target, weighter="ulsif")
+    one = compare({"ulsif": contenders["ulsif"]}, points, outcome, target, weighter="ulsif")
+    assert one.needed < both.needed < 2.0
+    assert f"gains of more than {both.needed:.1f} standard errors are clear" in str(both)
+
+
+def test_a_clear_contender_is_recommended_where_a_noisier_one_looks_better():
+    rows = [
+        {"name": name, "risk": 1 - gain, "gain": gain, "gain_standard_error": error}
+        for name, gain, error in (("unweighted", 0, 0), ("noisy", 0.5, 0.4), ("clear", 0.4, 0.1))
+    ]
+    found = Comparison(rows, needed=2.0)
+    assert (found.best, found.recommended) == ("noisy", "clear")
 
 
 def test_every_contender_gets_the_whole_target():

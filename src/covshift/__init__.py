@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         testing,
         weights,
     )
+    from . import torch as torch
     from .boosting import VBoostClassifier, VBoostRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
@@ -56,6 +57,7 @@ _MODULES = (
     "testing",
     "weights",
 )
+_EXTRAS = ("torch",)  # not in __all__: without its package ``import *`` would fail
 _HOME = {
     "Diagnosis": "diagnostics",
     "Reweighted": "reweighted",
@@ -105,7 +107,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in (*_MODULES, *_EXTRAS):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -35,7 +35,7 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
     X_target : (M, n) array or data frame, one-tuple of it, or None
         None: the target is the training sample. A one-tuple ``(X_target,)`` passes through
         scikit-learn's searches whole, where an array as long as X would be cut into folds.
-    target_weight : (M,) array, optional
+    target_weight : (M,) array, or a one-tuple of it, optional
         Non-negative weights of the target rows; an integer weight counts as repeated rows.
     """
     names = column_names(X)
@@ -49,7 +49,7 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
         check_same_columns(X, T, names, target_names)
         _check_same_library(X, T)
         X, T = _in_one_precision(X, T)
-    return Samples(X, T, _shares(T, target_weight))
+    return Samples(X, T, _shares(T, unwrap_target(target_weight)))
 
 
 def unwrap_target(X_target: Any) -> Any:

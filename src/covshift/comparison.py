@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from ._gains import paired_gains
 from ._progress import track
 from .diagnostics import standardized_mean_differences
-from .estimates import clear_gain, estimate_risk
+from .estimates import estimate_risk
 from .methods import UNWEIGHTED, Method, check_method, fit_method, fit_weights, methods_for
 from .selection import LOSSES, TargetSafeSplit
 from .weights import effective_sample_size
@@ -41,6 +42,7 @@ class MethodComparison:
     recommendation: str
     scored_on_target_labels: bool
     rows: list[dict[str, Any]]
+    needed: float  # standard errors that a gain must exceed to be clear among so many
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,6 +53,7 @@ class MethodComparison:
             "chosen": self.chosen,
             "recommendation": self.recommendation,
             "scored_on_target_labels": self.scored_on_target_labels,
+            "needed_standard_errors": _plain(self.needed),
             "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
             "notes": list(self.notes),
         }
@@ -118,9 +121,11 @@ def compare_methods(
     """Compare all methods with one learner, by importance-weighted cross-validation.
 
     Held-out training rows, weighted by ``weighter``, stand for the target (Sugiyama, Krauledat,
-    Müller 2007). The unweighted model is always in the first line, and is recommended unless the
-    best method beats it clearly: by a one-sided test of the paired difference at 5 %, corrected for
-    the number of methods (Bonferroni), since the best of many looks good by luck.
+    Müller 2007). The unweighted model is always in the first line, and is recommended unless a
+    method beats it clearly: by more standard errors of the paired difference than the luckiest of
+    so many methods would reach in 5 % of the cases if none of them gained anything. That number
+    comes from a multiplier bootstrap of the paired losses (Chernozhukov, Chetverikov, Kato 2013),
+    so that a dozen nearly equal methods are not judged as if they were a dozen different ones.
 
     Parameters
     ----------
@@ -192,8 +197,10 @@ def compare_methods(
     table = [
         trial.row(method) for method in track(methods, len(methods), "comparing", verbose=verbose)
     ]
-    chosen, sentence = _recommend(table, learner, effective_sample_size(trial.held_out))
-    return MethodComparison(learner, loss, chosen, sentence, y_target is not None, table, notes)
+    needed = trial.needed()
+    chosen, sentence = _recommend(table, learner, needed)
+    scored_on_labels = y_target is not None
+    return MethodComparison(learner, loss, chosen, sentence, scored_on_labels, table, needed, notes)
 
 
 class _Trial:
@@ -216,6 +223,7 @@ class _Trial:
         self.random_state = random_state
         self.notes: list[str] = []
         self.reference: Real | None = None
+        self.contenders: list[Real] = []  # losses of the others, (N,) each
 
     def prepare(self, n_folds: int, weighter: str) -> None:
         """Draw the folds, and weigh the rows that will be held out."""
@@ -288,6 +296,8 @@ class _Trial:
             losses[test] = self.loss(model, self.X[test], self.y[test])
         if method.kind == "baseline":
             self.reference = losses
+        else:
+            self.contenders.append(losses)
         risk = estimate_risk(losses, self.held_out)
         row["risk"], row["standard_error"] = risk.value, risk.standard_error
         if self.reference is not None:
@@ -295,6 +305,13 @@ class _Trial:
             row["gain"], row["gain_standard_error"] = gain.value, gain.standard_error
         if self.scored is not None:
             row["true_risk"] = float(self.loss(whole, *self.scored).mean())
+
+    def needed(self) -> float:
+        """Return the standard errors that a gain must exceed to be clear, infinite without any."""
+        able = [losses for losses in self.contenders if np.isfinite(losses).all()]
+        if self.reference is None or not able:
+            return math.inf
+        return paired_gains(self.reference, np.array(able), self.held_out).needed()
 
     def _fit(self, method: Method, rows: NDArray[np.intp], w: Real | None, reg: Any) -> Any:
         return fit_method(
@@ -327,28 +344,30 @@ def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None
     return float(finite.mean()) if len(finite) else float("inf")
 
 
-def _recommend(rows: list[dict[str, Any]], learner: str, size: float) -> tuple[str, str]:
-    """Choose the best method if its paired gain is clear among so many; say so in one sentence.
+def _recommend(rows: list[dict[str, Any]], learner: str, needed: float) -> tuple[str, str]:
+    """Choose the best of the methods whose paired gain is clear, and say so in one sentence.
 
-    ``size`` is the effective number of rows that judged them.
+    ``needed`` is the number of standard errors that a gain must exceed to be clear.
     """
     baseline = rows[0]
     able = [row for row in rows[1:] if math.isfinite(row["risk"]) and math.isfinite(row["gain"])]
     if not able or not math.isfinite(baseline["risk"]):
         return UNWEIGHTED, "Keep the unweighted model: nothing could be compared with it."
     best = min(able, key=lambda row: row["risk"])
-    gain, error = best["gain"], best["gain_standard_error"]
-    if gain <= 0:
+    if best["gain"] <= 0:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): no method has a lower estimated target risk."
         )
-    needed = clear_gain(len(able), size)
-    if gain <= needed * error:
+    clear = [row for row in able if row["gain"] > max(0.0, needed * row["gain_standard_error"])]
+    if not clear:
         return UNWEIGHTED, (
             f"Keep the unweighted model ({learner}): the best of {len(able)} methods, "
-            f"{best['method']}, gains {gain:.4f}, {gain / error:.1f} standard errors, and only "
+            f"{best['method']}, gains {best['gain']:.4f}, "
+            f"{best['gain'] / best['gain_standard_error']:.1f} standard errors, and only "
             f"{needed:.1f} or more are clear."
         )
+    best = min(clear, key=lambda row: row["risk"])
+    gain, error = best["gain"], best["gain_standard_error"]
     share = f" ({gain / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
     control = (
         "; this is a control without correction: the gain comes from the learner, not from the "

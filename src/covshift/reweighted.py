@@ -39,7 +39,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     estimator : classifier, regressor or Pipeline
         Its `fit`, or that of the pipeline's last step, must take ``sample_weight``; if it does
         not, fitting is an error. A last step that takes ``X_target``, as `covshift.VSVC` does,
-        gets the target as well.
+        gets the target as well, and ``target_weight`` with it.
     weighter : str, weighter or None
         A name or an object of `covshift.weights`. None passes on the target without weights: the
         way to put a V-machine at the end of a pipeline.
@@ -97,11 +97,12 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             None: the target is the training sample, and the weights are one.
         sample_weight : (N,) array, optional
             Weights that the rows had before; the estimator gets the product.
-        target_weight : (M,) array, optional
-            Weights of the target rows.
+        target_weight : (M,) array, or a one-tuple of it, optional
+            Weights of the target rows, for the weighter and for an estimator that takes them.
         """
         target = unwrap_target(X_target)
         target = X if target is None else target
+        target_weight = unwrap_target(target_weight)
         *steps, last = self._steps()
         before = make_pipeline(*map(clone, steps)) if steps else None
         with config_context(enable_metadata_routing=False):
@@ -113,7 +114,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if sample_weight is not None:
                 own = check_weight(sample_weight, len(self.weights_), "sample_weight", of="X")
                 weights = own if weights is None else own * weights
-            fitted = _fit_last(clone(last), points, y, target, weights)
+            fitted = _fit_last(clone(last), points, y, target, weights, target_weight)
         self.estimator_ = Pipeline([*before.steps, ("last", fitted)]) if before else fitted
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
@@ -173,23 +174,74 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _fit_last(estimator: Any, X: Any, y: Any, target: Any, weights: Real | None) -> Any:
+def fit_for_target(estimator: Any, X: Any, y: Any, target: Any, target_weight: Any = None) -> Any:
+    """Fit an estimator, and hand it the target rows if it, or what it wraps, takes them.
+
+    At the end of a pipeline the target arrives as the training rows do, transformed.
+    """
+    if target is not None and isinstance(estimator, Pipeline):
+        last = estimator.steps[-1][1]
+        if last != "passthrough" and takes(last, "X_target"):
+            whole = Reweighted(estimator, weighter=None)
+            return whole.fit(X, y, X_target=(target,), target_weight=target_weight).estimator_
+    return estimator.fit(X, y, **_target_options(estimator, target, target_weight))
+
+
+def takes(estimator: Any, parameter: str) -> bool:
+    """Tell whether `fit` takes a parameter: directly, or through a search around what does."""
+    if has_fit_parameter(estimator, parameter):
+        return True
+    inner = _searched(estimator)
+    return inner is not None and takes(inner, parameter)
+
+
+def _searched(estimator: Any) -> Any:
+    """Return what a search, which passes ``**params`` on, is around; else None."""
+    return getattr(estimator, "estimator", None) if has_fit_parameter(estimator, "params") else None
+
+
+def _fit_last(
+    estimator: Any, X: Any, y: Any, target: Any, weights: Real | None, target_weight: Any
+) -> Any:
     given: dict[str, Any] = {}
     if weights is not None:
-        if not _takes_weights(estimator):
+        if not takes(estimator, "sample_weight"):
             raise TypeError(
                 f"{type(estimator).__name__}.fit takes no sample_weight, so the weights would be "
                 "lost. Choose an estimator that takes them, or weighter=None."
             )
         given["sample_weight"] = weights
-    if has_fit_parameter(estimator, "X_target"):
-        given["X_target"] = (target,)
+    given |= _target_options(estimator, target, target_weight)
     return estimator.fit(X, y, **given)
 
 
-def _takes_weights(estimator: Any) -> bool:
-    """Tell whether weights reach a learner: directly, or through a search around one."""
-    if has_fit_parameter(estimator, "sample_weight"):
-        return True
-    inner = getattr(estimator, "estimator", None)
-    return has_fit_parameter(estimator, "params") and inner is not None and _takes_weights(inner)
+def _target_options(estimator: Any, target: Any, target_weight: Any) -> dict[str, Any]:
+    """Return the target as `fit` takes it; nothing where it knows no target."""
+    if target is None:
+        return {}
+    if not takes(estimator, "X_target"):
+        _refuse_lost_target(estimator)
+        return {}
+    given: dict[str, Any] = {"X_target": (target,)}
+    target_weight = unwrap_target(target_weight)
+    if target_weight is not None:
+        if not takes(estimator, "target_weight"):
+            raise TypeError(
+                f"{type(estimator).__name__}.fit takes X_target but no target_weight, so the "
+                "target's weights would be lost. Repeat its rows, or leave the weights out."
+            )
+        # As a one-tuple a search hands it on whole, where it would cut an array as long as X.
+        searched = _searched(estimator) is not None
+        given["target_weight"] = (target_weight,) if searched else target_weight
+    return given
+
+
+def _refuse_lost_target(estimator: Any) -> None:
+    """Refuse a search around a pipeline whose end would need the target transformed."""
+    inner = _searched(estimator)
+    if isinstance(inner, Pipeline) and takes(inner.steps[-1][1], "X_target"):
+        raise TypeError(
+            f"{type(estimator).__name__} around a pipeline cannot hand the target to its last "
+            "step. Search around the wrapped pipeline: "
+            f"{type(estimator).__name__}(Reweighted(pipeline, weighter=None), ...)."
+        )

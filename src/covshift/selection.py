@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
+from ._gains import paired_gains
 from ._validation import unwrap_target
-from .estimates import clear_gain, estimate_risk
+from .estimates import estimate_risk
+from .reweighted import fit_for_target
 from .weights import as_weighter
 
 Real = NDArray[np.float64]
@@ -28,14 +29,18 @@ Losses = Callable[[Any, Any, Any], Real]
 
 
 def squared_error(estimator: Any, X: Any, y: Any) -> Real:
-    """Squared error of every row; for classifiers the Brier score over all classes, halved."""
+    """Squared error of every row; for classifiers the Brier score over all classes, halved.
+
+    A class that the training rows lacked is one of them, with probability zero.
+    """
     if not is_classifier(estimator):
         residuals = np.asarray(estimator.predict(X)) - np.asarray(y)
         return np.asarray((residuals.reshape(len(residuals), -1) ** 2).sum(axis=1))
     if not hasattr(estimator, "predict_proba"):
         return zero_one(estimator, X, y)
     truth = np.asarray(y)[:, None] == estimator.classes_[None, :]
-    return np.asarray(((estimator.predict_proba(X) - truth) ** 2).sum(axis=1) / 2)
+    unseen = ~truth.any(axis=1)  # such a class has probability zero
+    return np.asarray((((estimator.predict_proba(X) - truth) ** 2).sum(axis=1) + unseen) / 2)
 
 
 def zero_one(estimator: Any, X: Any, y: Any) -> Real:
@@ -45,9 +50,12 @@ def zero_one(estimator: Any, X: Any, y: Any) -> Real:
 
 
 def log_loss(estimator: Any, X: Any, y: Any) -> Real:
-    """Minus the log of the probability of the class that came; probabilities cut at 1e-15."""
-    column = np.searchsorted(estimator.classes_, np.asarray(y))
-    p = estimator.predict_proba(X)[np.arange(len(column)), column]
+    """Minus the log of the probability of the class that came; probabilities cut at 1e-15.
+
+    A class that the training rows lacked has probability zero.
+    """
+    truth = np.asarray(y)[:, None] == estimator.classes_[None, :]
+    p = np.where(truth, estimator.predict_proba(X), 0.0).sum(axis=1)
     return np.asarray(-np.log(np.clip(p, 1e-15, 1)))
 
 
@@ -135,10 +143,10 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
         return self.n_splits
 
     def fits(
-        self, estimator: Any, X: Any, y: Any, X_target: Any = None
+        self, estimator: Any, X: Any, y: Any, X_target: Any = None, target_weight: Any = None
     ) -> Iterator[tuple[Any, Any]]:
         """Yield an estimator fitted on each fold's training rows, and which rows test it."""
-        yield from _fits(self, estimator, X, y, X_target)
+        yield from _fits(self, estimator, X, y, X_target, target_weight)
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,7 @@ class Comparison:
     """Estimated target risk of every contender, the unweighted baseline first."""
 
     rows: list[dict[str, Any]]
+    needed: float  # standard errors that a gain must exceed to be clear among so many
 
     @property
     def best(self) -> str:
@@ -154,11 +163,13 @@ class Comparison:
 
     @property
     def recommended(self) -> str:
-        """The best one where it beats the baseline clearly (`covshift.estimates`), else that."""
-        baseline = self.rows[0]
-        best = min(self.rows, key=lambda row: row["risk"])
-        clear = best["gain"] > clear_gain(len(self.rows) - 1) * best["gain_standard_error"]
-        return str(best["name"] if clear else baseline["name"])
+        """The best of those whose gain is clear, else the baseline."""
+        clear = [
+            row
+            for row in self.rows[1:]
+            if row["gain"] > 0 and row["gain"] > self.needed * row["gain_standard_error"]
+        ]
+        return str(min(clear or self.rows[:1], key=lambda row: row["risk"])["name"])
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame."""
@@ -175,7 +186,10 @@ class Comparison:
             f"{row['gain']:9.4f} {row['gain_standard_error']:8.4f} {row['seconds']:7.2f}"
             for row in self.rows
         ]
-        return "\n".join([head, *lines, f"Recommended: {self.recommended}"])
+        last = f"Recommended: {self.recommended}"
+        if len(self.rows) > 1:
+            last += f" (gains of more than {self.needed:.1f} standard errors are clear)"
+        return "\n".join([head, *lines, last])
 
 
 def compare(
@@ -195,7 +209,8 @@ def compare(
     Parameters
     ----------
     estimators : mapping of names to estimators
-        Those that take ``X_target`` get the whole target in every fold.
+        Those that take ``X_target``, at the end of a pipeline or inside a search too, get the
+        whole target in every fold, with its weights.
     X, y : training rows and outcomes
     X_target : rows of the target, or a one-tuple of them
     baseline : estimator, optional
@@ -217,7 +232,11 @@ def compare(
 
     Notes
     -----
-    Standard errors treat weights as known and folds as independent; they are a guide, not a test.
+    A contender is recommended where its gain is clear: beyond ``needed`` standard errors, the 95 %
+    quantile of the largest of so many statistics if none of them gained anything, by a multiplier
+    bootstrap of the paired losses (Chernozhukov, Chetverikov, Kato 2013). Contenders that are
+    nearly equal therefore cost next to nothing, however many they are. Standard errors treat
+    weights as known and folds as independent.
 
     Examples
     --------
@@ -238,14 +257,13 @@ def compare(
         X, y, X_target=X_target, target_weight=target_weight
     )
     w = scorer.weighter_.weights_
-    rows, reference = [], None
+    rows, kept = [], []
     for name, estimator in contenders.items():
         start = time.perf_counter()
-        losses = _held_out_losses(splitter, estimator, X, y, X_target, _losses(loss))
+        losses = _held_out_losses(splitter, estimator, X, y, X_target, target_weight, _losses(loss))
         seconds = time.perf_counter() - start
-        reference = losses if reference is None else reference
-        risk = estimate_risk(losses, w)
-        gain = estimate_risk(reference - losses, w)
+        kept.append(losses)
+        risk, gain = estimate_risk(losses, w), estimate_risk(kept[0] - losses, w)
         rows.append(
             {
                 "name": name,
@@ -256,25 +274,29 @@ def compare(
                 "seconds": seconds,
             }
         )
-    return Comparison(rows)
+    return Comparison(rows, paired_gains(kept[0], np.array(kept[1:]), w).needed())
 
 
 def _fits(
-    splitter: Any, estimator: Any, X: Any, y: Any, X_target: Any
+    splitter: Any, estimator: Any, X: Any, y: Any, X_target: Any, target_weight: Any
 ) -> Iterator[tuple[Any, Any]]:
     target = unwrap_target(X_target)
-    given = target is not None and has_fit_parameter(estimator, "X_target")
     for train, test in splitter.split(X, y):
-        options = {"X_target": (target,)} if given else {}
-        model = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train), **options)
-        yield model, test
+        rows, outcomes = _safe_indexing(X, train), _safe_indexing(y, train)
+        yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight), test
 
 
 def _held_out_losses(
-    splitter: Any, estimator: Any, X: Any, y: Any, X_target: Any, loss: Losses
+    splitter: Any,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_target: Any,
+    target_weight: Any,
+    loss: Losses,
 ) -> Real:
     losses = np.full(len(y), np.nan)
-    for model, test in _fits(splitter, estimator, X, y, X_target):
+    for model, test in _fits(splitter, estimator, X, y, X_target, target_weight):
         losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
     if np.isnan(losses).any():
         raise ValueError("cv leaves rows out: every row must be held out once.")

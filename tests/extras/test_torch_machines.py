@@ -11,6 +11,7 @@ import pytest
 
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Empirical, Importance, Pairwise, Sliced
+from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 
 rng = np.random.default_rng(0)
@@ -121,6 +122,23 @@ def test_weights_of_tensors_are_those_of_arrays(torch, reg, phi):
     np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=atol)
     np.testing.assert_allclose(two.predict(tensors[1]).numpy(), one.predict(target), atol=atol)
     np.testing.assert_allclose(two.predict(target), one.predict(target), atol=atol)
+
+
+def test_one_column_beyond_the_training_values_is_found_on_a_device(torch):
+    generator = np.random.default_rng(4)
+    rows, target = generator.uniform(size=(400, 20)), generator.uniform(size=(400, 20))
+    target[:, 3] /= 0.61
+    with pytest.warns(WeightWarning, match="of the target lies above .* of column 3"):
+        two = CDFWeights(allow_no_overlap=True).fit(
+            torch.asarray(rows), X_target=torch.asarray(target)
+        )
+    with pytest.warns(WeightWarning):
+        one = CDFWeights(allow_no_overlap=True).fit(rows, X_target=target)
+    assert not two.overlap_
+    assert [(p.column, p.side, p.value) for p in two.uncovered_] == [
+        (p.column, p.side, p.value) for p in one.uncovered_
+    ]
+    assert two.uncovered_[0].share == pytest.approx(one.uncovered_[0].share)
 
 
 def test_many_thresholds_are_searched_on_a_coarse_grid(torch):

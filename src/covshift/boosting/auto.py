@@ -62,7 +62,7 @@ def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any
         name: _held_out(booster, problem, problem.operator(correction), folds, stops=stops)
         for name, correction in candidates(weights).items()
     }
-    return choose(predictions, problem.Y, weights * problem.w, setting=0), weights
+    return choose(predictions, problem.Y, weights * problem.w, problem.w), weights
 
 
 def _held_out(

@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     samples = options.samples_of(args, label=False)
     found = diagnosis_of(samples, args)
     if args.json:
-        console.emit(console.as_json({**found.to_dict(), "notes": samples.notes}), args.output)
+        data = found.to_dict()
+        data["notes"] = [*samples.notes, *data["notes"]]
+        console.emit(console.as_json(data), args.output)
     else:
         console.emit(str(found), args.output)
     return options.exit_code(found.verdict, args)

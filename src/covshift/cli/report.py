@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
     write_report(args, whole, names, found, weights, comparison)
-    facts = {"verdict": found.verdict, "file": args.output, "notes": samples.notes}
+    facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
     if args.json:
         print(console.as_json({**facts, "comparison": comparison}))
     else:

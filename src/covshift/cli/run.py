@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import signal
 import sys
@@ -70,17 +71,28 @@ def _explain(error: Exception, debug: bool) -> int:
         return INTERNAL
     what = f"{type(error).__name__}: {error}"
     hint = "" if debug else " Run it again with --debug to see where, and please report it."
-    console.complain(f"something went wrong inside covshift ({what}).{hint}")
+    console.complain(
+        f"something went wrong inside covshift ({what}). This is a bug, not your input.{hint}"
+    )
     return INTERNAL
 
 
 def _is_ours(error: Exception) -> bool:
-    """Tell whether covshift itself refused something, as against code that failed inside it."""
-    if not isinstance(error, ValueError | TypeError | ImportError):
+    """Tell whether covshift itself refused something, as against code that failed inside it.
+
+    It did where the error comes from a ``raise`` of its own. What compiled code raises, such as a
+    shape that NumPy cannot use, has no frame of its own: its traceback ends in the line of covshift
+    that called it, at another instruction.
+    """
+    last = error.__traceback__
+    if last is None or not isinstance(error, ValueError | TypeError | ImportError):
         return False
-    frames = traceback.extract_tb(error.__traceback__)
+    while last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code
     package = str(Path(__file__).parents[1])
-    return bool(frames) and frames[-1].filename.startswith(package)
+    raised = code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return raised and code.co_filename.startswith(package)
 
 
 def _reproduce(argv: list[str]) -> int:

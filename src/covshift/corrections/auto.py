@@ -7,7 +7,12 @@ uncorrected model in a share that falls to zero with the evidence for it:
 
     f = (1 - a) f_0 + a f_c ,    a = a* (1 - (k / t)^2)_+ ,    t = gain / its standard error ,
 
-a* in [0, 1] the share of least weighted error. benchmarks/auto.py measures what it does.
+a* in [0, 1] the share of least weighted error, and k the standard errors that the luckiest of the
+candidates would reach in a fifth of the cases if none gained anything: `covshift._gains`, the rule
+of every recommendation, at a weaker level. A recommendation switches from one model to another, and
+is wrong altogether if it is wrong. A mixture begins at a share of zero where t reaches k, and a
+false gain costs about the square of its small share; waiting for 5 % would forgo half of the true
+gains to be safe from this. benchmarks/auto.py measures what it does.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._gains import paired_gains
 from .base import Correction
 from .empirical import blended
 from .given import Importance, Unweighted
@@ -26,7 +32,7 @@ from .given import Importance, Unweighted
 Real = NDArray[np.float64]
 
 BASELINE = "none"
-_CAUTION = 1.2  # k: standard errors that a gain has to exceed before anything is corrected
+_LEVEL = 0.2  # of k; about 1.2 standard errors for three candidates that are much alike
 
 
 def is_auto(correction: Any) -> bool:
@@ -44,13 +50,14 @@ class Evidence:
     best_share: float  # a*, the share of least weighted error
     gain: float  # weighted squared error that the mixture saves
     standard_error: float  # of the gain
+    needed: float = np.inf  # k, standard errors that a gain has to exceed
 
     @property
     def confidence(self) -> float:
         """The factor 1 - (k / t)^2 that shrinks the share, zero where the gain is not clear."""
-        if self.gain <= _CAUTION * self.standard_error or self.gain <= 0:
+        if self.gain <= 0 or self.gain <= self.needed * self.standard_error:
             return 0.0
-        return 1 - (_CAUTION * self.standard_error / self.gain) ** 2
+        return 1 - (self.needed * self.standard_error / self.gain) ** 2
 
     @property
     def share(self) -> float:
@@ -104,9 +111,11 @@ class Choice:
 
     def _reason(self) -> str:
         if self.chosen is self.baseline:
+            needed = min((found.needed for found in self.compared), default=np.inf)
+            clearly = f"by more than {needed:.1f} standard errors" if needed < np.inf else "at all"
             return (
-                "No correction lowers the estimated target error by more than "
-                f"{_CAUTION} standard errors: the model is left as it is."
+                f"No correction lowers the estimated target error {clearly}: the model is left as "
+                "it is."
             )
         return (
             f"{self.chosen.correction!r} lowers the estimated target error by "
@@ -130,20 +139,41 @@ def candidates(weights: Any) -> dict[str, Correction]:
     }
 
 
-def choose(predictions: Mapping[str, Real], Y: Real, w: Real, *, setting: int) -> Choice:
+def choose(predictions: Mapping[str, Real], Y: Real, w: Real, plain: Real) -> Choice:
     """Choose by predictions of held-out rows: (settings, N, k) for every candidate.
 
-    Y (N, k) are the outcomes and w (N,) the weights under which the rows look like the target.
-    ``setting`` is the baseline's, which it found for itself; the others take that of least weighted
-    error. O(settings N k) a candidate.
+    Y (N, k) are the outcomes, w (N,) the weights under which the rows look like the target, and
+    ``plain`` (N,) those that the rows came with: by these every candidate, the uncorrected model
+    too, takes the setting of least squared error, as it does when it is fitted alone.
+    O(settings N k) a candidate.
     """
-    f_0 = predictions[BASELINE][setting]
+    settings = {name: _best_setting(path, Y, plain) for name, path in predictions.items()}
+    f_0 = predictions[BASELINE][settings[BASELINE]]
     loss_0 = _losses(f_0, Y)
-    baseline = Evidence(BASELINE, setting, float(w @ loss_0 / w.sum()), 1.0, 0.0, 0.0)
-    compared = tuple(
-        _evidence(name, f, f_0, loss_0, Y, w) for name, f in predictions.items() if name != BASELINE
+    baseline = Evidence(
+        BASELINE, settings[BASELINE], float(w @ loss_0 / w.sum()), 1.0, 0.0, 0.0, 0.0
     )
-    best = max(compared, key=lambda found: found.gain * found.confidence, default=baseline)
+    others = [name for name in predictions if name != BASELINE]
+    if not others:
+        return Choice(baseline, baseline, ())
+    found = {name: predictions[name][settings[name]] for name in others}
+    shares = {name: _best_share(f, f_0, Y, w) for name, f in found.items()}
+    mixed = [_losses(f_0 + shares[name] * (f - f_0), Y) for name, f in found.items()]
+    gains = paired_gains(loss_0, np.array(mixed), w)
+    needed = gains.needed(_LEVEL)
+    compared = tuple(
+        Evidence(
+            name,
+            settings[name],
+            float(w @ _losses(f, Y) / w.sum()),
+            shares[name],
+            float(gains.values[j]),
+            float(gains.errors[j]),
+            needed,
+        )
+        for j, (name, f) in enumerate(found.items())
+    )
+    best = max(compared, key=lambda found: found.gain * found.confidence)
     return Choice(baseline, best if best.share > 0 else baseline, compared)
 
 
@@ -153,17 +183,18 @@ def no_choice() -> Choice:
     return Choice(baseline, baseline, ())
 
 
-def _evidence(name: str, path: Real, f_0: Real, loss_0: Real, Y: Real, w: Real) -> Evidence:
-    errors = _losses(path, Y) @ w / w.sum()
-    setting = int(np.argmin(errors))
-    move = path[setting] - f_0
+def _best_setting(path: Real, Y: Real, w: Real) -> int:
+    """Return the place of the least error; among equals the last, the strongest penalty."""
+    errors = _losses(path, Y) @ w
+    return int(len(errors) - 1 - np.argmin(errors[::-1]))
+
+
+def _best_share(f: Real, f_0: Real, Y: Real, w: Real) -> float:
+    """Return a*, the share in [0, 1] of f beside f_0 that has the least weighted error."""
+    move = f - f_0
     square = float(w @ (move**2).sum(axis=1))
     share = float(w @ (move * (Y - f_0)).sum(axis=1)) / square if square > 0 else 0.0
-    share = min(1.0, max(0.0, share))
-    gains = loss_0 - _losses(f_0 + share * move, Y)
-    gain = float(w @ gains / w.sum())
-    standard_error = float(np.sqrt(((w * (gains - gain)) ** 2).sum()) / w.sum())
-    return Evidence(name, setting, float(errors[setting]), share, gain, standard_error)
+    return min(1.0, max(0.0, share))
 
 
 def _losses(f: Real, Y: Real) -> Real:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .marginal import distances, holm, ks_p_value, standardized_mean_differences
+from .._holm import holm
+from .ks import ks_p_value
+from .marginal import distances, standardized_mean_differences
 from .samples import TwoSamples
 
 Real = NDArray[np.float64]
@@ -20,9 +22,9 @@ class FeatureShift:
     ``smd`` is the standardised mean difference, target minus training, and ``smd_corrected`` the
     same with the training rows weighted by `CDFWeights` (None where no weights were found);
     infinite where the feature is constant in each sample, at different values. ``ks`` is the
-    Kolmogorov-Smirnov distance and ``p_value`` its p-value, corrected by Holm's method for the
-    number of features. ``energy`` is the energy distance in units of the pooled standard
-    deviation. ``outside_range`` is the share of the target beyond the training values.
+    Kolmogorov-Smirnov distance and ``p_value`` its p-value, given the ties and corrected by Holm's
+    method for the number of features. ``energy`` is the energy distance in units of the pooled
+    standard deviation. ``outside_range`` is the share of the target beyond the training values.
     """
 
     name: str
@@ -43,8 +45,9 @@ def feature_shifts(
     smd = standardized_mean_differences(X, T, share)
     after = None if weights is None else standardized_mean_differences(X, T, share, weights)
     found = [distances(X[:, k], T[:, k], share) for k in range(X.shape[1])]
-    sizes = len(X), samples.target_rows
-    p_values = holm(np.array([ks_p_value(distance.ks, *sizes) for distance in found]))
+    size = samples.target_rows
+    single = [ks_p_value(X[:, k], T[:, k], share, size) for k in range(X.shape[1])]
+    p_values = holm(np.array(single))
     constant = (X == X[0]).all(axis=0) & (T == X[0]).all(axis=0)
     return tuple(
         FeatureShift(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 Real = NDArray[np.float64]
-
-_HANDFUL = 40  # rows in all up to which a p-value has a floor worth computing
 
 
 class Distances(NamedTuple):
@@ -68,38 +64,6 @@ def distances(x: Real, t: Real, share: Real, weights: Real | None = None) -> Dis
         area = float(gap**2 @ step)
         energy = 0.0 if area == 0 else float(np.sqrt(2 * np.divide(area, spread)))
     return Distances(min(ks, 1.0), energy)
-
-
-def ks_p_value(ks: float, n_train: float, n_target: float) -> float:
-    """Probability of at least this distance between samples of one continuous distribution.
-
-    Kolmogorov's distribution at the size N M / (N + M), as in `scipy.stats.ks_2samp` with
-    ``method="asymp"``; never less than 2 / C(N + M, N), the probability that samples lie apart
-    entirely, which decides for a handful of rows. Where values tie it is too large, that is, on
-    the safe side.
-    """
-    size = max(1, round(n_train * n_target / (n_train + n_target)))
-    N, M = max(1, round(n_train)), max(1, round(n_target))
-    least = 2 / comb(N + M, N) if N + M <= _HANDFUL else 0.0
-    return float(np.clip(max(stats.kstwo.sf(ks, size), least), 0.0, 1.0))
-
-
-def holm(p_values: Real) -> Real:
-    """Return p-values corrected for their number by Holm's step-down method.
-
-    Rejecting those below a level keeps the chance of any false alarm below it, whatever the
-    dependence between the tests. Source: Holm (1979), *A simple sequentially rejective multiple
-    test procedure*.
-
-    >>> holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
-    """
-    order = np.argsort(p_values, kind="stable")
-    remaining = len(p_values) - np.arange(len(p_values))
-    corrected = np.minimum(np.maximum.accumulate(p_values[order] * remaining), 1.0)
-    found = np.empty_like(corrected)
-    found[order] = corrected
-    return found
 
 
 def pooled_spread(x: Real, t: Real, share: Real) -> float:

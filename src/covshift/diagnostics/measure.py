@@ -10,25 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import bounds
+from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
-from .result import Diagnosis, LossGap
+from .result import Diagnosis
 from .samples import TwoSamples, two_samples
 from .sizes import METHODS, MethodSize, method_size, most_rows, weigh
 from .support import (
-    LEVEL,
     Support,
+    expected_outside,
     expected_outside_range,
     outside_of_neighborhood,
     outside_of_range,
 )
+from .text import printable
 from .verdict import judge
 
 Real = NDArray[np.float64]
 
 _CLASSIFIER_ROWS = 10_000
 _NEIGHBOR_ROWS = 4_000
+_NAMED = 5  # parts of the target without training rows that a note names
 
 
 def diagnose(
@@ -58,7 +60,7 @@ def diagnose(
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
-        Of the interval of the AUC, which the verdict reads, and of the bound on the loss gap.
+        Of the interval of the AUC, which the verdict reads.
     random_state : int
         Seed of the folds, and of the rows that are drawn from large samples.
 
@@ -125,7 +127,7 @@ def diagnose_and_weigh(
     auc = two_sample_auc(
         small.X, small.T, small.share, confidence=confidence, random_state=random_state
     )
-    overlap = cdf is None or bool(cdf.overlap_)
+    overlap = _overlap(support, cdf)
     judgement = judge(features, auc, sizes, support, overlap)
     diagnosis = Diagnosis(
         *judgement,
@@ -138,7 +140,6 @@ def diagnose_and_weigh(
         overlap=overlap,
         mismatch=None if cdf is None else float(cdf.mismatch_),
         noise=None if cdf is None else float(cdf.noise_),
-        loss_gap=_loss_gap(samples, confidence),
         random_state=random_state,
         notes=_notes(samples, features, auc, support, sizes),
     )
@@ -189,15 +190,15 @@ def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
     cut = samples.cut(_NEIGHBOR_ROWS, random_state)
     expected = expected_outside_range(*X.shape)
     outside = outside_of_neighborhood(cut.X, cut.T, cut.share)
-    return beyond, Support(outside, LEVEL, anywhere, expected, len(cut.X), len(cut.T))
+    gaps = uncovered(X, T, samples.share, samples.target_rows)
+    sizes = len(cut.X), len(cut.T)
+    return beyond, Support(outside, expected_outside(sizes[0]), anywhere, expected, *sizes, gaps)
 
 
-def _loss_gap(samples: TwoSamples, confidence: float) -> LossGap | None:
-    if samples.weight is not None and np.ptp(samples.weight) > 0:
-        return None
-    (N, n), M = samples.X.shape, len(samples.T)
-    additive = bounds.half_width_1d(M, confidence, n_views=n)
-    return LossGap(additive, bounds.half_width(M, N, confidence), confidence)
+def _overlap(support: Support, cdf: Any) -> bool:
+    """The alarm of the weights, and what all rows show where the weights saw some of them."""
+    missing = any(part.excess >= NO_OVERLAP for part in support.uncovered)
+    return (cdf is None or bool(cdf.overlap_)) and not missing
 
 
 def _notes(
@@ -212,6 +213,10 @@ def _notes(
         notes.append(f"No AUC: a sample has fewer than {FEWEST} rows.")
     if support.outside is None:
         notes.append("No nearest neighbours: there are too few training rows.")
+    first = support.uncovered[:1]
+    told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
+    if len(support.uncovered) > told:
+        notes.append(_where_uncovered(support.uncovered[told:], samples.names))
     whole = len(samples.X), len(samples.T)
     used = {
         "two-sample AUC": (auc.train_rows, auc.target_rows) if auc else whole,
@@ -226,3 +231,12 @@ def _notes(
             + "."
         )
     return tuple(notes)
+
+
+def _where_uncovered(found: Sequence[Uncovered], names: Sequence[str]) -> str:
+    names = [printable(name) for name in names]
+    parts = [part.describe(names) for part in found[:_NAMED]]
+    more = len(found) - _NAMED
+    if more > 0:
+        parts.append(f"{more} more such columns or values")
+    return "Where no training rows are: " + "; ".join(parts) + "."

@@ -17,21 +17,6 @@ from .verdict import Verdict
 
 
 @dataclass(frozen=True)
-class LossGap:
-    """The paper's bound on the loss at this number of target rows (`covshift.bounds`).
-
-    With ``confidence``, the loss under the additive V lies within ``additive`` times
-    (mean abs residual)^2 of the one with the true distribution functions (Theorem 3.2, one view a
-    feature), and that under the multiplicative V within ``multiplicative`` times
-    (largest abs residual)^2 (Theorem 3.3). One or more: the bound says nothing.
-    """
-
-    additive: float
-    multiplicative: float
-    confidence: float
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """What `covshift.diagnose` found. Print it, or read its fields.
 
@@ -51,13 +36,11 @@ class Diagnosis:
     support : Support
         How much of the target lies outside the training sample.
     overlap : bool
-        Whether some weights match the distribution functions of the features
-        (`CDFWeights.overlap_`).
+        Whether some weights match the distribution functions of the features, and no single one
+        leaves a tenth of the target without training rows (`CDFWeights.overlap_`).
     mismatch, noise : float or None
         Mean squared difference of the distribution functions that is left under these weights,
         and what sampling alone would leave (`CDFWeights.mismatch_` and ``noise_``).
-    loss_gap : LossGap or None
-        None with target weights, for which the theorems make no promise.
     random_state : int
         Seed of the folds and of the rows that were drawn.
     notes : tuple of str
@@ -76,7 +59,6 @@ class Diagnosis:
     overlap: bool
     mismatch: float | None
     noise: float | None
-    loss_gap: LossGap | None
     random_state: int
     notes: tuple[str, ...]
 

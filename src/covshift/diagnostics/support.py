@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from .._support import Uncovered
 from ..weights._points import blocks, pooled_units
 
 Real = NDArray[np.float64]
@@ -22,9 +23,11 @@ class Support:
 
     ``outside`` counts target rows whose distance to the fifth nearest training row is larger than
     that of 99 % of the training rows among themselves; ``expected`` is what one would see without
-    a shift. None where the training sample is too small. ``outside_range`` counts rows with at
-    least one feature beyond the smallest or largest training value; ``expected_range`` again
-    without a shift, for independent features.
+    a shift, 1 % of large samples and more of small ones. None where the training sample is too
+    small. ``outside_range`` counts rows with at least one feature beyond the smallest or largest
+    training value; ``expected_range`` again without a shift, for independent features.
+    ``uncovered`` holds the parts of the target that single features show to have no training rows,
+    as far as they are significant, the largest share first.
     """
 
     outside: float | None
@@ -33,6 +36,7 @@ class Support:
     expected_range: float
     train_rows: int
     target_rows: int
+    uncovered: tuple[Uncovered, ...] = ()
 
 
 def outside_of_range(X: Real, T: Real, share: Real) -> tuple[Real, float]:
@@ -52,6 +56,21 @@ def expected_outside_range(n_train: int, n_features: int) -> float:
     0.332
     """
     return float(1 - (1 - 2 / (n_train + 1)) ** n_features)
+
+
+def expected_outside(n_train: int) -> float:
+    """Chance that a new row of the same distribution is outside of the neighbourhood.
+
+    Of N training rows u = floor((N - 1) / 100) are farther from the others than the distance that
+    decides. A new row is farther where it is among the u + 1 farthest of N + 1 rows, all of which
+    have the same chance: (u + 1) / (N + 1). It is a bound, and near: the training rows' distances
+    leave the new row out, and so come out a little too large.
+
+    >>> round(expected_outside(50), 4), round(expected_outside(5000), 4)
+    (0.0196, 0.01)
+    """
+    farther = n_train - 1 - int(np.ceil((1 - LEVEL) * (n_train - 1) - 1e-9))
+    return (farther + 1) / (n_train + 1)
 
 
 def outside_of_neighborhood(X: Real, T: Real, share: Real) -> float | None:

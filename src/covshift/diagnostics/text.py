@@ -93,18 +93,13 @@ def _joint(d: Diagnosis) -> str:
     if d.support.outside is not None:
         lines.append(
             f"  target outside the training support: {d.support.outside:.1%} "
-            f"({d.support.expected:.0%} without a shift)"
+            f"({d.support.expected:.1%} without a shift)"
         )
     lines.append(
         f"  target beyond the training range in some column: {d.support.outside_range:.1%} "
         f"({d.support.expected_range:.1%} without a shift)"
     )
-    lines.append(f"  weights can match the distribution functions: {'yes' if d.overlap else 'NO'}")
-    if d.loss_gap is not None:
-        lines.append(
-            f"  bound on the loss gap at M = {d.n_target:,}: {d.loss_gap.additive:.3f} x (mean "
-            f"abs residual)^2, {d.loss_gap.confidence:.0%}"
-        )
+    lines.append(f"  weights can cover the target: {'yes' if d.overlap else 'NO'}")
     return "\n".join(lines)
 
 

@@ -2,15 +2,20 @@
 
 The rules, in order; the thresholds are named below and explained in docs/diagnosis.md.
 
-1. *no shift*: no feature differs (Kolmogorov-Smirnov, Holm's p > 0.025) and the classifier cannot
-   tell the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm
-   in about one pair of equal samples in twenty. Also where a difference is found but is
-   negligible: AUC surely below 0.53, every KS distance below 0.03, every SMD below 0.1.
-2. *no overlap*: no weights bring the distribution functions together (the alarm of `CDFWeights`),
-   or half of the target lies outside the training support.
-3. *strong*: at least half of the weighting methods leave less than a tenth of the rows, or the
-   classifier's AUC is surely above 0.85, or a tenth of the target lies outside the support.
+1. *no shift*: no feature differs (Kolmogorov-Smirnov, Holm's p > 0.015), none leaves a twentieth
+   of the target without training rows (`_support`, Holm's p > 0.01), and the classifier cannot tell
+   the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm in
+   one pair of equal samples in twenty at most. Also where a difference is found but is negligible:
+   AUC surely below 0.53, every KS distance below 0.03, every SMD below 0.1.
+2. *no overlap*: a single feature leaves a tenth of the target without training rows, or no weights
+   bring the distribution functions together (the alarm of `CDFWeights`), or half of the target
+   lies outside the training support.
+3. *strong*: a single feature leaves a twentieth of the target without training rows, or at least
+   half of the weighting methods leave less than a tenth of the rows, or the classifier's AUC is
+   surely above 0.85, or a tenth of the target lies outside the support.
 4. *correctable*: what remains.
+
+A feature leaves a share uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
 """
 
 from __future__ import annotations
@@ -18,14 +23,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from .._support import NO_OVERLAP, STRONG
 from .features import FeatureShift
 from .joint import TwoSampleAUC
 from .sizes import MethodSize
 from .support import Support
+from .text import printable
 
 Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
 
-LEVEL = 0.025  # of either test: together about 0.05
+LEVEL = 0.015  # of the features; the AUC adds 0.025, and `_support` 0.01: 0.05 together
 NEGLIGIBLE_AUC, NEGLIGIBLE_KS, NEGLIGIBLE_SMD = 0.53, 0.03, 0.1
 STRONG_SIZE = 0.1  # share of the rows that is left, in effect
 STRONG_AUC = 0.85  # of two normal distributions whose weights leave a tenth of the rows
@@ -76,14 +83,19 @@ def _decide(
     outside = support.outside or 0.0
     shifted = [feature for feature in features if feature.p_value <= LEVEL]
     told_apart = auc is not None and auc.interval[0] > 0.5
-    if not shifted and not told_apart:
+    missing = [part for part in support.uncovered if part.excess >= STRONG]
+    if not shifted and not told_apart and not missing:
         return "no shift", _nothing_found(auc)
-    if _negligible(features, auc):
+    if not missing and _negligible(features, auc):
         return "no shift", (
             "The samples differ detectably, but by too little to matter: every Kolmogorov-Smirnov "
             f"distance is below {NEGLIGIBLE_KS:g} and the two-sample AUC below {NEGLIGIBLE_AUC:g}."
         )
-    found = _what_differs(shifted, len(features), auc)
+    found = _what_differs(shifted, told_apart, len(features), auc)
+    names = [printable(feature.name) for feature in features]
+    where = missing[0].describe(names) if missing else ""
+    if missing and missing[0].excess >= NO_OVERLAP:
+        return "no overlap", f"{found}, and {where}: no training row tells what happens there."
     if outside >= NO_OVERLAP_OUTSIDE:
         return "no overlap", f"{found}, and {outside:.0%} of the target has no training rows near."
     if not overlap:
@@ -91,6 +103,8 @@ def _decide(
             f"{found}, and no weights bring the distribution functions together: parts of the "
             "target have no training rows."
         )
+    if missing:
+        return "strong", f"{found}, and {where}: no training row tells what happens there."
     few = [row for row in methods if (row.share or 0.0) < STRONG_SIZE]
     if methods and 2 * len(few) >= len(methods):
         return "strong", (
@@ -127,8 +141,12 @@ def _nothing_found(auc: TwoSampleAUC | None) -> str:
     )
 
 
-def _what_differs(shifted: Sequence[FeatureShift], n: int, auc: TwoSampleAUC | None) -> str:
+def _what_differs(
+    shifted: Sequence[FeatureShift], told_apart: bool, n: int, auc: TwoSampleAUC | None
+) -> str:
     area = f" (two-sample AUC {auc.value:.2f})" if auc is not None else ""
+    if not shifted and not told_apart:
+        return f"No feature differs significantly as a whole{area}"
     if not shifted:
         return f"No single feature differs significantly, but the samples do jointly{area}"
     features = "feature" if n == 1 else "features"

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
+from .._support import beyond_extremes
 from .._validation import check_points
 from ..weights._lines import LineRows, LineTarget, Real
 from ..weights._thresholds import ThresholdMatching, add
@@ -46,7 +47,9 @@ def fit_weights(
         return ThresholdMatching(parted, N, made, max_iter=estimator.max_iter)
 
     lines = estimator._target(target.T, target.share)
-    match = estimator._match_rows(N, lines, target.size, make, _no_folds)
+    low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
+    gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
+    match = estimator._match_rows(N, lines, target.size, make, _no_folds, gaps)
     weigh = partial(_weigh, match.ratio)
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
     total, squares = np.asarray(sums)
@@ -101,6 +104,17 @@ def _points(narrow: bool, n_features: int, number: int, X: Any) -> Real:
 
 def _count(number: int, X: Real) -> list[int]:
     return [len(X)]
+
+
+def _extremes(number: int, X: Real) -> Real:
+    """Smallest and largest value of each column, (2, n); of no rows, none."""
+    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+    return np.stack([low, high])
+
+
+def _widest(parts: list[Real]) -> Real:
+    lows, highs = zip(*parts, strict=True)
+    return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
 
 
 def _rows(number: int, X: Real, lines: LineTarget) -> LineRows:

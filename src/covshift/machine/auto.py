@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..corrections import Unweighted
-from ..corrections.auto import BASELINE, Choice, candidates, choose, no_choice
+from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..kernels import landmarks
 from ..operators import VOperator
 from ..solvers.dual import Dual, small_factor
@@ -49,8 +49,7 @@ def fit_auto(machine: Any, problem: Problem) -> None:
             machine._solve_dual(machine._operator(problem), problem, K)
         else:
             machine._start_stream(problem, problem.X, Z)
-            corrected = choice.share and evidence is choice.chosen
-            machine._add_and_solve(problem, weights if corrected else None)
+            machine._add_and_solve(problem)
         used[evidence.correction] = machine.reg_
         coef += share * (machine.dual_coef_ if exact else machine.coef_)
         intercept += share * machine.intercept_
@@ -67,8 +66,8 @@ def choose_correction(
     """Compare the candidates with kernel values K (N, N).
 
     Returns the choice, the penalties, and the weights of the rows, or what would find them. All
-    hold out the same folds, on one path of penalties a candidate and fold, and the uncorrected
-    machine takes its penalty as it does alone. ``regs`` are given where the grid is not to be
+    hold out the same folds, on one path of penalties a candidate and fold, and take the penalty
+    that they take alone. ``regs`` are given where the grid is not to be
     chosen. O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)
@@ -82,9 +81,7 @@ def choose_correction(
         name: _held_out(problem.operator(correction), K, problem.Y, regs, folds)
         for name, correction in candidates(weights).items()
     }
-    errors = ((predictions[BASELINE] - problem.Y) ** 2).sum(axis=2) @ problem.w  # (penalties,)
-    _, setting = Tuning((None,), regs[None, :], errors[None, :]).best
-    choice = choose(predictions, problem.Y, weights * problem.w, setting=setting)
+    choice = choose(predictions, problem.Y, weights * problem.w, problem.w)
     return choice, regs, weights
 
 

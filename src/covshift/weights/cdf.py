@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_numpy, like, to_numpy
 from .._parallel import one_blas_thread
+from .._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from .._validation import check_rows, check_samples
 from ..exceptions import NoOverlapError, WeightWarning
 from ..operators import Coordinates
@@ -30,6 +31,7 @@ _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt
 _DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
 _DENSE_BOXES = 3000  # and in views of several dimensions
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
+_NAMED = 5  # parts of the target without training rows that a message names
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
 _SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
 _LARGE = 50_000  # rows from which the self-check trusts the fit's own views
@@ -97,8 +99,13 @@ class CDFWeights(Weighter):
     noise_ : float
         The same for the target sample and its own distribution, on average: spread / (M - 1).
     overlap_ : bool
-        Whether some weights bring the mismatch within the sampling noise of M target rows and a
-        quarter of the N training rows. False is an alarm: parts of the target have no rows.
+        False is an alarm: parts of the target have no training rows. Either no weights bring the
+        mismatch within the sampling noise of M target rows and a quarter of the N training rows,
+        or more than 1/10 + 10/N of the target is uncovered in a single column.
+    uncovered_ : tuple of Uncovered
+        Significant parts of the target beyond the training values of a column, or at a value that
+        no training row has (theory, section 7), the largest share first. On a device and on a
+        cluster only what lies beyond the training values is looked for.
     scores_ : (2, 9) array
         Penalties tried by "cv", and their held-out criterion.
     weights_, effective_sample_size_
@@ -211,7 +218,9 @@ class CDFWeights(Weighter):
             return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
 
         size = target_size(target_weight, to_numpy(share))
-        match = self._match_rows(N, target, size, make, lambda: 0.0)
+        low, high = X.amin(dim=0), X.amax(dim=0)
+        gaps = beyond_extremes(low, high, N, T, share, size)
+        match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
         raw = match.ratio(target.rows(X))
         self._scale, self._most = float(N / raw.sum()), float(N)
         self.weights_ = (raw * self._scale).to(X.dtype)
@@ -230,6 +239,7 @@ class CDFWeights(Weighter):
                 self._target_size,
                 lambda target: self._problem(X, target),
                 lambda: self._by_folds(X, T, share),
+                uncovered(X, T, share, self._target_size),
             )
         return match.w if len(match.w) else match.ratio(target.rows(X))
 
@@ -240,20 +250,25 @@ class CDFWeights(Weighter):
         size: float,
         make: Callable[[Target], Matching | ThresholdMatching],
         by_folds: Callable[[], float],
+        gaps: tuple[Uncovered, ...],
     ) -> Match:
         """Choose the penalty, match N rows to the target, and tell what was found.
 
         ``size`` is the number of target rows, ``make`` sets up the problem for the rows, wherever
-        they are, and ``by_folds`` chooses the penalty by cross-validation.
+        they are, ``by_folds`` chooses the penalty by cross-validation, and ``gaps`` are the parts
+        of the target without training rows in a column.
         """
         self.noise_ = sampling_noise(target, size)
         problem = make(target)
         match = self._matched(problem, make, by_folds)
-        self.overlap_ = overlap(problem, match, self._tolerated(target, N))
+        matched = overlap(problem, match, self._tolerated(target, N))
+        self.uncovered_ = gaps
+        missing = [part for part in gaps if part.excess >= NO_OVERLAP]
+        self.overlap_ = matched and not missing
         self._match, self._made = match, target
         self.reg_, self.mismatch_ = match.reg, match.mismatch
         if not self.overlap_:
-            self._refuse_no_overlap(self._tolerated(target, N))
+            self._refuse_no_overlap(matched, missing, self._tolerated(target, N))
         if not match.converged:
             warnings.warn(
                 f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise it, or tol.",
@@ -366,17 +381,26 @@ class CDFWeights(Weighter):
         most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
 
-    def _refuse_no_overlap(self, noise: float) -> None:
+    def _refuse_no_overlap(self, matched: bool, missing: list[Uncovered], noise: float) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        reasons = [part.describe(names) for part in missing[:_NAMED]]
+        if len(missing) > _NAMED:
+            reasons.append(f"and {len(missing) - _NAMED} more such columns or values")
+        if not matched:
+            reasons.append(
+                f"in the {self.views} view(s), the distribution functions differ by "
+                f"{self.mismatch_:.3g} in mean square, sampling noise is {noise:.3g}, and weaker "
+                "penalties do not close the gap"
+            )
         message = (
-            "No weights make X look like X_target: parts of the target have no training rows. In "
-            f"the {self.views} view(s), the distribution functions differ by {self.mismatch_:.3g} "
-            f"in mean square, sampling noise is {noise:.3g}, and weaker penalties do not close the "
-            "gap: there is no overlap."
+            "No weights make X look like X_target: parts of the target have no training rows, "
+            f"there is no overlap. Found: {'; '.join(reasons)}."
         )
         if not self.allow_no_overlap:
             raise NoOverlapError(
-                message + " Restrict the target to where there is training data, or pass "
-                "allow_no_overlap=True to go on with the nearest weights."
+                message + " Restrict the target to where there is training data, leave out columns "
+                "that the outcome does not need, or pass allow_no_overlap=True to go on with the "
+                "nearest weights."
             )
         warnings.warn(message, WeightWarning, stacklevel=6)
 

@@ -1,0 +1,211 @@
+"""Parts of the target that lie where a column has no training rows, one column at a time.
+
+A mean over many features hides a single one whose target values the training sample never saw, so
+every column is tested on its own. Let k target rows lie strictly above the largest of N training
+values, M rows being in the target. Without a shift all orders of the N + M rows are equally likely,
+and k or more rows lie there when the k largest of all are target rows:
+
+    P = prod_{j < k} (M - j) / (N + M - j) = C(M, k) / C(N + M, k) .
+
+Ties do not matter: given which of the values are equal, the number of rows above the training
+values can only be the size of the highest groups together, and at each such k the chance is P. The
+same holds below the smallest value. And a value that k rows of both samples have is missing from
+the training sample when all k of them are target rows: P again. It is a test of its own for each
+value, except for the smallest and the largest of all, which the sides cover, and for those so rare
+that their absence could not be significant. Which values these are depends on both samples
+together, not on which row came from which, so it does not disturb the tests. Holm's method corrects
+for all of them, those of values that are not missing included.
+
+A significant part need not matter. The training extreme is the outermost of N rows, and in a sample
+of 50 rows a shift by one standard deviation, which weights correct well, often leaves a tenth of
+the target beyond it. What counts is the ``excess`` of the share over 10 / N: where the training
+distribution has more mass than that, N rows all miss it with a chance below e^-10.
+
+Target weights: integers are repeated rows; others count by their effective number, and never for
+more rows than there are. Source: ours (exceedance tests: Epstein 1954, *Tables for the distribution
+of the number of exceedances*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ._holm import holm
+
+Real = NDArray[np.float64]
+
+LEVEL = 0.01  # chance that anything is reported between samples of one distribution
+NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused
+STRONG = 0.05  # and from which they need caution
+_MISSED = 10.0  # rows' worth of training mass that may have been missed
+_ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
+
+
+@dataclass(frozen=True)
+class Uncovered:
+    """A part of the target that lies where one column has no training rows.
+
+    ``side`` is "below" or "above" the training values, ``value`` being the smallest or largest of
+    these, or "at" a ``value`` that no training row has. ``share`` of the target is there,
+    ``excess`` of it beyond the 10 / N that N training rows may miss by chance, and ``p_value`` is
+    corrected for all columns, sides and values (Holm).
+    """
+
+    column: int
+    side: Literal["below", "above", "at"]
+    value: float
+    share: float
+    excess: float
+    p_value: float
+
+    def describe(self, names: Sequence[str] | None = None) -> str:
+        """Say it in a sentence without its full stop.
+
+        >>> Uncovered(0, "above", 3.5, 0.39, 0.37, 1e-9).describe(["income"])
+        "39% of the target lies above 3.5, the largest training value of 'income'"
+        """
+        name = f"column {self.column}" if names is None else f"'{names[self.column]}'"
+        share = f"{self.share:.0%}" if self.share >= 0.01 else f"{100 * self.share:.2g}%"
+        if self.side == "at":
+            return f"{share} of the target has {name} = {self.value:.6g}, as no training row has"
+        extreme = "smallest" if self.side == "below" else "largest"
+        return (
+            f"{share} of the target lies {self.side} {self.value:.6g}, the {extreme} training "
+            f"value of {name}"
+        )
+
+
+def uncovered(X: Real, T: Real, share: Real, size: float) -> tuple[Uncovered, ...]:
+    """Return the significant parts of the target without training rows, the largest share first.
+
+    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for. Cost
+    O((N + M) n log(N + M)) in time, O(N + M) in memory.
+    """
+    rows = Rows(len(X), float(size), int(np.count_nonzero(share)))
+    found, tests = _sides(X.min(axis=0), X.max(axis=0), T, share), 0
+    fewest = _fewest(rows)
+    for k in range(X.shape[1]):
+        levels, tested = _levels(X[:, k], T[:, k], share, rows, fewest)
+        found += [part._replace(column=k) for part in levels]
+        tests += tested - len(levels)
+    return _significant(found, tests, rows)
+
+
+def beyond_extremes(
+    low: Any, high: Any, N: int, T: Any, share: Any, size: float
+) -> tuple[Uncovered, ...]:
+    """`uncovered` from the training extremes (n,) alone, for rows on a device or a cluster.
+
+    Values that the training sample lacks between its extremes are not looked for.
+    """
+    rows = Rows(N, float(size), int((share > 0).sum()))
+    return _significant(_sides(low, high, T, share), 0, rows)
+
+
+class Rows(NamedTuple):
+    """Numbers of rows: of the training sample, that the target stands for, and that it has."""
+
+    N: int
+    size: float
+    present: int
+
+    def counted(self, share: float, present: int) -> float:
+        """Rows that ``present`` target rows of this share stand for, in whole numbers."""
+        whole = float(np.floor(share * self.size + 1e-6))
+        return whole if self.size > self.present else min(whole, float(present))
+
+
+class _Part(NamedTuple):
+    column: int
+    side: Literal["below", "above", "at"]
+    value: float
+    share: float
+    present: int
+
+
+def chance(k: float, N: int, M: float) -> float:
+    """C(M, k) / C(N + M, k): that k given rows of N + M are all among the M.
+
+    >>> round(chance(2, 3, 2), 6)
+    0.1
+    """
+    if k > M:
+        return 0.0
+    logs = gammaln([M + 1, M - k + 1, N + M + 1, N + M - k + 1])
+    return float(np.exp(logs[0] - logs[1] - logs[2] + logs[3]))
+
+
+def _sides(low: Any, high: Any, T: Any, share: Any) -> list[_Part]:
+    found = []
+    for k in range(T.shape[1]):
+        t = T[:, k]
+        for side, beyond, extreme in (("below", t < low[k], low), ("above", t > high[k], high)):
+            present = int((beyond & (share > 0)).sum())
+            mass, value = 0.0, float(extreme[k])
+            if present:
+                mass = min(1.0, round(float(share[beyond].sum()), 12))  # a tenth is a tenth
+                there = t[beyond & (share > 0)]
+                if float(there.min()) == float(there.max()):
+                    side, value = "at", float(there.min())
+            found.append(_Part(k, side, value, mass, present))  # type: ignore[arg-type]
+    return found
+
+
+def _levels(x: Real, t: Real, share: Real, rows: Rows, fewest: int) -> tuple[list[_Part], int]:
+    """Values that the training sample lacks inside its range, and how many were tested.
+
+    Those beyond its range are tested as well, but the sides tell of them.
+    """
+    if fewest > rows.N + rows.size:
+        return [], 0
+    seen, count = np.unique(x, return_counts=True)
+    values, present, mass = _values(t[share > 0], share[share > 0])
+    place = np.minimum(np.searchsorted(seen, values), len(seen) - 1)
+    lacking = seen[place] != values
+    low, high = min(seen[0], values[0]), max(seen[-1], values[-1])
+    pooled = mass * rows.size + np.where(lacking, 0, count[place])
+    tested = (pooled >= fewest - 1e-6) & (values > low) & (values < high)
+    both = np.zeros(len(seen), dtype=bool)
+    both[place[~lacking]] = True
+    alone = (count >= fewest) & ~both & (seen > low) & (seen < high)
+    gaps = tested & lacking & (values > seen[0]) & (values < seen[-1])
+    found = [
+        _Part(0, "at", float(values[j]), float(mass[j]), int(present[j]))
+        for j in np.flatnonzero(gaps)
+    ]
+    return found, int(tested.sum() + alone.sum())
+
+
+def _values(t: Real, share: Real) -> tuple[Real, NDArray[np.intp], Real]:
+    """Distinct values, how many rows have each, and their share."""
+    values, present = np.unique(t, return_counts=True)
+    if np.ptp(share) <= 1e-12 * share.max():
+        return values, present, present / len(t)
+    sums = np.bincount(np.searchsorted(values, t), weights=share, minlength=len(values))
+    return values, present, sums.astype(np.float64)
+
+
+def _fewest(rows: Rows) -> int:
+    """Rows that a value needs in both samples, so that its absence could be significant."""
+    k = 2
+    while k <= rows.size and chance(k, rows.N, rows.size) > _ATTAINABLE:
+        k += max(1, k // 20)
+    return k if k <= rows.size else int(rows.N + rows.size) + 1
+
+
+def _significant(found: list[_Part], others: int, rows: Rows) -> tuple[Uncovered, ...]:
+    """Keep what Holm's method finds among these tests and as many ``others`` that found nothing."""
+    p_values = [chance(rows.counted(p.share, p.present), rows.N, rows.size) for p in found]
+    corrected = holm(np.concatenate([p_values, np.ones(others)]))[: len(found)]
+    kept = [
+        Uncovered(*part[:4], max(0.0, part.share - _MISSED / rows.N), float(p))
+        for part, p in zip(found, corrected, strict=True)
+        if p <= LEVEL
+    ]
+    return tuple(sorted(kept, key=lambda part: -part.share))

@@ -1,0 +1,116 @@
+"""The Kolmogorov-Smirnov test of two samples of one feature, right with ties as well.
+
+Kolmogorov's distribution is that of continuous values. Where values repeat, the distance is looked
+at between them only, and comes out smaller: of two binary samples it is the difference of two
+proportions, and a p-value from Kolmogorov's distribution is several times too large. So the test
+here is conditional on which of the N + M values are equal. Let the values come in groups of
+c_1, c_2, ... rows. Without a shift the M target rows are a random choice among all rows, and the
+number a_l of them in the first l groups is a chain,
+
+    a_l = a_{l-1} + Binomial(c_l, M / (N + M)) ,    given that it ends at M.
+
+The distance is at least d unless |a_l / M - (C_l - a_l) / N| < d after every group, C_l being the
+rows in the first l of them; the chance of that is a product of band matrices, exact at any size.
+For two values it is an exact test of Fisher's kind, by the difference of the two proportions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Real = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_GROUPS = 1000  # so many steps of the chain are taken at most
+_HEAVY = 0.005  # share of both samples in one value from which a tie is too heavy to ignore
+_SURELY = 1e-8  # a p-value below which the exact one, which is smaller, is not needed
+_DEVIATIONS = 9.0  # of a binomial number: beyond them lie 1e-18
+
+
+def ks_p_value(x: Real, t: Real, share: Real, size: float) -> float:
+    """Probability of at least this distance between samples of one distribution.
+
+    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for; where that is
+    no whole number (weights that are no repeats), the result is an approximation. With up to 1000
+    distinct values the test is exact. With more it is Kolmogorov's asymptotic one, as in
+    `scipy.stats.ks_2samp` with ``method="asymp"``; unless a value holds half a percent of all rows
+    or more: then it is exact again, for the distance at 1000 of the values or fewer. Cost O((N + M)
+    log(N + M)) to sort, and at most some 10^8 operations, mostly far fewer.
+
+    >>> x, t = np.repeat([0.0, 1.0], [8, 2]), np.repeat([0.0, 1.0], [1, 4])
+    >>> round(ks_p_value(x, t, np.full(5, 0.2), 5.0), 4)  # as Fisher's exact test
+    0.0889
+    """
+    N, M = len(x), max(1, round(size))
+    counts, gap = _groups(x, t, share, size)
+    if len(counts) == 1:
+        return 1.0
+    distance = float(np.abs(gap).max())
+    many = N + M > _GROUPS
+    if many:
+        rough = float(stats.kstwo.sf(distance, max(1, round(N * M / (N + M)))))
+        light = len(counts) > _GROUPS and counts.max() < _HEAVY * (N + M)
+        if light or rough < _SURELY:  # ties make it too large
+            return rough
+    ends = np.rint(np.cumsum(counts)).astype(np.int64)
+    ends[-1] = N + M
+    if len(ends) > _GROUPS:
+        kept = _thinned(ends)
+        ends, distance = ends[kept], float(np.abs(gap[kept]).max())
+    return chance_of_distance(distance, ends, N, M)
+
+
+def chance_of_distance(distance: float, ends: Whole, N: int, M: int) -> float:
+    """Probability of at least this distance, given the numbers of rows up to each group's end.
+
+    ``ends`` (groups,) rises to N + M.
+    """
+    p = M / (N + M)
+    reach = distance * N * M - 0.25  # of |a (N + M) - C M|, which is a whole number
+    known: dict[int, tuple[int, Real]] = {}
+    first, chances = 0, np.ones(1)  # of a_l = first, first + 1, ...
+    for C, rows in zip(ends, np.diff(ends, prepend=0), strict=True):
+        if rows not in known:
+            known[rows] = _binomial(int(rows), p)
+        offset, step = known[rows]
+        chances, first = np.convolve(chances, step), first + offset
+        a = first + np.arange(len(chances))
+        inside = np.flatnonzero(np.abs(a * (N + M) - int(C) * M) < reach)
+        if len(inside) == 0:
+            return 1.0
+        first += int(inside[0])
+        chances = chances[inside[0] : inside[-1] + 1]
+    within = chances[M - first] / stats.binom.pmf(M, N + M, p)
+    return float(np.clip(1 - within, np.finfo(np.float64).eps, 1.0))
+
+
+def _binomial(rows: int, p: float) -> tuple[int, Real]:
+    """The smallest number that matters, and the chances of it and those that follow."""
+    half = _DEVIATIONS * np.sqrt(rows * p * (1 - p)) + 10
+    low, high = max(0, int(rows * p - half)), min(rows, int(rows * p + half) + 1)
+    return low, stats.binom.pmf(np.arange(low, high + 1), rows, p)
+
+
+def _groups(x: Real, t: Real, share: Real, size: float) -> tuple[Real, Real]:
+    """Rows of both samples at each distinct value, and F - G up to it."""
+    values = np.concatenate([x, t])
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    last = np.append(np.flatnonzero(values[1:] > values[:-1]), len(values) - 1)
+    train = np.cumsum(order < len(x))[last]
+    target = np.cumsum(np.concatenate([np.zeros(len(x)), share * size])[order])[last]
+    whole = np.rint(target)
+    if np.abs(target - whole).max() < 1e-6:
+        target = whole
+    gap = train / len(x) - target / target[-1]
+    return np.diff(train + target, prepend=0.0), gap
+
+
+def _thinned(ends: Whole) -> NDArray[np.intp]:
+    """Groups to look at: the heavy ones and what precedes them, and others evenly between."""
+    step = 3 * ends[-1] // _GROUPS + 1
+    heavy = np.diff(ends, prepend=0) >= step
+    kept = heavy | np.append(heavy[1:], True) | (np.diff(ends // step, append=-1) != 0)
+    return np.flatnonzero(kept)

@@ -1,0 +1,121 @@
+"""The Kolmogorov-Smirnov test with and without ties: exact, of the right size, not too weak."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from covshift.diagnostics import ks
+from covshift.diagnostics.ks import ks_p_value
+
+LEVELS = st.integers(0, 3).map(float)
+
+
+def p_value(x, t):
+    return ks_p_value(x, t, np.full(len(t), 1 / len(t)), float(len(t)))
+
+
+@given(st.lists(LEVELS, min_size=1, max_size=6), st.lists(LEVELS, min_size=1, max_size=5))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_the_test_counts_all_ways_to_deal_the_values(x, t):
+    assert p_value(np.array(x), np.array(t)) == pytest.approx(reference.ks_chance(x, t), rel=1e-6)
+
+
+@pytest.mark.parametrize(("N", "M"), [(1, 1), (3, 3), (4, 5), (30, 40), (300, 200), (50, 900)])
+def test_without_ties_it_is_scipys_exact_test(N, M):
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=N), rng.normal(0.3, size=M)
+    exact = stats.ks_2samp(x, t, method="exact").pvalue
+    assert p_value(x, t) == pytest.approx(exact, rel=1e-6)
+
+
+def test_without_ties_large_samples_take_kolmogorovs_distribution():
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=3000), rng.normal(size=2000)
+    assert p_value(x, t) == pytest.approx(stats.ks_2samp(x, t, method="asymp").pvalue)
+
+
+@pytest.mark.parametrize("N", [40, 300, 20_000])
+def test_two_values_are_a_test_of_two_proportions(N):
+    """Of equal sizes, Fisher's two-sided test orders the tables by the same difference."""
+    rng = np.random.default_rng(N)
+    x, t = (rng.random(N) < 0.3).astype(float), (rng.random(N) < 0.3).astype(float)
+    table = [[x.sum(), N - x.sum()], [t.sum(), N - t.sum()]]
+    assert p_value(x, t) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-6)
+
+
+def zero_inflated(rng, rows, moved):
+    zero = rng.random(rows) < 0.7
+    return np.where(zero, 0.0, rng.normal(moved, 1, rows))
+
+
+@pytest.mark.parametrize(
+    ("draw", "rows", "pairs"),
+    [
+        (lambda rng, rows: (rng.random(rows) < 0.3).astype(float), 50, 1000),
+        (lambda rng, rows: rng.integers(0, 5, rows).astype(float), 50, 1000),
+        (lambda rng, rows: rng.integers(0, 5, rows).astype(float), 2000, 500),
+        (lambda rng, rows: zero_inflated(rng, rows, 0.0), 2000, 300),
+    ],
+)
+def test_the_size_is_at_most_nominal_and_near_it(draw, rows, pairs):
+    rng = np.random.default_rng(3)
+    found = np.array([p_value(draw(rng, rows), draw(rng, rows)) for _ in range(pairs)])
+    for level in (0.05, 0.2):
+        error = np.sqrt(level * (1 - level) / pairs)
+        assert (found <= level).mean() <= level + 2.5 * error
+    assert (found <= 0.2).mean() > 0.08
+
+
+def test_the_power_on_two_values_is_that_of_a_test_of_proportions():
+    rng = np.random.default_rng(4)
+    N, pairs = 300, 300
+    found, proportions, kolmogorov = np.zeros((3, pairs))
+    for k in range(pairs):
+        x, t = (rng.random(N) < 0.3).astype(float), (rng.random(N) < 0.42).astype(float)
+        pooled = (x.mean() + t.mean()) / 2
+        z = (t.mean() - x.mean()) / np.sqrt(2 * pooled * (1 - pooled) / N)
+        found[k] = p_value(x, t)
+        proportions[k] = 2 * stats.norm.sf(abs(z))
+        kolmogorov[k] = stats.ks_2samp(x, t, method="asymp").pvalue
+    power = [(p <= 0.05).mean() for p in (found, proportions, kolmogorov)]
+    assert power[0] > power[1] - 0.05
+    assert power[0] > 0.8
+    assert power[2] < 0.65
+
+
+def test_a_shift_beside_a_heavy_tie_is_seen_in_large_samples():
+    rng = np.random.default_rng(5)
+    x, t = zero_inflated(rng, 3000, 0.0), zero_inflated(rng, 3000, 0.35)
+    assert p_value(x, t) < 0.001
+    assert p_value(x, t) < stats.ks_2samp(x, t, method="asymp").pvalue / 3
+
+
+def test_thinned_values_keep_heavy_ties_apart():
+    counts = np.ones(5000, dtype=np.int64)
+    counts[2500] = 3000
+    ends = np.cumsum(counts)
+    kept = ks._thinned(ends)
+    assert {2499, 2500, len(ends) - 1} <= set(kept)
+    assert 150 < len(kept) <= ks._GROUPS
+
+
+def test_integer_weights_are_repeats_and_others_count_by_their_effective_number():
+    rng = np.random.default_rng(6)
+    x, t = rng.integers(0, 3, 60).astype(float), rng.integers(0, 4, 40).astype(float)
+    weight = rng.integers(1, 4, 40)
+    share = weight / weight.sum()
+    repeated = p_value(x, np.repeat(t, weight))
+    assert ks_p_value(x, t, share, float(weight.sum())) == pytest.approx(repeated)
+    kish = 1 / (share @ share)
+    assert ks_p_value(x, t, share, kish) > repeated
+
+
+def test_equal_samples_and_constant_columns_are_no_evidence():
+    values = np.repeat([0.0, 1.0], 700)
+    assert p_value(values, values) == 1.0
+    assert p_value(np.zeros(9), np.zeros(4)) == 1.0

@@ -1,0 +1,216 @@
+"""Every wrapper hands on the target, its weights and the rows' own: none is dropped on the way."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
+from covshift.comparison import compare_methods
+from covshift.corrections import Additive, Importance
+from covshift.methods import Method
+from covshift.selection import ImportanceWeightedScorer, TargetSafeSplit, compare
+
+rng = np.random.default_rng(0)
+N = M = 60  # a target as long as X, which a search would cut into folds
+X = rng.normal(size=(N, 2))
+y = (X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=N) > 0.7).astype(int)
+T = rng.normal(0.3, 1.0, size=(M, 2))
+TIMES = np.where(T[:, 0] > 0.3, 4, 1)
+REPEATED = np.repeat(T, TIMES, axis=0)
+TREES = {"n_estimators": 5, "max_leaf_nodes": 4}
+ADDITIVE = Additive(symmetric=True, normalize=True)
+
+INNER = {
+    "VSVC": VSVC(ADDITIVE, reg=0.1),
+    "VSVC tuned": VSVC(ADDITIVE),
+    "VSVR": VSVR(ADDITIVE, reg=0.1),
+    "VSVC on landmarks": VSVC(ADDITIVE, reg=0.1, solver="primal", n_components=20, random_state=0),
+    "VBoostClassifier": VBoostClassifier(correction=ADDITIVE, **TREES),
+    "VBoostRegressor": VBoostRegressor(correction=ADDITIVE, **TREES),
+    "RobustBiasAware": RobustBiasAware("gaussian"),
+    "pipeline": make_pipeline(StandardScaler(), VSVC(ADDITIVE, reg=0.1)),
+    "search": GridSearchCV(VSVC(ADDITIVE), {"reg": [0.03, 1.0]}, cv=3),
+    "entropy inside": VSVC(Importance("entropy"), reg=0.1),
+    "V and entropy inside": VSVC(Additive(weights="entropy"), reg=0.1),
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def function(model):
+    """Return what a fitted model says of the target rows."""
+    name = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+    return getattr(model, name)(T)
+
+
+def check_three(fit):
+    """Weights are repeated rows, and change something; dropping the target changes something."""
+    weighted = fit(T, TIMES)
+    np.testing.assert_allclose(weighted, fit(REPEATED, None), rtol=1e-6, atol=1e-8)
+    assert np.abs(weighted - fit(T, None)).max() > 1e-6
+    assert np.abs(weighted - fit(X, None)).max() > 1e-6
+
+
+@pytest.mark.parametrize("name", sorted(INNER))
+@pytest.mark.parametrize("weighter", [None, "entropy"])
+def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
+    if weighter is not None and name in ("entropy inside", "RobustBiasAware"):
+        pytest.skip("would weigh twice")
+    model = Reweighted(INNER[name], weighter)
+    check_three(
+        lambda target, weight: function(
+            model.fit(X, y, X_target=target, target_weight=weight).estimator_
+        )
+    )
+
+
+@pytest.mark.parametrize("correction", [Importance("cdf"), Additive(weights="cdf")])
+def test_weights_for_single_features_inside_a_correction_see_the_weighted_target(correction):
+    """Their scale says nothing there, as the correction passes shares on; so no repeated rows."""
+    model = Reweighted(VSVC(correction, reg=0.1), None)
+    weighted, scaled, plain = (
+        function(model.fit(X, y, X_target=T, target_weight=weight).estimator_)
+        for weight in (TIMES, 0.37 * TIMES, None)
+    )
+    np.testing.assert_allclose(weighted, scaled, rtol=1e-6)
+    assert np.abs(weighted - plain).max() > 1e-3
+
+
+def test_the_wrapper_hands_it_to_the_weighter():
+    model = Reweighted(LogisticRegression(), "entropy")
+    check_three(
+        lambda target, weight: function(model.fit(X, y, X_target=target, target_weight=weight))
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(INNER) - {"pipeline"}))
+def test_the_wrapper_adds_nothing_of_its_own(name):
+    """Without a weighter it is the estimator, given the same target and the same weights."""
+    own = 1 + np.arange(N) % 3
+    options = {"sample_weight": own, "X_target": (T,), "target_weight": (TIMES,)}
+    alone = function(INNER[name].fit(X, y, **options))
+    inside = Reweighted(INNER[name], None).fit(X, y, **options)
+    np.testing.assert_allclose(function(inside.estimator_), alone, rtol=1e-10)
+    del options["sample_weight"]
+    assert np.abs(function(INNER[name].fit(X, y, **options)) - alone).max() > 1e-6
+
+
+@pytest.mark.parametrize("name", ["VSVC", "VSVR", "pipeline"])
+def test_integer_sample_weights_are_repeated_rows_inside_the_wrapper(name):
+    """At a fixed penalty; a pipeline's scaler sees the rows without weights, so it has none."""
+    own = 1 + np.arange(N) % 3
+    inner = INNER[name][-1] if name == "pipeline" else INNER[name]
+    model = Reweighted(make_pipeline(inner) if name == "pipeline" else inner, None)
+    given = {"X_target": T, "target_weight": TIMES}
+    weighted = function(model.fit(X, y, sample_weight=own, **given))
+    repeated = function(model.fit(np.repeat(X, own, axis=0), np.repeat(y, own), **given))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-8)
+
+
+CONTENDERS = {name: INNER[name] for name in ("VSVC", "pipeline", "search", "RobustBiasAware")}
+CONTENDERS["wrapped"] = Reweighted(LogisticRegression(), "entropy")
+CONTENDERS["searched wrapper"] = GridSearchCV(
+    Reweighted(make_pipeline(StandardScaler(), VSVC(ADDITIVE)), weighter=None),
+    {"estimator__vsvc__reg": [0.03, 1.0]},
+    cv=3,
+)
+
+
+@pytest.mark.parametrize("name", sorted(CONTENDERS))
+def test_compare_hands_the_weighted_target_to_every_contender(name):
+    """The judge's weights are for one and the same target, so that only the contender differs."""
+
+    class Judge(LogisticRegression):
+        weights_ = np.ones(N)
+
+        def fit(self, X, y=None, *, X_target=None, target_weight=None):
+            return self
+
+        def get_params(self, deep=True):
+            return {}
+
+    def risks(target, weight):
+        found = compare(
+            {name: CONTENDERS[name]},
+            X,
+            y,
+            target,
+            baseline=LogisticRegression(),
+            weighter=Judge(),
+            target_weight=weight,
+        )
+        return np.array([row["risk"] for row in found.rows])
+
+    check_three(risks)
+
+
+def test_compare_weighs_the_held_out_rows_for_the_weighted_target():
+    def risks(target, weight):
+        options = {"baseline": LogisticRegression(), "weighter": "entropy"}
+        found = compare({}, X, y, target, target_weight=weight, **options)
+        return np.array([row["risk"] for row in found.rows])
+
+    check_three(risks)
+
+
+def test_the_splitter_fits_with_the_weighted_target():
+    def fit(target, weight):
+        fits = TargetSafeSplit(3).fits(VSVC(ADDITIVE, reg=0.1), X, y, target, weight)
+        return np.concatenate([function(model) for model, _ in fits])
+
+    check_three(fit)
+
+
+def test_compare_methods_hands_the_weighted_target_to_every_method():
+    methods = [
+        Method("unweighted", "baseline"),
+        Method("entropy", "weights"),
+        Method("additive", "correction"),
+    ]
+
+    def risks(target, weight):
+        options = {"learner": "vsvm", "methods": methods, "weighter": "gaussian"}
+        found = compare_methods(X, y, target, target_weight=weight, **options)
+        return np.array([row["risk"] for row in found.rows])
+
+    check_three(risks)
+
+
+def test_the_scorer_weighs_for_the_weighted_target():
+    model = LogisticRegression().fit(X, y)
+
+    def score(target, weight):
+        scorer = ImportanceWeightedScorer("entropy")
+        return np.array(scorer.fit(X, X_target=target, target_weight=weight)(model, X, y))
+
+    check_three(score)
+
+
+def test_weights_that_would_be_lost_are_an_error():
+    class OnlyTarget(LogisticRegression):
+        def fit(self, X, y, X_target=None):
+            return super().fit(X, y)
+
+    with pytest.raises(TypeError, match="takes X_target but no target_weight"):
+        Reweighted(OnlyTarget(), None).fit(X, y, X_target=T, target_weight=TIMES)
+    Reweighted(OnlyTarget(), None).fit(X, y, X_target=T)
+
+
+def test_a_search_around_a_pipeline_that_needs_the_target_is_an_error():
+    search = GridSearchCV(make_pipeline(StandardScaler(), VSVC()), {"vsvc__reg": [0.1]})
+    with pytest.raises(TypeError, match=r"GridSearchCV\(Reweighted\(pipeline, weighter=None\)"):
+        compare({"v": search}, X, y, T, baseline=LogisticRegression(), weighter="gaussian")
+    with pytest.raises(TypeError, match="cannot hand the target"):
+        Reweighted(search, None).fit(X, y, X_target=T)
