@@ -150,7 +150,7 @@ BOOTSTRAPS = [  # weighter, outcome, discrete, N, M
     ("gaussian", "curved", False, 200, 200),
     ("entropy", "linear", True, 200, 200),
 ]
-BOOTSTRAP_RUNS, DRAWS = 200, 100
+BOOTSTRAP_RUNS, DRAWS = 160, 100
 
 
 def one_bootstrap(weighter, outcome, discrete, N, M, seed):

@@ -70,15 +70,15 @@ def absent(n, share):
 
 # name: (draw, rows of each sample, runs, verdicts that are right)
 PAIRS = {
-    "none, 5 continuous": (same(5, False), 50, 500, VERDICTS[:1]),
-    "none, 5 discrete": (same(5, True), 50, 500, VERDICTS[:1]),
+    "none, 5 continuous": (same(5, False), 50, 400, VERDICTS[:1]),
+    "none, 5 discrete": (same(5, True), 50, 400, VERDICTS[:1]),
     "none, 5 continuous ": (same(5, False), 500, 100, VERDICTS[:1]),
     "none, 5 discrete ": (same(5, True), 500, 100, VERDICTS[:1]),
-    "none, 20 discrete": (same(20, True), 500, 50, VERDICTS[:1]),
-    "1 s.d. in one of 20 continuous": (moved(20, False), 500, 50, VERDICTS[1:3]),
-    "1 s.d. in one of 20 discrete": (moved(20, True), 500, 50, VERDICTS[1:3]),
-    "39 % beyond the range of one of 20": (beyond(20, 0.39), 500, 50, VERDICTS[3:]),
-    "20 % in a category that training lacks, 20 columns": (absent(20, 0.2), 500, 50, VERDICTS[3:]),
+    "none, 20 discrete": (same(20, True), 500, 40, VERDICTS[:1]),
+    "1 s.d. in one of 20 continuous": (moved(20, False), 500, 40, VERDICTS[1:3]),
+    "1 s.d. in one of 20 discrete": (moved(20, True), 500, 40, VERDICTS[1:3]),
+    "39 % beyond the range of one of 20": (beyond(20, 0.39), 500, 40, VERDICTS[3:]),
+    "20 % in a category that training lacks, 20 columns": (absent(20, 0.2), 500, 40, VERDICTS[3:]),
 }
 
 
@@ -151,11 +151,11 @@ def outcomes(discrete, shift, curve):
 
 # name: (draw, rows of each sample, runs, whether a correction helps)
 COMPARED = {
-    "bent, shift, continuous": (outcomes(False, 0.7, 1.0), 300, 100, True),
-    "bent, shift, discrete": (outcomes(True, 0.7, 1.0), 300, 100, True),
-    "straight, shift, continuous": (outcomes(False, 0.7, 0.0), 300, 100, False),
-    "straight, shift, discrete": (outcomes(True, 0.7, 0.0), 300, 100, False),
-    "bent, no shift, discrete": (outcomes(True, 0.0, 1.0), 300, 50, False),
+    "bent, shift, continuous": (outcomes(False, 0.7, 1.0), 300, 80, True),
+    "bent, shift, discrete": (outcomes(True, 0.7, 1.0), 300, 80, True),
+    "straight, shift, continuous": (outcomes(False, 0.7, 0.0), 300, 80, False),
+    "straight, shift, discrete": (outcomes(True, 0.7, 0.0), 300, 80, False),
+    "bent, no shift, discrete": (outcomes(True, 0.0, 1.0), 300, 40, False),
 }
 
 
