@@ -7,7 +7,7 @@ PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= operators machines defaults auto boosting boosting_quality weights discrepancy diagnose
+BENCHMARKS ?= operators machines defaults auto boosting boosting_quality weights discrepancy diagnose answers
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -25,7 +25,13 @@ SIZES = {  # (N, M): repetitions
 }
 FEWER = {  # slow contenders take part in the first repetitions only
     "V-SVM auto": {(1000, 1000): 1, (1000, 50): 1, (10_000, 1000): 1},
-    "random forest": {(50, 1000): 5, (150, 1000): 3, (1000, 50): 0, (100_000, 1000): 0},
+    "random forest": {
+        (50, 1000): 5,
+        (150, 1000): 3,
+        (1000, 50): 0,
+        (10_000, 1000): 1,
+        (100_000, 1000): 0,
+    },
     "V-boosting": {
         (50, 1000): 3,
         (150, 1000): 1,
@@ -199,8 +205,9 @@ def verdict(cells: dict) -> str:
         )
         text = (
             f"**{name}**: mean {moved:.3f} with a shift, {same:.3f} without one (a gain that is "
-            f"there as well is none of the correction's), {len(found)} cells; {100 * np.mean(every > WORSE):.0f} % of {len(every)} fits are "
-            f"more than 2 % worse than with none; in the mean of a cell {len(over)} of {len(found)} are"
+            f"there as well is none of the correction's); {100 * np.mean(every > WORSE):.0f} % of "
+            f"{len(every)} fits are more than 2 % worse than with none, and in the mean of a cell "
+            f"{len(over)} of {len(found)}"
         )
         if over:
             largest = max(over, key=found.get)
