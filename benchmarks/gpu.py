@@ -165,8 +165,8 @@ def sparse_additive(s, X, y, size=None):
 
 
 def library_features(s, X):
-    from covshift.kernels import Kernel
-    from covshift.solvers.device import Features
+    from covshift._kernels import Kernel
+    from covshift.machine.device import Features
 
     return Features(Kernel("rbf", s.gamma), s.Z.double().cpu().numpy(), X[:1])
 
@@ -392,10 +392,10 @@ def attempt_fit(s, kind, correction, reg, dtype):
 
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
+    from covshift._kernels import Kernel
     from covshift.corrections import as_correction
-    from covshift.kernels import Kernel
-    from covshift.solvers.device import DevicePrimal
-    from covshift.solvers.primal import combine
+    from covshift.machine.device import DevicePrimal
+    from covshift.machine.primal import combine
 
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
     lines = []

@@ -29,10 +29,10 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
-from covshift.operators.binned import NestedLines
-from covshift.operators.lined import lined
-from covshift.operators.prefixes import nested, prefix_squares
-from covshift.operators.sweeps import add_some, exact_squares
+from covshift.operators.trees.binned import NestedLines
+from covshift.operators.trees.lined import lined
+from covshift.operators.trees.prefixes import nested, prefix_squares
+from covshift.operators.trees.sweeps import add_some, exact_squares
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {

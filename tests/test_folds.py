@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covshift import VSVC, VSVR, VBoostClassifier
-from covshift.solvers.folds import Fold, hashed_folds, ranked_folds
+from covshift._folds import Fold, hashed_folds, ranked_folds
 
 DEALERS = {
     "ranked": lambda X, Y, w=None: ranked_folds(X, Y, 5, w),

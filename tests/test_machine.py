@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from covshift import VSVC, VSVR, v_matrix
+from covshift._folds import hashed_folds, ranked_folds
 from covshift.corrections import (
     Additive,
     Empirical,
@@ -27,10 +28,9 @@ from covshift.corrections import (
 )
 from covshift.datasets import make_sigmoid_shift
 from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
-from covshift.solvers.bounded import tilt_into_box
-from covshift.solvers.dual import Dual, small_factor, solve_dual
-from covshift.solvers.folds import hashed_folds, ranked_folds
-from covshift.solvers.tuning import penalties
+from covshift.machine.bounded import tilt_into_box
+from covshift.machine.dual import Dual, small_factor, solve_dual
+from covshift.machine.tuning import penalties
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))

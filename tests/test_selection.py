@@ -9,9 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from covshift import VSVC, Reweighted
-from covshift.corrections import Correction, Unweighted
-from covshift.datasets import make_survey
-from covshift.selection import (
+from covshift.compare import (
     LOSSES,
     Comparison,
     ImportanceWeightedScorer,
@@ -21,6 +19,8 @@ from covshift.selection import (
     squared_error,
     zero_one,
 )
+from covshift.corrections import Correction, Unweighted
+from covshift.datasets import make_survey
 
 data = make_survey(400, 400, random_state=0)
 X, y, T = data.X, data.y, data.X_target

@@ -12,10 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
-from covshift.comparison import compare_methods
+from covshift.compare import (
+    ImportanceWeightedScorer,
+    Method,
+    TargetSafeSplit,
+    compare,
+    compare_methods,
+)
 from covshift.corrections import Additive, Importance
-from covshift.methods import Method
-from covshift.selection import ImportanceWeightedScorer, TargetSafeSplit, compare
 
 rng = np.random.default_rng(0)
 N = M = 60  # a target as long as X, which a search would cut into folds

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from covshift.exceptions import NoOverlapError, WeightWarning
 from covshift.testing import check_weighter
 from covshift.weights import ULSIF
-from covshift.weights.cdf import CDFWeights
+from covshift.weights.cdf.weighter import CDFWeights
 
 SOLVERS = ["dense", "matrix-free"]
 
@@ -129,7 +129,7 @@ def test_dense_and_matrix_free_choose_the_same_penalty():
 def test_a_few_thresholds_precondition_many(size, monkeypatch):
     X, T = normal(400, 500, 3, shift=0.8)
     expected = fitted(X, T, 0.05, solver="dense").weights_
-    monkeypatch.setattr("covshift.weights._lines._MOST_BINS", size)
+    monkeypatch.setattr("covshift.weights.cdf.lines._MOST_BINS", size)
     found = fitted(X, T, 0.05, solver="matrix-free")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 

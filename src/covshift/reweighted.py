@@ -57,7 +57,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Weights that estimate a mean well often hurt a flexible learner: `CDFWeights` has
     ``purpose="training"`` for this. Compare with the unweighted estimator, always:
-    `covshift.selection.compare` does.
+    `covshift.compare.compare` does.
 
     Examples
     --------

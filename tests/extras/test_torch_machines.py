@@ -76,7 +76,7 @@ def test_classes_weights_and_kernels(torch, kernel):
 
 
 def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):
-    from covshift.solvers import device
+    from covshift.machine import device
 
     X32, T32 = torch.asarray(X.astype("float32")), torch.asarray(T.astype("float32"))
     one = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
@@ -187,7 +187,7 @@ def test_split_products_have_single_precision(torch, halves):
 
 @pytest.mark.parametrize("correction", ["blended", "multiplicative"])
 def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction, monkeypatch):
-    from covshift.solvers import device
+    from covshift.machine import device
 
     monkeypatch.setattr(device, "split_product", halves.split_product)
     monkeypatch.setattr(device, "device_gram", halves.device_gram)

@@ -10,8 +10,8 @@ import numpy as np
 from .._validation import unwrap_target
 from ..machine.base import KernelMachine
 from ..machine.blocks import BlockFit, Survey
-from ..solvers.primal import Partial, Primal, combine
-from ..weights.cdf import CDFWeights
+from ..machine.primal import Partial, Primal, combine
+from ..weights.cdf.weighter import CDFWeights
 from ._cluster import Cluster, dask_module, is_dask, named
 from ._target import FixedTarget, check_by_features, of_margins, read_target
 from ._weights import fit_weights

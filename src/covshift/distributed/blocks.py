@@ -12,7 +12,7 @@ import numpy as np
 from .._optional import import_extra
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
-from ..solvers.primal import combine
+from ..machine.primal import combine
 from ._reduce import tree_reduce
 from ._target import FixedTarget, read_target
 

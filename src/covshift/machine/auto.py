@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._fit_data import Problem, some_rows
+from .._folds import Fold, ranked_folds
+from .._kernels import landmarks
 from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
-from ..kernels import landmarks
 from ..operators import VOperator
-from ..solvers.dual import Dual, small_factor
-from ..solvers.expansion import Expansion
-from ..solvers.folds import Fold, ranked_folds
-from ..solvers.tuning import Tuning, kernel_scale, penalties
 from ..weights import CDFWeights
-from .problem import Problem, some_rows
+from .dual import Dual, small_factor
+from .expansion import Expansion
+from .tuning import Tuning, kernel_scale, penalties
 
 Real = NDArray[np.float64]
 

@@ -13,22 +13,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import like, to_numpy
+from .._fit_data import Problem, check_device_problem, check_problem, some_rows, take_columns
+from .._folds import ranked_folds
+from .._kernels import Kernel, check_kernel, has_width, landmarks, width
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning
-from ..kernels import Kernel, check_kernel, has_width, landmarks, width
 from ..operators.device import is_torch
-from ..solvers.device import KERNELS as DEVICE_KERNELS
-from ..solvers.device import DeviceExpansion, DevicePrimal
-from ..solvers.dual import Dual, small_factor
-from ..solvers.expansion import Expansion
-from ..solvers.folds import ranked_folds
-from ..solvers.primal import Primal
-from ..solvers.tuning import Tuning, kernel_scale, tune_dual
 from .auto import fit_auto
-from .problem import Problem, check_device_problem, check_problem, some_rows, take_columns
+from .device import KERNELS as DEVICE_KERNELS
+from .device import DeviceExpansion, DevicePrimal
+from .dual import Dual, small_factor
+from .expansion import Expansion
+from .primal import Primal
+from .tuning import Tuning, kernel_scale, tune_dual
 
 Real = NDArray[np.float64]
 

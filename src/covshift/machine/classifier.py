@@ -10,13 +10,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import namespace, to_numpy
+from .._fit_data import Problem
 from .._labels import at_least_two, check_labels, most_probable, one_hot
 from .._validation import check_rows
-from ..solvers.bounded import bounded_expansion
-from ..solvers.dual import Dual
-from ..solvers.primal import Primal
 from .base import KernelMachine
-from .problem import Problem
+from .bounded import bounded_expansion
+from .dual import Dual
+from .primal import Primal
 
 Real = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from ._gains import paired_gains
-from ._progress import track
-from .diagnostics import standardized_mean_differences
-from .estimates import estimate_risk
+from .._gains import paired_gains
+from .._progress import track
+from ..diagnostics import standardized_mean_differences
+from ..estimates import estimate_risk
+from ..weights import effective_sample_size
 from .methods import UNWEIGHTED, Method, check_method, fit_method, fit_weights, methods_for
 from .selection import LOSSES, TargetSafeSplit
-from .weights import effective_sample_size
 
 Real = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ def compare_methods(
         the models fitted on all rows (``true_risk``) and have no part in the choice.
     target_weight : (M,) array, optional
     methods : list of Method, optional
-        Default `covshift.methods.methods_for`.
+        Default `covshift.compare.methods_for`.
     weighter : str
         Makes the weights of the held-out rows.
     n_folds : int
@@ -162,7 +162,7 @@ def compare_methods(
 
     Examples
     --------
-    >>> from covshift.comparison import compare_methods
+    >>> from covshift.compare import compare_methods
     >>> from covshift.datasets import make_survey
     >>> data = make_survey(300, 300, random_state=0)
     >>> found = compare_methods(data.X, data.y, data.X_target, learner="linear")

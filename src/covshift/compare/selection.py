@@ -18,11 +18,11 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from ._gains import paired_gains
-from ._validation import unwrap_target
-from .estimates import estimate_risk
-from .reweighted import fit_for_target
-from .weights import as_weighter
+from .._gains import paired_gains
+from .._validation import unwrap_target
+from ..estimates import estimate_risk
+from ..reweighted import fit_for_target
+from ..weights import as_weighter
 
 Real = NDArray[np.float64]
 Losses = Callable[[Any, Any, Any], Real]
@@ -83,7 +83,7 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from covshift.datasets import make_survey
-    >>> from covshift.selection import ImportanceWeightedScorer
+    >>> from covshift.compare import ImportanceWeightedScorer
     >>> data = make_survey(300, 300, random_state=0)
     >>> scorer = ImportanceWeightedScorer("discriminative").fit(data.X, X_target=data.X_target)
     >>> tree = DecisionTreeClassifier(random_state=0)
@@ -173,7 +173,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame."""
-        from ._optional import import_extra
+        from .._optional import import_extra
 
         pandas = import_extra("pandas", extra="pandas", needed_by="Comparison.to_frame")
         return pandas.DataFrame(self.rows)
@@ -243,7 +243,7 @@ def compare(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from covshift import Reweighted
     >>> from covshift.datasets import make_survey
-    >>> from covshift.selection import compare
+    >>> from covshift.compare import compare
     >>> data = make_survey(300, 300, random_state=0)
     >>> tree = DecisionTreeClassifier(max_depth=2)
     >>> contenders = {"weighted": Reweighted(tree, "discriminative")}

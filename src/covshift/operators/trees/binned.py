@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compiled import has_numba
-from .._parallel import over_rows
-from .bins import bin_offsets
+from ..._compiled import has_numba
+from ..._parallel import over_rows
+from ..bins import bin_offsets
 from .prefixes import Codes, Real, Rows
 from .sweeps import add_rows, add_some, between, read_rows, spread_of_prefixes, squares_of_prefixes
 

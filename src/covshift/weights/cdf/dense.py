@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._progress import track
-from ._points import Real, blocks
+from ..._progress import track
+from .._points import Real, blocks
 
 
 def check_fits(N: int, max_rows: int, name: str) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .boosting import VBoostClassifier, VBoostRegressor
-from .boosting.ensemble import Ensemble
-from .kernels import Kernel
-from .machine import VSVC, VSVR
-from .solvers.expansion import Expansion
+from .._kernels import Kernel
+from ..boosting import VBoostClassifier, VBoostRegressor
+from ..boosting.ensemble import Ensemble
+from ..machine import VSVC, VSVR
+from ..machine.expansion import Expansion
 
 Arrays = dict[str, NDArray[Any]]
 Parts = tuple[str, dict[str, Any], Arrays]

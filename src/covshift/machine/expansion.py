@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import Kernel
 from .._parallel import over_rows
-from ..kernels import Kernel
 from ..operators.base import blocks
 
 Real = NDArray[np.float64]

@@ -10,22 +10,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import is_numpy, like, to_numpy
-from .._parallel import one_blas_thread
-from .._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
-from .._validation import check_rows, check_samples
-from ..exceptions import NoOverlapError, WeightWarning
-from ..operators import Coordinates
-from ..operators.device import is_torch
-from ._device import DeviceLineTarget
-from ._lines import LineTarget, Real
-from ._matching import Match, Matching
-from ._penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
-from ._rows import distinct
-from ._rows import target_size as target_size
-from ._thresholds import LocalParts, ThresholdMatching
-from ._views import Target, make_target
-from .base import Weighter
+from ..._array import is_numpy, like, to_numpy
+from ..._parallel import one_blas_thread
+from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
+from ..._validation import check_rows, check_samples
+from ...exceptions import NoOverlapError, WeightWarning
+from ...operators import Coordinates
+from ...operators.device import is_torch
+from .._rows import distinct
+from .._rows import target_size as target_size
+from ..base import Weighter
+from .device import DeviceLineTarget
+from .lines import LineTarget, Real
+from .matching import Match, Matching
+from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from .thresholds import LocalParts, ThresholdMatching
+from .views import Target, make_target
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines

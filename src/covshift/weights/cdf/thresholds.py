@@ -1,6 +1,6 @@
 """CDF weights solved among the thresholds: the rows are met in sums only, wherever they lie.
 
-The same problem as `_matching`, for one-dimensional views, by `covshift.solvers.tilted`. What a
+The same problem as `_matching`, for one-dimensional views, by `covshift.weights.cdf.tilted`. What a
 block of rows adds is a plain value, so that blocks may be files or the partitions of a cluster. The
 same lines run on arrays of NumPy and on tensors.
 """
@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solvers.tilted import Totals, inverse_of_groups, solve_tilted
-from ._lines import LineRows, LineTarget, Real
-from ._matching import Match
+from .lines import LineRows, LineTarget, Real
+from .matching import Match
+from .tilted import Totals, inverse_of_groups, solve_tilted
 
 _MOST_BINS = 128  # of a view, in the preconditioner
 _MOST_ROWS = 1024  # of R, in the preconditioner

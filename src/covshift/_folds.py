@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
-from .._hashing import mixed_hash, row_hash
-from ..operators import VOperator
+from ._array import Array, to_numpy
+from ._hashing import mixed_hash, row_hash
+from .operators import VOperator
 
 Real = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -83,7 +83,7 @@ def solve_simplex(
     Examples
     --------
     >>> import numpy as np
-    >>> from covshift.solvers.simplex import solve_simplex
+    >>> from covshift._qp.simplex import solve_simplex
     >>> solve_simplex(np.eye(3), np.array([2.0, 1.0, -5.0]), total=2.0).w
     array([1.5, 0.5, 0. ])
     """

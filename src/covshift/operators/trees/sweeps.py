@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compiled import Loop
+from ..._compiled import Loop
 
 READ_ROWS = 4096  # numbers that stay at hand
 

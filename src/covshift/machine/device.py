@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, like, to_numpy
-from ..kernels import Kernel
+from .._folds import hashed_folds
+from .._kernels import Kernel
 from ..operators import Lens
 from ..operators.device import device_gram, split_product
-from .folds import hashed_folds
 from .primal import FoldSums, Partial, Primal
 
 Real = NDArray[np.float64]

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._progress import track
-from ._lines import Real
-from ._matching import Match, Matching
-from ._points import equal_shares
-from ._rows import Distinct, fold_of, held_shares
-from ._thresholds import ThresholdMatching
-from ._views import Target
+from ..._progress import track
+from .._points import equal_shares
+from .._rows import Distinct, fold_of, held_shares
+from .lines import Real
+from .matching import Match, Matching
+from .thresholds import ThresholdMatching
+from .views import Target
 
 WEAKEST = 0.01  # weaker penalties did not lower errors in trials, and cost effective sample size
 NEARLY_NONE = 1e-4  # stands for no penalty, where the overlap is in doubt

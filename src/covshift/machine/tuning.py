@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Kernel
+from .._folds import Fold, part_of
+from .._kernels import Kernel
 from ..operators import VOperator
 from .dual import Dual, small_factor
-from .folds import Fold, part_of
 
 Real = NDArray[np.float64]
 

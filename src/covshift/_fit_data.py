@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import like, take_rows, to_numpy
-from .._validation import check_samples, check_weight, unwrap_target
-from ..corrections.matrix import warn_if_unseen
-from ..exceptions import ConstantColumnWarning
-from ..operators import VOperator
+from ._array import like, take_rows, to_numpy
+from ._validation import check_samples, check_weight, unwrap_target
+from .corrections.matrix import warn_if_unseen
+from .exceptions import ConstantColumnWarning
+from .operators import VOperator
 
 Real = NDArray[np.float64]
 

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from .._folds import Fold, hashed_folds
+from .._kernels import Kernel, whitening
 from .._parallel import over_rows, thread_count
-from ..kernels import Kernel, whitening
 from ..operators import Lens, Sums
 from ..operators.base import blocks
 from ..operators.lens import weighted_gram
-from .folds import Fold, hashed_folds
 from .tuning import Tuning, kernel_scale, penalties
 
 Real = NDArray[np.float64]

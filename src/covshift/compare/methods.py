@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .boosting import VBoostClassifier, VBoostRegressor
-from .corrections import CORRECTIONS, Importance, as_correction
-from .machine import VSVC, VSVR
-from .weights import WEIGHTERS, as_weighter
+from ..boosting import VBoostClassifier, VBoostRegressor
+from ..corrections import CORRECTIONS, Importance, as_correction
+from ..machine import VSVC, VSVR
+from ..weights import WEIGHTERS, as_weighter
 
 Real = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._moments import moments
-from ..operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
-from ._lines import TAILS, Flags, LineTarget, Real
+from ..._moments import moments
+from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
+from .lines import TAILS, Flags, LineTarget, Real
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .._parallel import over_rows
+from ..._parallel import over_rows
 from .binned import BinnedLines
 from .lined import Lined
 from .prefixes import Codes, Real, Rows

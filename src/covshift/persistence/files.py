@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import atomic_file
-from .exceptions import InputError
+from .._files import atomic_file
+from .._tables import Encoding
+from ..exceptions import InputError
 from .fitted import put_together, take_apart
-from .tables import Encoding
 
 Real = NDArray[np.float64]
 
@@ -76,8 +76,8 @@ def save(path: str | os.PathLike[str], model: Model) -> None:
     ----------
     path : path
     model : Model
-        With an estimator that `covshift.fitted.take_apart` knows: VSVC and VSVR with a named
-        kernel, LogisticRegression, Ridge, V-boosted trees.
+        With an estimator that `take_apart` knows: VSVC and VSVR with a named kernel,
+        LogisticRegression, Ridge, V-boosted trees.
     """
     kind, parameters, arrays = take_apart(model.estimator)
     arrays = {**arrays, "center": model.center, "scale": model.scale}

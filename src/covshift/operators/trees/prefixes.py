@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compiled import Loop, has_numba
-from .base import blocks
+from ..._compiled import Loop, has_numba
+from ..base import blocks
 
 Real = NDArray[np.float64]
 Rows = NDArray[np.intp]

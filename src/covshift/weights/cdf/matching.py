@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..solvers.newton import solve_ridge_simplex
-from ..solvers.simplex import solve_simplex
-from ._lines import Real
-from ._views import Rows, Target
+from ..._qp.simplex import solve_simplex
+from .lines import Real
+from .newton import solve_ridge_simplex
+from .views import Rows, Target
 
 
 @dataclass(frozen=True)

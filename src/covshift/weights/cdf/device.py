@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import searchsorted, to_numpy
-from ._lines import TAILS, WORTH_MERGING
+from ..._array import searchsorted, to_numpy
+from .lines import TAILS, WORTH_MERGING
 
 Real = NDArray[np.float64]
 
@@ -124,7 +124,7 @@ class DeviceLineTarget:
 
 @dataclass(frozen=True)
 class DeviceGroups:
-    """Every row of R belongs to one group: `covshift.solvers.tilted.Groups` on a device."""
+    """Every row of R belongs to one group: `covshift.weights.cdf.tilted.Groups` on a device."""
 
     group: Any  # (m,)
     share: Any  # (m,)
