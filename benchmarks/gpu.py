@@ -173,9 +173,9 @@ def library_features(s, X):
 
 def library_product(view):
     def work(s, X, y, size=None):
-        from covshift.corrections import Additive, Empirical
+        from covshift.corrections import Additive, Multiplicative
 
-        views = {"additive": Additive, "multiplicative": Empirical}[view]().views(
+        views = {"additive": Additive, "multiplicative": Multiplicative}[view]().views(
             s.T.to(X.dtype), torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
         )
         features, total = library_features(s, X), None
@@ -347,9 +347,9 @@ def fits(s):
 
     lines = []
     for correction in ("additive", "blended", "multiplicative"):
-        for reg in (1.0, "auto"):
+        for reg in (1.0, "cv"):
             for dtype in (torch.float32, torch.float64):
-                if dtype == torch.float64 and reg == "auto":
+                if dtype == torch.float64 and reg == "cv":
                     continue
                 lines.append(attempt_fit(s, VSVR, correction, reg, dtype))
     header = [

@@ -156,7 +156,7 @@ TUNED = {
     "blended": VSVC("blended"),
     "additive": VSVC("additive"),
     "landmarks": VSVC("none", solver="primal", n_components=16, random_state=0),
-    "width": VSVC("none", gamma="auto"),
+    "width": VSVC("none", gamma="cv"),
     "auto": VSVC("auto"),
     "trees": VBoostClassifier("none", early_stopping=True, max_leaf_nodes=8, learning_rate=0.3),
 }

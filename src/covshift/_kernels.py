@@ -78,10 +78,10 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
     if not has_width(kernel):
         return None
     if isinstance(gamma, str) or gamma is None:
-        if gamma not in (None, "scale", "median", "auto"):
+        if gamma not in (None, "scale", "median", "cv"):
             raise ValueError(
                 f"gamma={gamma!r} is unknown. Use a positive number, None, 'scale', 'median' or "
-                "'auto'."
+                "'cv'."
             )
         if gamma == "median":
             return median_width(HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)

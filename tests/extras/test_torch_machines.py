@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from covshift import VSVC, VSVR
-from covshift.corrections import Additive, Empirical, Importance, Pairwise, Sliced
+from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 
@@ -26,7 +26,7 @@ CORRECTIONS = [
     "none",
     "additive",
     "blended",
-    Empirical(),
+    Multiplicative(),
     Pairwise(symmetric=True, normalize=True),
     Sliced(5, random_state=0),
     Additive(phi="anderson-darling"),
@@ -149,7 +149,7 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
     np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=1e-3)
     single = CDFWeights().fit(torch.asarray(rows).float(), X_target=torch.asarray(target).float())
     np.testing.assert_allclose(single.weights_.numpy(), one.weights_, atol=2e-3)
-    np.testing.assert_allclose(single.predict(rows), one.weights_, atol=2e-3)
+    np.testing.assert_allclose(single.predict_weights(rows), one.weights_, atol=2e-3)
 
 
 @pytest.fixture

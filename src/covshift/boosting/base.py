@@ -44,6 +44,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         correction: Any = "blended",
+        *,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_leaf_nodes: int = 31,

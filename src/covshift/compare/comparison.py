@@ -286,8 +286,8 @@ class _Trial:
             row["effective_sample_size"] = effective_sample_size(
                 np.ones(len(self.X)) if w is None else w
             )
-        whole = self._fit(method, np.arange(len(self.y)), w, "auto")
-        reg = getattr(whole, "reg_", "auto")
+        whole = self._fit(method, np.arange(len(self.y)), w, "cv")
+        reg = getattr(whole, "reg_", "cv")
         losses = np.empty(len(self.y))
         for train, test in self.folds:
             with warnings.catch_warnings():

@@ -120,7 +120,7 @@ def fit_method(
         Weights of the training rows that ``method`` made; fitted here where they are not given.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Weights that the rows had before. Integer weights equal repeated rows.
-    reg : float or "auto"
+    reg : float or "cv"
         Penalty of the kernel machine.
     random_state : int
 

@@ -92,7 +92,7 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
     {'max_depth': 2}
     """
 
-    def __init__(self, weighter: Any = "cdf", loss: Any = "squared_error") -> None:
+    def __init__(self, weighter: Any = "cdf", *, loss: Any = "squared_error") -> None:
         self.weighter = weighter
         self.loss = loss
 
@@ -104,7 +104,7 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Minus the weighted mean loss of these rows, as searches maximise."""
-        w = self.weighter_.predict(X)
+        w = self.weighter_.predict_weights(X)
         losses = _losses(self.loss)(estimator, X, y)
         return -float(w @ losses / w.sum()) if w.sum() > 0 else -float(losses.mean())
 
@@ -123,7 +123,7 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
     random_state : int or None
     """
 
-    def __init__(self, n_splits: int = 5, shuffle: bool = True, random_state: Any = 0) -> None:
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
@@ -246,14 +246,14 @@ def compare(
     >>> from covshift.compare import compare
     >>> data = make_survey(300, 300, random_state=0)
     >>> tree = DecisionTreeClassifier(max_depth=2)
-    >>> contenders = {"weighted": Reweighted(tree, "discriminative")}
+    >>> contenders = {"weighted": Reweighted(tree, weighter="discriminative")}
     >>> found = compare(contenders, data.X, data.y, data.X_target, weighter="discriminative")
     >>> [row["name"] for row in found.rows]
     ['unweighted', 'weighted']
     """
     contenders = {"unweighted": _baseline(estimators, baseline), **estimators}
     splitter = TargetSafeSplit() if cv is None else cv
-    scorer = ImportanceWeightedScorer(weighter, loss).fit(
+    scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
         X, y, X_target=X_target, target_weight=target_weight
     )
     w = scorer.weighter_.weights_

@@ -35,7 +35,7 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     machine.gamma_ = _width(machine, some)
     kernel = machine._kernel(machine.gamma_)
     K = kernel(some.X, some.X)
-    fixed = None if machine.reg == "auto" else np.array([float(machine.reg)])
+    fixed = None if machine.reg == "cv" else np.array([float(machine.reg)])
     choice, regs, weights = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])

@@ -187,9 +187,9 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."
         )
-    if estimator.gamma == "auto" and has_width(estimator.kernel):
+    if estimator.gamma == "cv" and has_width(estimator.kernel):
         raise ValueError(
-            "gamma='auto' compares widths on rows in memory. Fit on a sample of them first and "
+            "gamma='cv' compares widths on rows in memory. Fit on a sample of them first and "
             "pass its gamma_, or use None or 'median'."
         )
 

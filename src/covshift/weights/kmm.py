@@ -90,10 +90,10 @@ class KMM(Weighter):
     def __init__(
         self,
         B: float = 1000.0,
+        *,
         eps: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "median",
-        *,
         standardize: bool = True,
         max_rows: int = 20_000,
         backend: str | None = None,

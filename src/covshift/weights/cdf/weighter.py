@@ -147,9 +147,9 @@ class CDFWeights(Weighter):
     def __init__(
         self,
         views: str = "additive",
+        *,
         reg: Any = None,
         purpose: str = "estimation",
-        *,
         phi: str | None = None,
         n_directions: int = 50,
         symmetric: bool = False,
@@ -184,18 +184,18 @@ class CDFWeights(Weighter):
 
     fit.__doc__ = Weighter.fit.__doc__
 
-    def predict(self, X: Any) -> Any:
+    def predict_weights(self, X: Any) -> Any:
         check_is_fitted(self, "weights_")
         made: Any = self._made
         if not isinstance(made, DeviceLineTarget):
-            return super().predict(X)
+            return super().predict_weights(X)
         points = check_rows(self, X, reset=False)
         thresholds = made.steps[0].thresholds
         rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
         found = (self._ratio(rows) * self._scale).clip(None, self._most)
         return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
 
-    predict.__doc__ = Weighter.predict.__doc__
+    predict_weights.__doc__ = Weighter.predict_weights.__doc__
 
     def _runs_on_device(self, X: Any) -> bool:
         """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
