@@ -58,7 +58,7 @@ def hist(weighter=None):
         if weighter is None:
             model = trees.fit(X, y)
         else:
-            model = Reweighted(trees, weighter).fit(X, y, X_target=T).estimator_
+            model = Reweighted(trees, weighter=weighter).fit(X, y, X_target=T).estimator_
         staged = model.staged_predict_proba if classify else model.staged_predict
         return lambda P: [f[:, 1] if classify else f for f in staged(P)]
 

@@ -21,7 +21,7 @@ from sklearn import datasets as bundled
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR
-from covshift.corrections import Additive, Empirical, Sliced, Unweighted
+from covshift.corrections import Additive, Multiplicative, Sliced, Unweighted
 from covshift.datasets import make_ringnorm, make_survey
 
 N_TRAIN, SEEDS = 150, 20
@@ -35,7 +35,7 @@ CONTENDERS = {
     "symmetric, blend 0.5": Additive(symmetric=True, normalize=True, blend=0.5),
     "symmetric, blend 0.75": Additive(symmetric=True, normalize=True, blend=0.75),
     "sliced, blend 0.5": Sliced(50, random_state=0, symmetric=True, normalize=True, blend=0.5),
-    "multiplicative, blend 0.5": Empirical(symmetric=True, normalize=True, blend=0.5),
+    "multiplicative, blend 0.5": Multiplicative(symmetric=True, normalize=True, blend=0.5),
 }
 CHOSEN = "symmetric, blend 0.5"
 CONTROL = "symmetric, blend 0.5, V from train"

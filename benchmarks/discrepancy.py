@@ -33,7 +33,9 @@ from covshift.datasets import (
     load_twonorm,
     make_survey,
 )
-from covshift.weights import ULSIF, CDFWeights, EnergyWeights, _penalty, cdf
+from covshift.weights import ULSIF, CDFWeights, EnergyWeights
+from covshift.weights.cdf import penalty as _penalty
+from covshift.weights.cdf import weighter as cdf
 
 N_TARGET, N_ALL, SEED = 300, 20_000, 7000
 SMALL, LARGE = (200, 10), (1000, 4)  # training rows, seeds

@@ -165,17 +165,17 @@ def sparse_additive(s, X, y, size=None):
 
 
 def library_features(s, X):
-    from covshift.kernels import Kernel
-    from covshift.solvers.device import Features
+    from covshift._kernels import Kernel
+    from covshift.machine.device import Features
 
     return Features(Kernel("rbf", s.gamma), s.Z.double().cpu().numpy(), X[:1])
 
 
 def library_product(view):
     def work(s, X, y, size=None):
-        from covshift.corrections import Additive, Empirical
+        from covshift.corrections import Additive, Multiplicative
 
-        views = {"additive": Additive, "multiplicative": Empirical}[view]().views(
+        views = {"additive": Additive, "multiplicative": Multiplicative}[view]().views(
             s.T.to(X.dtype), torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
         )
         features, total = library_features(s, X), None
@@ -347,9 +347,9 @@ def fits(s):
 
     lines = []
     for correction in ("additive", "blended", "multiplicative"):
-        for reg in (1.0, "auto"):
+        for reg in (1.0, "cv"):
             for dtype in (torch.float32, torch.float64):
-                if dtype == torch.float64 and reg == "auto":
+                if dtype == torch.float64 and reg == "cv":
                     continue
                 lines.append(attempt_fit(s, VSVR, correction, reg, dtype))
     header = [
@@ -392,10 +392,10 @@ def attempt_fit(s, kind, correction, reg, dtype):
 
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
+    from covshift._kernels import Kernel
     from covshift.corrections import as_correction
-    from covshift.kernels import Kernel
-    from covshift.solvers.device import DevicePrimal
-    from covshift.solvers.primal import combine
+    from covshift.machine.device import DevicePrimal
+    from covshift.machine.primal import combine
 
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
     lines = []

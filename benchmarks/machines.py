@@ -21,7 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from covshift import VSVR
-from covshift.corrections import Additive, Empirical
+from covshift.corrections import Additive, Multiplicative
 from covshift.exceptions import CoverageWarning
 
 FEATURES, GAMMA, SEED = 10, 0.1, 0
@@ -30,12 +30,12 @@ EXACT = {
     "none": "none",
     "additive (paper)": "additive",
     "blended (default)": "blended",
-    "multiplicative": Empirical(),
+    "multiplicative": Multiplicative(),
 }
 STREAMED = {
     "additive (paper)": Additive(),
     "blended (default)": "blended",
-    "multiplicative": Empirical(),
+    "multiplicative": Multiplicative(),
 }
 
 
@@ -80,7 +80,7 @@ def exact(N, M, repeats):
         "KernelRidge s",
         "fit s",
         "fit / KernelRidge",
-        'reg="auto" s',
+        'reg="cv" s',
         "auto / fit",
     ]
     return table(header, rows)
@@ -154,7 +154,7 @@ def main() -> None:
         f"Machine: {machine()}.",
         f"## Exact fit, N = {N}",
         "KernelRidge solves one N x N system without intercept; here V is made, factored and met "
-        'with the kernel as well. "auto" compares 20 penalties over 5 folds and fits again.',
+        'with the kernel as well. "cv" compares 20 penalties over 5 folds and fits again.',
         exact(N, M, repeats),
         f"## One pass, N = {rows:,}, {D} landmarks, fixed penalty",
         "Memory is the peak of what a fit allocates beyond its input. Where features are "

@@ -16,7 +16,7 @@ import argparse
 import numpy as np
 from harness import best_time, machine, publish, table
 
-from covshift.corrections import Additive, Empirical
+from covshift.corrections import Additive, Multiplicative
 
 M, FEATURES, COLUMNS, SEED = 1000, 10, 32, 0
 
@@ -57,7 +57,7 @@ def measure(N: int, repeats: int) -> list[list[str]]:
         for name, correction in (
             ("additive", Additive()),
             ("additive, symmetric", Additive(symmetric=True)),
-            ("multiplicative", Empirical()),
+            ("multiplicative", Multiplicative()),
         ):
             make = correction.operator
             build = best_time(lambda X=X, T=T, make=make: make(X, T), repeats)

@@ -20,8 +20,7 @@ from harness import machine, publish, table
 from joblib import Parallel, delayed
 from scipy import stats
 
-from covshift.comparison import compare_methods
-from covshift.methods import methods_for
+from covshift.compare import compare_methods, methods_for
 from covshift.weights import CDFWeights, effective_sample_size
 
 RUNS = 100

@@ -308,7 +308,7 @@ def model_on_paper(N, M, D, counts, task_s, bandwidth=1e9, latency=2e-3):
     import pickle
 
     from covshift.machine.blocks import BlockFit
-    from covshift.solvers.primal import combine
+    from covshift.machine.primal import combine
 
     size = 100_000 if N >= 10**6 else N // 10
     X, y = rows(size, 1)

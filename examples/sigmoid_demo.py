@@ -16,13 +16,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from covshift import VSVC
-from covshift.corrections import Additive, Empirical, Uniform, Unweighted
+from covshift.corrections import Additive, Multiplicative, Uniform, Unweighted
 from covshift.datasets import make_sigmoid_shift
 
 METHODS = {
     "unweighted, V = I": Unweighted(),
     "Vapnik's uniform V": Uniform(low=-1, high=1),
-    "empirical V (the paper)": Empirical(),
+    "empirical V (the paper)": Multiplicative(),
     "empirical V, symmetric": Additive(symmetric=True),
 }
 N_TRIALS = 20

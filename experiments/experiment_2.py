@@ -65,7 +65,7 @@ def _contend(
     with watch.time("machine"):
         judge("own", machines[""].values(V, gamma), variation=True)
         judge("other", machines[""].values(V_other, gamma), variation=True)
-        judge("cv", machines[""].values(V, "auto"), variation=True)
+        judge("cv", machines[""].values(V, "cv"), variation=True)
         if len(sample.X) in chosen["swept_sizes"]:
             errors["gamma"] = [
                 round(synthetic.normalised_error(machines[""].values(V, value), found), 6)

@@ -36,7 +36,7 @@ class Machine:
         self._at = pairwise_kernels(at, X, metric=kernel, **options)
 
     def values(self, V: Real, gamma: float | str) -> Real:
-        """Return f at the evaluation rows; ``gamma`` "auto" is cross-validated squared error."""
+        """Return f at the evaluation rows; ``gamma`` "cv" is cross-validated squared error."""
         machine = VSVC(Precomputed(V), kernel="precomputed", reg=gamma, probability=None)
         return np.asarray(machine.fit(self._K, self.y).decision_function(self._at) + 0.5)
 

@@ -111,13 +111,13 @@ def _contend(
     with watch.time("machine"):
         for variant, scaled in variants.items():
             judge(variant, machines["paper"].values(scaled, chosen["gamma"]))
-        judge("cv", machines["paper"].values(variants["paper"], "auto"))
+        judge("cv", machines["paper"].values(variants["paper"], "cv"))
         if contender.name in chosen["kernels_for"]:
             scales = {"": V} | ({"unit ": variants["unit"]} if "averaged" in variants else {})
             for prefix, scaled in scales.items():
                 judge(f"{prefix}linear", machines["linear"].values(scaled, 1.0))
-                judge(f"{prefix}linear cv", machines["linear"].values(scaled, "auto"))
-                judge(f"{prefix}median cv", machines["median"].values(scaled, "auto"))
+                judge(f"{prefix}linear cv", machines["linear"].values(scaled, "cv"))
+                judge(f"{prefix}median cv", machines["median"].values(scaled, "cv"))
     return {"errors": errors, "seconds": watch.seconds, "warned": watch.warned}
 
 

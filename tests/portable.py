@@ -8,9 +8,9 @@ import numpy as np
 
 from covshift.corrections import (
     Additive,
-    Empirical,
     Gaussian,
     Importance,
+    Multiplicative,
     Pairwise,
     Sliced,
     Uniform,
@@ -22,8 +22,8 @@ CORRECTIONS = [
     Importance(np.linspace(0, 2, 25)),
     Uniform(),
     Gaussian(normalize=True),
-    Empirical(),
-    Empirical(symmetric=True, phi="anderson-darling"),
+    Multiplicative(),
+    Multiplicative(symmetric=True, phi="anderson-darling"),
     Additive(),
     Additive(symmetric=True, normalize=True, blend=0.5),
     Additive(phi="anderson-darling"),

@@ -20,19 +20,19 @@ from covshift.boosting.sketch import Sketch
 from covshift.boosting.tree import Grower, Growth
 from covshift.corrections import (
     Additive,
-    Empirical,
     Gaussian,
     Importance,
+    Multiplicative,
     Pairwise,
     Precomputed,
     Sliced,
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
-from covshift.operators.binned import NestedLines
-from covshift.operators.lined import lined
-from covshift.operators.prefixes import nested, prefix_squares
-from covshift.operators.sweeps import add_some, exact_squares
+from covshift.operators.trees.binned import NestedLines
+from covshift.operators.trees.lined import lined
+from covshift.operators.trees.prefixes import nested, prefix_squares
+from covshift.operators.trees.sweeps import add_some, exact_squares
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {
@@ -42,7 +42,7 @@ CORRECTIONS = {
     "symmetric": Additive(symmetric=True),
     "blended": Additive(symmetric=True, normalize=True, blend=0.5),
     "doubly": Additive(symmetric=True, weights=SHARES, blend=0.2),
-    "multiplicative": Empirical(),
+    "multiplicative": Multiplicative(),
     "pairwise": Pairwise(symmetric=True),
     "sliced": Sliced(5, random_state=0),
     "gaussian": Gaussian(),
@@ -156,7 +156,7 @@ def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
     V = correction.operator(X, T, sample_weight=w if weighted else None)
     form, dense = lined(V), V.dense()
     if form is None:  # views of several features, or no views at all
-        assert isinstance(correction, Empirical | Pairwise | Gaussian)
+        assert isinstance(correction, Multiplicative | Pairwise | Gaussian)
         return
     assert (form.lines is None) == isinstance(correction, Unweighted | Importance)
     lines = 0 if form.lines is None else form.lines.normal(np.eye(40))

@@ -135,7 +135,7 @@ def test_predictions_are_those_of_the_library(files, model):
     from sklearn.preprocessing import StandardScaler
 
     from covshift import VSVC
-    from covshift.tables import Declared, read_samples
+    from covshift._tables import Declared, read_samples
 
     declared = Declared(label="y", id="person")
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
@@ -324,7 +324,7 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
     def broken(*_, **__):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("covshift.tables.read_samples", broken)
+    monkeypatch.setattr("covshift._tables.read_samples", broken)
     result = covshift("diagnose", *pair(files))
     assert result.code == 1
     assert "ZeroDivisionError: oh" in result.err

@@ -69,7 +69,7 @@ def test_missing_values_are_told_apart_for_train_and_target(tmp_path):
 
 
 def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
-    from covshift.tables import Declared, read_samples
+    from covshift._tables import Declared, read_samples
 
     path = write(tmp_path / "t.csv", with_cell(with_cell(TRAIN, 3, "age", ""), 5, "town", ""))
     samples = read_samples(str(path), str(target), Declared(label="y", impute=True))
@@ -112,7 +112,7 @@ def test_unseen_levels_of_the_target_are_reported_with_their_share(tmp_path, tra
 
 
 def test_text_becomes_one_column_a_level(train, target):
-    from covshift.tables import Declared, read_samples
+    from covshift._tables import Declared, read_samples
 
     samples = read_samples(str(train), str(target), Declared(label="y"))
     assert samples.names == ["age", "income", "town=u", "town=v", "town=w"]
@@ -148,7 +148,7 @@ def test_what_can_be_read_in_two_ways_must_be_declared(tmp_path, name, values, r
 
 
 def test_declared_dates_become_days(tmp_path):
-    from covshift.tables import read_table
+    from covshift._tables import read_table
 
     path = write(tmp_path / "t.csv", "d,x\n1970-01-02,1\n1970-01-03T12:00,2\n")
     assert read_table(str(path), {"d": "date"}).columns["d"].values.tolist() == [1.0, 2.5]

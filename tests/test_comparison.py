@@ -10,11 +10,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from covshift import comparison
 from covshift._gains import paired_gains
-from covshift.comparison import compare_methods, imbalance
+from covshift.compare import (
+    Method,
+    compare_methods,
+    comparison,
+    fit_method,
+    imbalance,
+    methods_for,
+)
+from covshift.compare.methods import check_method
 from covshift.datasets import make_survey
-from covshift.methods import Method, check_method, fit_method, methods_for
 from covshift.weights import CDFWeights
 
 DATA = make_survey(200, 250, random_state=0)

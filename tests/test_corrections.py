@@ -20,9 +20,9 @@ from covshift.corrections import (
     CORRECTIONS,
     Additive,
     Correction,
-    Empirical,
     Gaussian,
     Importance,
+    Multiplicative,
     Pairwise,
     Precomputed,
     Product,
@@ -48,7 +48,7 @@ def dense(correction, X, T=None, **options):
 
 def test_empirical_is_algorithm_1(sample):
     X, T = sample
-    np.testing.assert_allclose(dense(Empirical(), X, T), reference.algorithm_1(X, T), **CLOSE)
+    np.testing.assert_allclose(dense(Multiplicative(), X, T), reference.algorithm_1(X, T), **CLOSE)
 
 
 def test_additive_is_algorithm_2(sample):
@@ -72,7 +72,7 @@ def test_sliced_averages_algorithm_1_over_projections(sample):
 @pytest.mark.parametrize(
     ("correction", "oracle"),
     [
-        (Empirical(symmetric=True), reference.algorithm_1),
+        (Multiplicative(symmetric=True), reference.algorithm_1),
         (Additive(symmetric=True), reference.algorithm_2),
         (Pairwise(symmetric=True), reference.pairwise),
     ],
@@ -108,7 +108,9 @@ def test_phi_weighs_the_target_points_as_in_equation_10(sample):
         return 1 + targets[:, 0] ** 2
 
     expected = reference.algorithm_1(X, T, phi(T))
-    np.testing.assert_allclose(dense(Empirical(phi=phi), X, T), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        dense(Multiplicative(phi=phi), X, T), expected, rtol=1e-12, atol=1e-12
+    )
     expected = reference.algorithm_2(X, T, phi(T))
     np.testing.assert_allclose(dense(Additive(phi=phi), X, T), expected, rtol=1e-12, atol=1e-12)
 
@@ -116,7 +118,7 @@ def test_phi_weighs_the_target_points_as_in_equation_10(sample):
 def test_anderson_darling_phi_in_the_joint_view(sample):
     X, T = sample
     expected = reference.algorithm_1(X, T, reference.anderson_darling_phi(T))
-    got = dense(Empirical(phi="anderson-darling"), X, T)
+    got = dense(Multiplicative(phi="anderson-darling"), X, T)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -270,7 +272,7 @@ def test_additive_equals_multiplicative_and_pairwise_in_one_dimension():
     rng = np.random.default_rng(0)
     X, T = rng.integers(0, 6, size=(20, 1)) * 1.0, rng.integers(0, 6, size=(15, 1)) * 1.0
     expected = dense(Additive(), X, T)
-    for other in (Empirical(), Pairwise(), Sliced(directions=[[2.0]])):
+    for other in (Multiplicative(), Pairwise(), Sliced(directions=[[2.0]])):
         np.testing.assert_allclose(dense(other, X, T), expected, **CLOSE)
 
 
@@ -281,7 +283,7 @@ def test_sliced_with_axis_directions_is_additive(sample):
         np.testing.assert_allclose(dense(axes, X, T), dense(Additive(), X, T), **CLOSE)
 
 
-@pytest.mark.parametrize("make", [Empirical, Additive, Pairwise, Sliced])
+@pytest.mark.parametrize("make", [Multiplicative, Additive, Pairwise, Sliced])
 def test_mirrored_data_leave_the_symmetric_v_unchanged(make, sample):
     X, T = sample
     options = {"random_state": 0} if make is Sliced else {}
@@ -298,12 +300,12 @@ def test_a_single_flipped_feature_leaves_the_symmetric_additive_v_alone_unchange
     """Of the symmetric V, the additive one; a view of two features must be turned as a whole."""
     rng = np.random.default_rng(0)
     X, T, flip = rng.normal(size=(15, 2)), rng.normal(size=(20, 2)), np.array([-1.0, 1.0])
-    for make, invariant in ((Additive, True), (Empirical, False), (Pairwise, False)):
+    for make, invariant in ((Additive, True), (Multiplicative, False), (Pairwise, False)):
         V, flipped = (dense(make(symmetric=True), X * s, T * s) for s in (1, flip))
         assert np.allclose(flipped, V) == invariant
 
 
-@pytest.mark.parametrize("make", [Empirical, Additive])
+@pytest.mark.parametrize("make", [Multiplicative, Additive])
 def test_monotone_changes_of_a_feature_leave_v_unchanged(make):
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(15, 2)), rng.normal(size=(20, 2))
@@ -342,7 +344,7 @@ def test_sliced_standardized_does_not_depend_on_units():
 def test_many_uniform_targets_approach_vapniks_v():
     rng = np.random.default_rng(0)
     X, T = rng.uniform(-1, 1, size=(30, 2)), rng.uniform(-1, 1, size=(40_000, 2))
-    gap = np.abs(dense(Empirical(), X, T) - dense(Uniform(low=-1, high=1), X)).max()
+    gap = np.abs(dense(Multiplicative(), X, T) - dense(Uniform(low=-1, high=1), X)).max()
     assert gap < 0.02  # five standard errors of a share of 40,000
 
 
@@ -350,7 +352,7 @@ def test_empirical_v_is_unbiased_for_the_true_v():
     """Lemma 3.1, by simulation: the mean of many small-sample V is the true V."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(5, 2))
-    draws = np.stack([dense(Empirical(), X, rng.uniform(size=(4, 2))) for _ in range(4000)])
+    draws = np.stack([dense(Multiplicative(), X, rng.uniform(size=(4, 2))) for _ in range(4000)])
     truth = dense(Uniform(low=0, high=1), X)
     standard_error = draws.std(axis=0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(axis=0) - truth) <= 4.5 * standard_error + 1e-12).all()
@@ -361,7 +363,7 @@ def test_loss_is_the_squared_distance_between_distribution_functions():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(7, 2)), rng.normal(size=(6, 2))
     f, y = rng.uniform(size=7), rng.integers(0, 2, size=7)
-    loss = reference.rho_squared(f - y, dense(Empirical(), X, T))
+    loss = reference.rho_squared(f - y, dense(Multiplicative(), X, T))
     assert loss == pytest.approx(reference.rho_squared_by_definition(f, y, X, T), abs=1e-14)
 
 
@@ -370,7 +372,7 @@ def test_loss_is_the_squared_distance_between_distribution_functions():
 
 def test_normalize_gives_unit_mean_diagonal(sample):
     X, T = sample
-    for correction in (Additive(), Empirical(symmetric=True), Uniform(), Gaussian()):
+    for correction in (Additive(), Multiplicative(symmetric=True), Uniform(), Gaussian()):
         V = dense(correction, X, T)
         if V.max() == 0:
             continue
@@ -437,7 +439,7 @@ def test_a_target_row_of_weight_zero_is_not_there():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(8, 2)), rng.normal(size=(6, 2))
     weight = np.array([1, 0, 1, 1, 0, 1])
-    for correction in (Empirical(phi="anderson-darling"), Additive(), Gaussian()):
+    for correction in (Multiplicative(phi="anderson-darling"), Additive(), Gaussian()):
         got = dense(correction, X, T, target_weight=weight)
         np.testing.assert_allclose(got, dense(correction, X, T[weight > 0]), **CLOSE)
 
@@ -530,7 +532,7 @@ def test_every_name_makes_its_correction():
         "none": Unweighted,
         "uniform": Uniform,
         "gaussian": Gaussian,
-        "multiplicative": Empirical,
+        "multiplicative": Multiplicative,
         "additive": Additive,
         "pairwise": Pairwise,
         "sliced": Sliced,
@@ -639,8 +641,8 @@ CONTRACT = [
     Gaussian(),
     Gaussian(mean=0, std=1, blend=0.1),
     Product(stats.norm()),
-    Empirical(),
-    Empirical(symmetric=True, phi="anderson-darling"),
+    Multiplicative(),
+    Multiplicative(symmetric=True, phi="anderson-darling"),
     Additive(),
     Additive(symmetric=True, normalize=True, blend=0.5),
     Additive(phi="anderson-darling"),
@@ -730,7 +732,10 @@ def two_samples(draw):
 @given(two_samples(), st.booleans())
 def test_the_family_equals_its_oracle_on_any_sample(samples, symmetric):
     X, T = samples
-    for make, oracle in ((Empirical, reference.algorithm_1), (Additive, reference.algorithm_2)):
+    for make, oracle in (
+        (Multiplicative, reference.algorithm_1),
+        (Additive, reference.algorithm_2),
+    ):
         expected = reference.mirrored(oracle, X, T) if symmetric else oracle(X, T)
         np.testing.assert_allclose(dense(make(symmetric=symmetric), X, T), expected, **CLOSE)
 
@@ -739,7 +744,7 @@ def test_the_family_equals_its_oracle_on_any_sample(samples, symmetric):
 @given(two_samples())
 def test_the_empirical_v_lies_between_zero_and_one(samples):
     X, T = samples
-    for make in (Empirical, Additive, Pairwise):
+    for make in (Multiplicative, Additive, Pairwise):
         V = dense(make(), X, T)
         assert V.min() >= 0
         assert V.max() <= 1 + 1e-12
@@ -751,7 +756,7 @@ def test_the_empirical_v_lies_between_zero_and_one(samples):
 def test_doubly_corrected_v_is_v_between_the_weights():
     rng = np.random.default_rng(0)
     X, T, w = rng.normal(size=(10, 2)), rng.normal(size=(9, 2)), rng.uniform(size=10)
-    for make in (Empirical, Additive, Pairwise):
+    for make in (Multiplicative, Additive, Pairwise):
         expected = w[:, None] * dense(make(), X, T) * w[None, :]
         np.testing.assert_allclose(dense(make(weights=w), X, T), expected, **CLOSE)
 

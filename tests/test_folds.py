@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covshift import VSVC, VSVR, VBoostClassifier
-from covshift.solvers.folds import Fold, hashed_folds, ranked_folds
+from covshift._folds import Fold, hashed_folds, ranked_folds
 
 DEALERS = {
     "ranked": lambda X, Y, w=None: ranked_folds(X, Y, 5, w),
@@ -156,7 +156,7 @@ TUNED = {
     "blended": VSVC("blended"),
     "additive": VSVC("additive"),
     "landmarks": VSVC("none", solver="primal", n_components=16, random_state=0),
-    "width": VSVC("none", gamma="auto"),
+    "width": VSVC("none", gamma="cv"),
     "auto": VSVC("auto"),
     "trees": VBoostClassifier("none", early_stopping=True, max_leaf_nodes=8, learning_rate=0.3),
 }

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from covshift._gains import Gains, paired_gains, weighted_means
-from covshift.comparison import compare_methods
-from covshift.methods import Method, methods_for
+from covshift.compare import Method, compare_methods, methods_for
 
 rng = np.random.default_rng(0)
 

@@ -15,11 +15,12 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from covshift import VSVC, VSVR, v_matrix
+from covshift._folds import hashed_folds, ranked_folds
 from covshift.corrections import (
     Additive,
-    Empirical,
     Gaussian,
     Importance,
+    Multiplicative,
     Precomputed,
     Sliced,
     Uniform,
@@ -27,10 +28,9 @@ from covshift.corrections import (
 )
 from covshift.datasets import make_sigmoid_shift
 from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
-from covshift.solvers.bounded import tilt_into_box
-from covshift.solvers.dual import Dual, small_factor, solve_dual
-from covshift.solvers.folds import hashed_folds, ranked_folds
-from covshift.solvers.tuning import penalties
+from covshift.machine.bounded import tilt_into_box
+from covshift.machine.dual import Dual, small_factor, solve_dual
+from covshift.machine.tuning import penalties
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))
@@ -43,7 +43,7 @@ CORRECTIONS = [
     Importance(np.linspace(0.1, 2, 50)),
     Uniform(),
     Gaussian(),
-    Empirical(symmetric=True),
+    Multiplicative(symmetric=True),
     Additive(),
     Additive(symmetric=True, normalize=True, blend=0.5),
     Sliced(20, random_state=0),
@@ -80,7 +80,7 @@ def test_the_estimators_solve_that_system(correction):
     [
         (np.repeat(X[:6], 4, axis=0), Additive(), 1e-10),  # equal rows: K and V are singular
         (np.repeat(X[:6], 4, axis=0), Uniform(low=-3, high=3), 1e-3),
-        (X[:20], Empirical(), 1e-10),  # rows that no target point dominates
+        (X[:20], Multiplicative(), 1e-10),  # rows that no target point dominates
         (X[:20], Additive(symmetric=True), 1e-10),
         (X[:20], Unweighted(), 1e-10),
     ],
@@ -111,8 +111,8 @@ def test_no_neighbouring_function_has_a_smaller_loss():
 
 
 def test_both_sides_of_the_factor_give_the_same_solution():
-    wide = Empirical().operator(X, np.repeat(T, 3, axis=0))  # 90 rows, more than 50 points
-    thin = Empirical().operator(X, T)  # the same V from 30 rows
+    wide = Multiplicative().operator(X, np.repeat(T, 3, axis=0))  # 90 rows, more than 50 points
+    thin = Multiplicative().operator(X, T)  # the same V from 30 rows
     a, b = (solve_dual(V, K, outcome[:, None], reg=0.1) for V in (wide, thin))
     np.testing.assert_allclose(a.A, b.A, atol=1e-9)
     assert b.rank == 30
@@ -159,7 +159,7 @@ def test_importance_weights_with_a_linear_kernel_are_weighted_ridge():
     [
         Unweighted(),
         Additive(),
-        Empirical(symmetric=True),
+        Multiplicative(symmetric=True),
         Sliced(9, random_state=0),
         Additive(symmetric=True, normalize=True, blend=0.5),
         Additive(normalize=True, blend=0.2, weights=np.linspace(0.1, 2, 50)),
@@ -168,7 +168,7 @@ def test_importance_weights_with_a_linear_kernel_are_weighted_ridge():
     ids=str,
 )
 def test_primal_with_all_rows_as_landmarks_is_the_dual(correction):
-    for reg in (0.1, "auto"):
+    for reg in (0.1, "cv"):
         options = {"correction": correction, "gamma": 0.3, "reg": reg}
         dual = VSVR(**options, solver="dual").fit(X, outcome, X_target=T)
         options["reg"] = dual.reg_
@@ -178,7 +178,7 @@ def test_primal_with_all_rows_as_landmarks_is_the_dual(correction):
 
 
 @pytest.mark.parametrize("correction", ["blended", "none", "multiplicative"])
-@pytest.mark.parametrize("reg", [0.3, "auto"])
+@pytest.mark.parametrize("reg", [0.3, "cv"])
 def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
     options = {"correction": correction, "reg": reg, "gamma": 0.3, "n_components": 20}
     whole = VSVC(**options, solver="primal", random_state=0).fit(X[:, :2], y, X_target=T[:, :2])
@@ -242,7 +242,7 @@ def test_fold_errors_are_those_of_brute_force_refits():
 
 
 def test_gamma_auto_chooses_the_width_with_the_least_error():
-    model = VSVR("blended", gamma="auto").fit(X, outcome, X_target=T)
+    model = VSVR("blended", gamma="cv").fit(X, outcome, X_target=T)
     path = model.reg_path_
     width, reg = np.unravel_index(np.argmin(path["error"]), path["error"].shape)
     assert (model.gamma_, model.reg_) == (path["gamma"][width], path["reg"][width, reg])
@@ -269,7 +269,7 @@ def test_the_grid_of_penalties_reaches_the_constant_at_every_number_of_rows():
 
 
 def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():
-    model = VSVR("blended", gamma="auto", reg=1.0).fit(X, outcome, X_target=T)
+    model = VSVR("blended", gamma="cv", reg=1.0).fit(X, outcome, X_target=T)
     assert model.reg_path_["error"].shape == (5, 1)
     assert model.reg_ == 1.0
 
@@ -279,7 +279,7 @@ def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():
 
 @quiet
 @pytest.mark.parametrize("correction", CORRECTIONS[:1] + CORRECTIONS[2:], ids=str)
-@pytest.mark.parametrize("reg", [0.3, "auto"])
+@pytest.mark.parametrize("reg", [0.3, "cv"])
 def test_integer_weights_equal_repeated_rows(correction, reg):
     w = rng.integers(0, 4, size=50)
     rows = np.repeat(np.arange(50), w)
@@ -475,7 +475,7 @@ def test_a_callable_kernel_is_called():
     np.testing.assert_allclose(squared.fit(X, outcome, X_target=T).predict(T), expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("reg", [0.3, "auto"])
+@pytest.mark.parametrize("reg", [0.3, "cv"])
 def test_a_precomputed_kernel_takes_a_precomputed_v(reg):
     V = v_matrix(X, T, "additive")
     given_kernel = VSVC(Precomputed(V), kernel="precomputed", reg=reg)

@@ -16,9 +16,9 @@ from scipy.special import expit
 from covshift import v_matrix
 from covshift.corrections import (
     Additive,
-    Empirical,
     Gaussian,
     Importance,
+    Multiplicative,
     Pairwise,
     Precomputed,
     Sliced,
@@ -34,7 +34,7 @@ CORRECTIONS = [
     Importance(np.linspace(0, 2, N)),
     Uniform(low=-4, high=4),
     Gaussian(normalize=True),
-    Empirical(symmetric=True),
+    Multiplicative(symmetric=True),
     Additive(),
     Additive(symmetric=True, normalize=True, blend=0.5),
     Additive(phi="anderson-darling"),

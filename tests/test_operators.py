@@ -12,8 +12,8 @@ import reference
 
 from covshift.corrections import (
     Additive,
-    Empirical,
     Gaussian,
+    Multiplicative,
     Pairwise,
     Precomputed,
     Sliced,
@@ -32,8 +32,8 @@ from covshift.operators import (
 from covshift.testing import check_operator
 
 FAMILY = [
-    Empirical(),
-    Empirical(symmetric=True),
+    Multiplicative(),
+    Multiplicative(symmetric=True),
     Additive(),
     Additive(symmetric=True),
     Pairwise(),
@@ -122,7 +122,7 @@ def test_float32_sums_over_many_rows_do_not_lose_the_result():
     A = np.full((N, 1), 0.1, dtype=np.float32)
     for n, relative in ((1, 1e-7), (2, 3e-5)):
         X, T = np.zeros((N, n), dtype=np.float32), np.ones((1, n), dtype=np.float32)
-        product = Empirical().operator(X, T).factor().matmat(A)
+        product = Multiplicative().operator(X, T).factor().matmat(A)
         assert product.dtype == np.float32
         assert product[0, 0] == pytest.approx(float(A[0, 0]) * N, rel=relative)
 
@@ -189,7 +189,7 @@ def test_a_sparse_view_is_stored_by_its_ones():
     B = (T[:, None, :] >= X[None, :, :]).all(axis=2)
     assert 0 < B.sum()
     A = rng.normal(size=(500, 2))
-    got = Empirical().operator(X, T).factor().matmat(A)
+    got = Multiplicative().operator(X, T).factor().matmat(A)
     np.testing.assert_allclose(got, B @ A / np.sqrt(300), atol=1e-12)
 
 
@@ -230,7 +230,7 @@ def test_diagonal_operator_keeps_the_contract():
 
 def test_a_target_seen_by_nobody_gives_a_zero_operator():
     for n in (1, 2):
-        V = Empirical().operator(np.ones((3, n)), np.zeros((2, n)))
+        V = Multiplicative().operator(np.ones((3, n)), np.zeros((2, n)))
         assert not V.matmat(np.ones((3, 2))).any()
         assert not V.diagonal().any()
 
@@ -240,7 +240,7 @@ def test_rows_come_from_the_target_alone_so_blocks_of_points_add_up():
     rng = np.random.default_rng(0)
     X, T, A = rng.normal(size=(50, 3)), rng.normal(size=(20, 3)), rng.normal(size=(50, 2))
     share = np.full(20, 1 / 20)
-    for correction in (Additive(symmetric=True), Empirical(), Sliced(8, random_state=0)):
+    for correction in (Additive(symmetric=True), Multiplicative(), Sliced(8, random_state=0)):
         views = correction.views(T, share)
         whole = views.factor(X).matmat(A)
         blocks = [slice(0, 13), slice(13, 40), slice(40, 50)]
@@ -264,8 +264,8 @@ def _peak_above_result(make_product) -> float:
     [
         (Additive(symmetric=True), 200_000, 2_000, 10, 32),
         (Additive(symmetric=True), 100_000, 100_000, 10, 32),
-        (Empirical(), 200_000, 2_000, 10, 32),
-        (Empirical(), 50_000, 50_000, 10, 4),  # as bits, B would take 313 MB
+        (Multiplicative(), 200_000, 2_000, 10, 32),
+        (Multiplicative(), 50_000, 50_000, 10, 4),  # as bits, B would take 313 MB
         (Sliced(random_state=0), 50_000, 50_000, 3, 4),
         (Pairwise(symmetric=True), 200, 60_000, 4, 32),
     ],
@@ -288,12 +288,14 @@ def test_memory_of_products_with_the_factor_stays_under_300_mb(product):
 def test_memory_stays_bounded_when_most_targets_dominate():
     rng = np.random.default_rng(0)
     X, T, A = rng.normal(size=(20_000, 3)) - 2, rng.normal(size=(20_000, 3)), np.ones((20_000, 1))
-    operator = Empirical().operator(X, T)
+    operator = Multiplicative().operator(X, T)
     assert _peak_above_result(lambda: operator.matmat(A)) < 300
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("correction", [Additive(), Additive(symmetric=True), Empirical()], ids=str)
+@pytest.mark.parametrize(
+    "correction", [Additive(), Additive(symmetric=True), Multiplicative()], ids=str
+)
 def test_products_in_pieces_are_products_at_once(monkeypatch, correction, dtype):
     """Columns and views in several pieces, as memory asks where the target is large."""
     rng = np.random.default_rng(0)

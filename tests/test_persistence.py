@@ -11,10 +11,11 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor, persistence
+from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
+from covshift._tables import Encoding, Feature
 from covshift.exceptions import InputError
-from covshift.persistence import Model, load, save
-from covshift.tables import Encoding, Feature
+from covshift.persistence import files as persistence
+from covshift.persistence.files import Model, load, save
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(40, 3)), rng.normal(0.5, 1, size=(30, 3))

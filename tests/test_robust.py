@@ -62,7 +62,7 @@ def test_the_model_has_the_features_of_the_sample(n_classes, weighted):
 def test_the_probabilities_have_the_stated_form():
     X, y, T = problem()
     model = RobustBiasAware(GaussianRatio(), clip=5.0).fit(X, y, X_target=T)
-    w = model.weighter_.predict(X)
+    w = model.weighter_.predict_weights(X)
     r = np.clip(1 / w, 0.2, 5.0)
     logits = r[:, None] * (X @ model.coef_.T + model.intercept_)
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)

@@ -9,9 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from covshift import VSVC, Reweighted
-from covshift.corrections import Correction, Unweighted
-from covshift.datasets import make_survey
-from covshift.selection import (
+from covshift.compare import (
     LOSSES,
     Comparison,
     ImportanceWeightedScorer,
@@ -21,6 +19,8 @@ from covshift.selection import (
     squared_error,
     zero_one,
 )
+from covshift.corrections import Correction, Unweighted
+from covshift.datasets import make_survey
 
 data = make_survey(400, 400, random_state=0)
 X, y, T = data.X, data.y, data.X_target
@@ -54,7 +54,7 @@ def test_a_class_that_training_lacked_has_probability_zero(labels):
 
 
 def test_the_scorer_is_minus_the_weighted_loss():
-    scorer = ImportanceWeightedScorer("gaussian", "zero_one").fit(X, X_target=T)
+    scorer = ImportanceWeightedScorer("gaussian", loss="zero_one").fit(X, X_target=T)
     model = LEARNER.fit(X, y)
     w = scorer.weighter_.weights_
     expected = -np.average(model.predict(X) != y, weights=w)
@@ -96,7 +96,7 @@ def test_the_weighted_estimate_is_nearer_to_the_target_risk():
 
 def test_compare_recommends_a_correction_that_helps():
     points, outcome, target, _ = one_dimension(0)
-    model = Reweighted(LinearRegression(), "ulsif")
+    model = Reweighted(LinearRegression(), weighter="ulsif")
     found = compare({"weighted": model}, points, outcome, target, weighter="ulsif")
     assert [row["name"] for row in found.rows] == ["unweighted", "weighted"]
     assert found.recommended == found.best == "weighted"
@@ -107,7 +107,7 @@ def test_compare_keeps_the_unweighted_model_when_nothing_helps():
     rng = np.random.default_rng(0)
     points, target = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     outcome = points[:, 0] + rng.normal(size=300)
-    contenders = {"weighted": Reweighted(LinearRegression(), "gaussian")}
+    contenders = {"weighted": Reweighted(LinearRegression(), weighter="gaussian")}
     found = compare(contenders, points, outcome, target, weighter="gaussian")
     assert found.recommended == "unweighted"
     assert "Recommended: unweighted" in str(found)
@@ -115,7 +115,9 @@ def test_compare_keeps_the_unweighted_model_when_nothing_helps():
 
 def test_the_rule_counts_all_contenders_and_is_printed():
     points, outcome, target, _ = one_dimension(0)
-    contenders = {name: Reweighted(LinearRegression(), name) for name in ("ulsif", "entropy")}
+    contenders = {
+        name: Reweighted(LinearRegression(), weighter=name) for name in ("ulsif", "entropy")
+    }
     both = compare(contenders, points, outcome, target, weighter="ulsif")
     one = compare({"ulsif": contenders["ulsif"]}, points, outcome, target, weighter="ulsif")
     assert one.needed < both.needed < 2.0

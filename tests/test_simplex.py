@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, linprog, minimize
 
-from covshift.solvers import simplex
-from covshift.solvers.interior import interior_point
-from covshift.solvers.newton import simplex_shift, solve_ridge_simplex
-from covshift.solvers.projection import Polytope
-from covshift.solvers.simplex import solve_simplex
+from covshift._qp import simplex
+from covshift._qp.interior import interior_point
+from covshift._qp.projection import Polytope
+from covshift._qp.simplex import solve_simplex
+from covshift.weights.cdf.newton import simplex_shift, solve_ridge_simplex
 
 
 def problem(seed, N, rank=None, scale=1.0):

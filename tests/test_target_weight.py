@@ -12,10 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
-from covshift.comparison import compare_methods
+from covshift.compare import (
+    ImportanceWeightedScorer,
+    Method,
+    TargetSafeSplit,
+    compare,
+    compare_methods,
+)
 from covshift.corrections import Additive, Importance
-from covshift.methods import Method
-from covshift.selection import ImportanceWeightedScorer, TargetSafeSplit, compare
 
 rng = np.random.default_rng(0)
 N = M = 60  # a target as long as X, which a search would cut into folds
@@ -68,7 +72,7 @@ def check_three(fit):
 def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
     if weighter is not None and name in ("entropy inside", "RobustBiasAware"):
         pytest.skip("would weigh twice")
-    model = Reweighted(INNER[name], weighter)
+    model = Reweighted(INNER[name], weighter=weighter)
     check_three(
         lambda target, weight: function(
             model.fit(X, y, X_target=target, target_weight=weight).estimator_
@@ -79,7 +83,7 @@ def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
 @pytest.mark.parametrize("correction", [Importance("cdf"), Additive(weights="cdf")])
 def test_weights_for_single_features_inside_a_correction_see_the_weighted_target(correction):
     """Their scale says nothing there, as the correction passes shares on; so no repeated rows."""
-    model = Reweighted(VSVC(correction, reg=0.1), None)
+    model = Reweighted(VSVC(correction, reg=0.1), weighter=None)
     weighted, scaled, plain = (
         function(model.fit(X, y, X_target=T, target_weight=weight).estimator_)
         for weight in (TIMES, 0.37 * TIMES, None)
@@ -89,7 +93,7 @@ def test_weights_for_single_features_inside_a_correction_see_the_weighted_target
 
 
 def test_the_wrapper_hands_it_to_the_weighter():
-    model = Reweighted(LogisticRegression(), "entropy")
+    model = Reweighted(LogisticRegression(), weighter="entropy")
     check_three(
         lambda target, weight: function(model.fit(X, y, X_target=target, target_weight=weight))
     )
@@ -101,7 +105,7 @@ def test_the_wrapper_adds_nothing_of_its_own(name):
     own = 1 + np.arange(N) % 3
     options = {"sample_weight": own, "X_target": (T,), "target_weight": (TIMES,)}
     alone = function(INNER[name].fit(X, y, **options))
-    inside = Reweighted(INNER[name], None).fit(X, y, **options)
+    inside = Reweighted(INNER[name], weighter=None).fit(X, y, **options)
     np.testing.assert_allclose(function(inside.estimator_), alone, rtol=1e-10)
     del options["sample_weight"]
     assert np.abs(function(INNER[name].fit(X, y, **options)) - alone).max() > 1e-6
@@ -112,7 +116,7 @@ def test_integer_sample_weights_are_repeated_rows_inside_the_wrapper(name):
     """At a fixed penalty; a pipeline's scaler sees the rows without weights, so it has none."""
     own = 1 + np.arange(N) % 3
     inner = INNER[name][-1] if name == "pipeline" else INNER[name]
-    model = Reweighted(make_pipeline(inner) if name == "pipeline" else inner, None)
+    model = Reweighted(make_pipeline(inner) if name == "pipeline" else inner, weighter=None)
     given = {"X_target": T, "target_weight": TIMES}
     weighted = function(model.fit(X, y, sample_weight=own, **given))
     repeated = function(model.fit(np.repeat(X, own, axis=0), np.repeat(y, own), **given))
@@ -120,7 +124,7 @@ def test_integer_sample_weights_are_repeated_rows_inside_the_wrapper(name):
 
 
 CONTENDERS = {name: INNER[name] for name in ("VSVC", "pipeline", "search", "RobustBiasAware")}
-CONTENDERS["wrapped"] = Reweighted(LogisticRegression(), "entropy")
+CONTENDERS["wrapped"] = Reweighted(LogisticRegression(), weighter="entropy")
 CONTENDERS["searched wrapper"] = GridSearchCV(
     Reweighted(make_pipeline(StandardScaler(), VSVC(ADDITIVE)), weighter=None),
     {"estimator__vsvc__reg": [0.03, 1.0]},
@@ -204,8 +208,8 @@ def test_weights_that_would_be_lost_are_an_error():
             return super().fit(X, y)
 
     with pytest.raises(TypeError, match="takes X_target but no target_weight"):
-        Reweighted(OnlyTarget(), None).fit(X, y, X_target=T, target_weight=TIMES)
-    Reweighted(OnlyTarget(), None).fit(X, y, X_target=T)
+        Reweighted(OnlyTarget(), weighter=None).fit(X, y, X_target=T, target_weight=TIMES)
+    Reweighted(OnlyTarget(), weighter=None).fit(X, y, X_target=T)
 
 
 def test_a_search_around_a_pipeline_that_needs_the_target_is_an_error():
@@ -213,4 +217,4 @@ def test_a_search_around_a_pipeline_that_needs_the_target_is_an_error():
     with pytest.raises(TypeError, match=r"GridSearchCV\(Reweighted\(pipeline, weighter=None\)"):
         compare({"v": search}, X, y, T, baseline=LogisticRegression(), weighter="gaussian")
     with pytest.raises(TypeError, match="cannot hand the target"):
-        Reweighted(search, None).fit(X, y, X_target=T)
+        Reweighted(search, weighter=None).fit(X, y, X_target=T)

@@ -12,11 +12,11 @@ import pytest
 
 from covshift import v_matrix
 from covshift._validation import check_points
-from covshift.corrections import Additive, Empirical, Gaussian, Pairwise, Sliced, Uniform
+from covshift.corrections import Additive, Gaussian, Multiplicative, Pairwise, Sliced, Uniform
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(20, 3)), rng.normal(size=(30, 3)) + 0.5
-FAMILY = [Empirical(), Additive(), Pairwise(), Sliced(random_state=0), Uniform(), Gaussian()]
+FAMILY = [Multiplicative(), Additive(), Pairwise(), Sliced(random_state=0), Uniform(), Gaussian()]
 
 
 def with_value(array, row, column, value):
@@ -251,7 +251,7 @@ def test_extreme_target_weights_leave_anderson_darling_finite(tiny):
     weight = [1.0, tiny, tiny]
     one = Additive(phi="anderson-darling").operator(T[:, :1], T[:, :1], target_weight=weight)
     np.testing.assert_allclose(-np.diff([*one.diagonal(), 0.0]), [4, 2 / 3, 2])
-    joint = Empirical(phi="anderson-darling").operator(T, T, target_weight=weight).dense()
+    joint = Multiplicative(phi="anderson-darling").operator(T, T, target_weight=weight).dense()
     assert np.isfinite(joint).all()
     assert joint.max() <= 8
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from covshift.exceptions import NoOverlapError, WeightWarning
 from covshift.testing import check_weighter
 from covshift.weights import ULSIF
-from covshift.weights.cdf import CDFWeights
+from covshift.weights.cdf.weighter import CDFWeights
 
 SOLVERS = ["dense", "matrix-free"]
 
@@ -115,7 +115,7 @@ def test_dense_and_matrix_free_agree(views, reg):
     free = fitted(X, T, reg, solver="matrix-free", **options)
     np.testing.assert_allclose(free.weights_, dense.weights_, atol=1e-6)
     new = normal(30, 1, 3, seed=5)[0]
-    np.testing.assert_allclose(free.predict(new), dense.predict(new), atol=1e-5)
+    np.testing.assert_allclose(free.predict_weights(new), dense.predict_weights(new), atol=1e-5)
     assert free.mismatch_ == pytest.approx(dense.mismatch_, rel=1e-6)
 
 
@@ -129,7 +129,7 @@ def test_dense_and_matrix_free_choose_the_same_penalty():
 def test_a_few_thresholds_precondition_many(size, monkeypatch):
     X, T = normal(400, 500, 3, shift=0.8)
     expected = fitted(X, T, 0.05, solver="dense").weights_
-    monkeypatch.setattr("covshift.weights._lines._MOST_BINS", size)
+    monkeypatch.setattr("covshift.weights.cdf.lines._MOST_BINS", size)
     found = fitted(X, T, 0.05, solver="matrix-free")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 
@@ -149,7 +149,7 @@ def test_target_that_is_the_sample_leaves_weights_at_one():
     np.testing.assert_allclose(found.weights_, 1.0, atol=1e-12)
     assert found.mismatch_ < 1e-25
     assert found.reg_ == np.inf
-    np.testing.assert_allclose(found.predict(X + 1), 1.0)
+    np.testing.assert_allclose(found.predict_weights(X + 1), 1.0)
 
 
 def test_a_strong_penalty_leaves_weights_at_one():
@@ -348,7 +348,7 @@ def test_ordinary_shifts_raise_no_alarm(N, n, shift, scale):
 def test_training_rows_are_predicted_exactly(views, solver):
     X, T = normal(80, 90, 3, shift=0.7)
     found = CDFWeights(views, solver=solver, random_state=0, n_directions=10).fit(X, X_target=T)
-    np.testing.assert_allclose(found.predict(X), found.weights_, atol=1e-8)
+    np.testing.assert_allclose(found.predict_weights(X), found.weights_, atol=1e-8)
 
 
 def test_new_rows_follow_the_closed_form():
@@ -364,7 +364,7 @@ def test_new_rows_follow_the_closed_form():
     c = reg * found.weights_[heaviest] - pull[heaviest]
     expected = np.maximum(c + pull, 0) / reg
     np.testing.assert_allclose(expected[:N], found.weights_, atol=1e-6)
-    np.testing.assert_allclose(found.predict(new), expected[N:], atol=1e-6)
+    np.testing.assert_allclose(found.predict_weights(new), expected[N:], atol=1e-6)
 
 
 def test_weights_survive_pickling():
@@ -372,7 +372,7 @@ def test_weights_survive_pickling():
     for views in ("additive", "sliced", "pairwise"):
         found = CDFWeights(views, random_state=0).fit(X, X_target=T)
         again = pickle.loads(pickle.dumps(found))
-        np.testing.assert_array_equal(again.predict(T), found.predict(T))
+        np.testing.assert_array_equal(again.predict_weights(T), found.predict_weights(T))
 
 
 # Contract and scale

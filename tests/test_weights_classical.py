@@ -109,7 +109,7 @@ class Inverted(Weighter):
         return 1 / np.maximum(self._inner.weights_, 1e-6)
 
     def _ratio(self, X):
-        return 1 / np.maximum(self._inner.predict(X), 1e-6)
+        return 1 / np.maximum(self._inner.predict_weights(X), 1e-6)
 
 
 def test_the_contract_finds_inverted_weights():
@@ -152,7 +152,7 @@ def test_a_gaussian_mean_shift_is_recovered(weighter, bound):
     assert nmse(np.ones(len(X)), truth) > 0.3
     assert nmse(fitted.weights_, truth) < bound
     new, _, new_truth = gaussian_shift(500, 1, 2, 0.5, seed=1)
-    assert nmse(fitted.predict(new), new_truth) < 2 * bound
+    assert nmse(fitted.predict_weights(new), new_truth) < 2 * bound
 
 
 def test_rulsif_recovers_the_relative_ratio():
@@ -227,7 +227,7 @@ def test_huge_and_tiny_numbers_give_finite_weights(weighter):
     for scale in (1e200, 1e-200):
         fitted = clone(weighter).fit(X * scale, X_target=T * scale)
         assert np.isfinite(fitted.weights_).all()
-        assert np.isfinite(fitted.predict([[1e308, -1e308], [0.0, 0.0]])).all()
+        assert np.isfinite(fitted.predict_weights([[1e308, -1e308], [0.0, 0.0]])).all()
 
 
 def test_a_data_frame_and_float32_give_the_same_weights():
@@ -295,7 +295,7 @@ def test_tau_is_a_power():
     full = KDE().fit(X, X_target=T).weights_
     half = KDE(tau=0.5).fit(X, X_target=T)
     np.testing.assert_allclose(half.weights_, np.sqrt(full) / np.sqrt(full).mean())
-    np.testing.assert_allclose(half.predict(X), half.weights_)
+    np.testing.assert_allclose(half.predict_weights(X), half.weights_)
     np.testing.assert_array_equal(KDE(tau=0.0).fit(X, X_target=T).weights_, np.ones(50))
 
 
@@ -412,7 +412,9 @@ def test_blocks_do_not_change_the_fit(monkeypatch):
     for before, weighter in zip(whole, weighters, strict=True):
         after = clone(weighter).fit(X, X_target=T)
         np.testing.assert_allclose(after.weights_, before.weights_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(after.predict(T), before.predict(T), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            after.predict_weights(T), before.predict_weights(T), rtol=1e-6, atol=1e-9
+        )
 
 
 def test_centres_are_drawn_with_the_seed():
@@ -511,7 +513,7 @@ def test_kliep_without_overlap_stays_finite():
     X, T, _ = gaussian_shift(60, 50, 2, 0.0)
     model = KLIEP(random_state=0).fit(X, X_target=T + 1e4)
     assert np.isfinite(model.weights_).all()
-    assert np.isfinite(model.predict(T + 1e4)).all()
+    assert np.isfinite(model.predict_weights(T + 1e4)).all()
 
 
 def test_one_row_leaves_nothing_to_choose():
@@ -542,7 +544,7 @@ def test_any_classifier_points_in_the_right_direction(classifier, M):
     X, T, truth = gaussian_shift(500, M, 2, 0.6)
     fitted = Discriminative(classifier, random_state=0).fit(X, X_target=T)
     assert np.corrcoef(np.log(fitted.weights_ + 1e-3), np.log(truth))[0, 1] > 0.6
-    new = fitted.predict([[-1.5, -1.5], [1.5, 1.5]])
+    new = fitted.predict_weights([[-1.5, -1.5], [1.5, 1.5]])
     assert new[1] > 2 * new[0]
 
 
@@ -622,7 +624,7 @@ def test_neighbours_are_counted_as_defined(n, kind):
     np.testing.assert_allclose(fitted.weights_, raw / raw.mean())
     new = np.random.default_rng(2).normal(size=(9, n))
     expected = neighbours_by_hand(X, T, share, 5, new) / raw.mean()
-    np.testing.assert_allclose(fitted.predict(new), expected)
+    np.testing.assert_allclose(fitted.predict_weights(new), expected)
 
 
 def test_the_number_of_neighbours_has_the_smallest_leave_one_out_criterion():
@@ -737,7 +739,7 @@ def test_bad_samples_are_named(weighter):
     with pytest.raises(ValueError, match="target_weight is zero for every row"):
         weighter.fit(X, X_target=X, target_weight=np.zeros(20))
     with pytest.raises(ValueError, match="2 features"):
-        weighter.fit(X, X_target=X).predict(X[:, :1])
+        weighter.fit(X, X_target=X).predict_weights(X[:, :1])
 
 
 # By name

@@ -9,8 +9,8 @@ import pytest
 import reference
 from scipy.spatial.distance import cdist
 
+from covshift._qp.simplex import solve_simplex
 from covshift.exceptions import NoOverlapError, WeightWarning
-from covshift.solvers.simplex import solve_simplex
 from covshift.testing import check_weighter
 from covshift.weights.energy import EnergyWeights
 from covshift.weights.entropy import EntropyBalancing
@@ -104,10 +104,10 @@ def test_kmm_weighs_new_rows_by_a_kernel_mean():
     new = normal(7, 1, 2, seed=3)[0]
     k = rbf(new, X, 2.0)
     expected = k @ found.weights_ / k.sum(axis=1)
-    np.testing.assert_allclose(found.predict(new), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.predict_weights(new), expected, rtol=1e-9)
     far = X[:1] + np.array([1e4, 0.0])
     nearest = np.argmin(cdist(far, X))
-    np.testing.assert_allclose(found.predict(far), found.weights_[nearest], rtol=1e-9)
+    np.testing.assert_allclose(found.predict_weights(far), found.weights_[nearest], rtol=1e-9)
 
 
 def test_kmm_takes_a_callable_kernel():
@@ -176,7 +176,7 @@ def test_energy_weights_without_a_penalty_are_of_the_training_rows_alone():
     X, T = normal(30, 30, 2, shift=0.3)
     found = EnergyWeights(0.0).fit(X, X_target=T)
     with pytest.raises(ValueError, match="positive reg"):
-        found.predict(T)
+        found.predict_weights(T)
 
 
 def test_energy_weights_do_not_depend_on_rotations():
@@ -221,7 +221,9 @@ def test_entropy_weights_are_an_exponential_tilt():
     coef, *_ = np.linalg.lstsq(design, log, rcond=None)
     np.testing.assert_allclose(design @ coef, log, atol=1e-9)
     new = normal(10, 1, 2, seed=5)[0]
-    np.testing.assert_allclose(found.predict(new), np.exp(new @ coef[:2] + coef[2]), rtol=1e-9)
+    np.testing.assert_allclose(
+        found.predict_weights(new), np.exp(new @ coef[:2] + coef[2]), rtol=1e-9
+    )
 
 
 def test_entropy_weights_are_the_true_ratio_of_shifted_normals():

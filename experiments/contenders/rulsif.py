@@ -13,7 +13,7 @@ class _Rulsif(ByWeights):
     def weighter(self, sample: Sample, options: Options, seed: int) -> Any:
         return RULSIF(
             options["alpha"],
-            options.get("width", "cv"),
+            width=options.get("width", "cv"),
             n_centers=int(options["n_centers"]),
             random_state=seed,
         )

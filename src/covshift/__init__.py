@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import (
         bounds,
-        comparison,
+        compare,
         corrections,
         datasets,
         diagnostics,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         persistence,
         plot,
         report,
-        selection,
         testing,
         weights,
     )
@@ -41,7 +40,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "bounds",
-    "comparison",
+    "compare",
     "corrections",
     "datasets",
     "diagnostics",
@@ -53,7 +52,6 @@ _MODULES = (
     "persistence",
     "plot",
     "report",
-    "selection",
     "testing",
     "weights",
 )
@@ -84,7 +82,7 @@ __all__ = [
     "__version__",
     "bootstrap_mean",
     "bounds",
-    "comparison",
+    "compare",
     "corrections",
     "datasets",
     "diagnose",
@@ -99,7 +97,6 @@ __all__ = [
     "persistence",
     "plot",
     "report",
-    "selection",
     "testing",
     "v_matrix",
     "weights",

@@ -19,7 +19,7 @@ from ._progress import track
 from ._validation import check_samples, check_weight, unwrap_target
 from .exceptions import NoOverlapError, WeightWarning
 from .weights import as_weighter, effective_sample_size
-from .weights.cdf import target_size
+from .weights.cdf.weighter import target_size
 
 Real = NDArray[np.float64]
 
@@ -156,7 +156,7 @@ def estimate_risk(
     loss_values : (N,) array
         Loss of each row, for example ``(y - prediction) ** 2`` or ``y != prediction``.
     weights : (N,) array
-        Weights of these rows, for example ``weighter.predict(X_held_out)``.
+        Weights of these rows, for example ``weighter.predict_weights(X_held_out)``.
     X, X_target, target_weight : arrays, optional
         These rows and the target's, where its sampling error is to be counted.
     confidence : float between 0 and 1

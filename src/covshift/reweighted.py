@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
@@ -57,7 +57,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Weights that estimate a mean well often hurt a flexible learner: `CDFWeights` has
     ``purpose="training"`` for this. Compare with the unweighted estimator, always:
-    `covshift.selection.compare` does.
+    `covshift.compare.compare` does.
 
     Examples
     --------
@@ -68,14 +68,15 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> from covshift.datasets import make_survey
     >>> data = make_survey(500, 500, random_state=0)
     >>> pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    >>> model = Reweighted(pipeline, "gaussian").fit(data.X, data.y, X_target=data.X_target)
+    >>> model = Reweighted(pipeline, weighter="gaussian")
+    >>> model = model.fit(data.X, data.y, X_target=data.X_target)
     >>> model.predict_proba(data.X_target).shape
     (500, 2)
     """
 
     __metadata_request__fit = {"X_target": True, "target_weight": True}  # noqa: RUF012
 
-    def __init__(self, estimator: Any, weighter: Any = "cdf", preprocess: Any = None) -> None:
+    def __init__(self, estimator: Any, *, weighter: Any = "cdf", preprocess: Any = None) -> None:
         self.estimator = estimator
         self.weighter = weighter
         self.preprocess = preprocess
@@ -84,6 +85,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
@@ -103,8 +105,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target = unwrap_target(X_target)
         target = X if target is None else target
         target_weight = unwrap_target(target_weight)
-        *steps, last = self._steps()
-        before = make_pipeline(*map(clone, steps)) if steps else None
+        *steps, (name, last) = self._steps()
+        before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
             if before is not None:
                 points, target = before.fit(X, y).transform(X), before.transform(target)
@@ -115,7 +117,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 own = check_weight(sample_weight, len(self.weights_), "sample_weight", of="X")
                 weights = own if weights is None else own * weights
             fitted = _fit_last(clone(last), points, y, target, weights, target_weight)
-        self.estimator_ = Pipeline([*before.steps, ("last", fitted)]) if before else fitted
+        self.estimator_ = Pipeline([*before.steps, (name, fitted)]) if before else fitted
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
         return self
@@ -129,11 +131,17 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = self.weighter_.weights_
         return np.asarray(self.weights_)
 
-    def _steps(self) -> list[Any]:
-        steps = [] if self.preprocess is None else [self.preprocess]
+    def _steps(self) -> list[tuple[str, Any]]:
+        """Steps by name, the estimator last; those of a pipeline keep the names they have."""
+        steps = [("estimator", self.estimator)]
         if isinstance(self.estimator, Pipeline):
-            return steps + [step for _, step in self.estimator.steps if step != "passthrough"]
-        return [*steps, self.estimator]
+            steps = [(name, step) for name, step in self.estimator.steps if step != "passthrough"]
+        if self.preprocess is None:
+            return steps
+        first = "preprocess"
+        while first in dict(steps):
+            first += "_"
+        return [(first, self.preprocess), *steps]
 
     @property
     def n_features_in_(self) -> int:
@@ -159,7 +167,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.estimator_.decision_function(X)
 
     @_has("score")  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def score(self, X: Any, y: Any, *, sample_weight: Any = None) -> Any:
         """Score of the fitted estimator on rows with known outcomes."""
         check_is_fitted(self, "estimator_")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -167,7 +175,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._steps()[-1])
+        inner = get_tags(self._steps()[-1][1])
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags = inner.target_tags

@@ -87,9 +87,9 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         sample_weight: Any = None,
-        *,
         target_weight: Any = None,
     ) -> Self:
         """Fit the classifier.
@@ -159,7 +159,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return r = p / q, clipped: (rows,)."""
         if self.weighter_ is None:
             return np.ones(len(X))
-        return np.asarray(1 / np.clip(self.weighter_.predict(X), 1 / self.clip, self.clip))
+        return np.asarray(1 / np.clip(self.weighter_.predict_weights(X), 1 / self.clip, self.clip))
 
 
 def _minimise(

@@ -9,7 +9,7 @@ from covshift import VBoostClassifier, VBoostRegressor, _compiled, _parallel
 from covshift.boosting import candidates, sketch
 from covshift.corrections import Additive
 from covshift.exceptions import CoverageWarning
-from covshift.operators import binned, images
+from covshift.operators.trees import binned, images
 
 from .conftest import require
 

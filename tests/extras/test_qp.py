@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covshift.solvers.projection import Polytope
-from covshift.solvers.simplex import solve_simplex
+from covshift._qp.projection import Polytope
+from covshift._qp.simplex import solve_simplex
 from covshift.weights.kmm import KMM
 
 from .conftest import require

@@ -9,7 +9,7 @@ import pytest
 
 from covshift import v_matrix
 from covshift._validation import _check_same_library
-from covshift.corrections import Empirical
+from covshift.corrections import Multiplicative
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -24,7 +24,7 @@ def test_torch_tensors_give_the_v_of_numpy(torch, correction, tied, dtype):
 @pytest.mark.parametrize("n", [1, 2])
 def test_float32_sums_lose_nothing(torch, n):
     portable.sums_in_float32_lose_nothing(
-        Empirical(), n, torch.asarray, lambda tensor: tensor.numpy()
+        Multiplicative(), n, torch.asarray, lambda tensor: tensor.numpy()
     )
 
 
@@ -34,7 +34,7 @@ def test_a_target_of_another_library_is_refused(torch):
         with pytest.raises(TypeError, match="same library"):
             v_matrix(X, other)
         with pytest.raises(TypeError, match="Tensor, as V was made from"):
-            Empirical().operator(X).matmat(other)
+            Multiplicative().operator(X).matmat(other)
 
 
 def test_a_target_on_another_device_is_refused(torch):

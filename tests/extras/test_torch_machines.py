@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from covshift import VSVC, VSVR
-from covshift.corrections import Additive, Empirical, Importance, Pairwise, Sliced
+from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 
@@ -26,7 +26,7 @@ CORRECTIONS = [
     "none",
     "additive",
     "blended",
-    Empirical(),
+    Multiplicative(),
     Pairwise(symmetric=True, normalize=True),
     Sliced(5, random_state=0),
     Additive(phi="anderson-darling"),
@@ -76,7 +76,7 @@ def test_classes_weights_and_kernels(torch, kernel):
 
 
 def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):
-    from covshift.solvers import device
+    from covshift.machine import device
 
     X32, T32 = torch.asarray(X.astype("float32")), torch.asarray(T.astype("float32"))
     one = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
@@ -149,7 +149,7 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
     np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=1e-3)
     single = CDFWeights().fit(torch.asarray(rows).float(), X_target=torch.asarray(target).float())
     np.testing.assert_allclose(single.weights_.numpy(), one.weights_, atol=2e-3)
-    np.testing.assert_allclose(single.predict(rows), one.weights_, atol=2e-3)
+    np.testing.assert_allclose(single.predict_weights(rows), one.weights_, atol=2e-3)
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_split_products_have_single_precision(torch, halves):
 
 @pytest.mark.parametrize("correction", ["blended", "multiplicative"])
 def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction, monkeypatch):
-    from covshift.solvers import device
+    from covshift.machine import device
 
     monkeypatch.setattr(device, "split_product", halves.split_product)
     monkeypatch.setattr(device, "device_gram", halves.device_gram)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._fit_data import Problem, some_rows
+from .._folds import Fold, ranked_folds
 from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..machine.auto import check_equal_weights, target_weighter, target_weights
-from ..machine.problem import Problem, some_rows
 from ..operators import VOperator
-from ..solvers.folds import Fold, ranked_folds
 from .ensemble import Ensemble, mixture
 
 Real = NDArray[np.float64]

@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import to_numpy
+from .._fit_data import Problem, check_problem
+from .._folds import Fold, part_of, ranked_folds
 from .._progress import track
 from .._validation import check_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
-from ..machine.problem import Problem, check_problem
 from ..operators import VOperator
-from ..solvers.folds import Fold, part_of, ranked_folds
 from .auto import Boosted, fit_auto
 from .binning import Bins
 from .ensemble import EnsembleBuilder, tree_values
@@ -44,6 +44,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         correction: Any = "blended",
+        *,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_leaf_nodes: int = 31,

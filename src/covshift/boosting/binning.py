@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..operators.prefixes import Codes
+from ..operators.trees.prefixes import Codes
 
 Real = NDArray[np.float64]
 

@@ -45,6 +45,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,

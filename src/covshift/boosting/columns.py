@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..operators.lined import Lined
-from ..operators.prefixes import Real
+from ..operators.trees.lined import Lined
+from ..operators.trees.prefixes import Real
 
 
 class Columns:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._compiled import Loop, has_numba
 from .._parallel import over_rows
 from ..operators.base import blocks
-from ..operators.prefixes import Codes
+from ..operators.trees.prefixes import Codes
 from .binning import Bins
 from .tree import Tree
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop, has_numba
-from ..operators.lined import Lined
-from ..operators.prefixes import Codes, Rows
+from ..operators.trees.lined import Lined
+from ..operators.trees.prefixes import Codes, Rows
 
 
 class Partition:

@@ -121,6 +121,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,

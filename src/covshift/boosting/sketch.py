@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from .._compiled import Loop
 from .._parallel import over_rows
 from ..operators.base import blocks
-from ..operators.lined import Lined
-from ..operators.prefixes import Real
+from ..operators.trees.lined import Lined
+from ..operators.trees.prefixes import Real
 from .partition import Partition
 
 _ROWS = 1000  # rows a thread takes at least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..operators.prefixes import Real, Rows
+from ..operators.trees.prefixes import Real, Rows
 
 
 class Solution:

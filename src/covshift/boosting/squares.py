@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..operators import VOperator
-from ..operators.binned import NestedLines
-from ..operators.lined import Lined
-from ..operators.prefixes import Codes, Real, Rows, nested, prefix_squares
+from ..operators.trees.binned import NestedLines
+from ..operators.trees.lined import Lined
+from ..operators.trees.prefixes import Codes, Real, Rows, nested, prefix_squares
 from .candidates import Candidates
 from .columns import Columns
 from .partition import Partition

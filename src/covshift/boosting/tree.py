@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from .._compiled import has_numba
 from ..operators import VOperator
-from ..operators.images import ColumnImages, LineImages
-from ..operators.lined import lined
-from ..operators.prefixes import Codes, Real, Rows
+from ..operators.trees.images import ColumnImages, LineImages
+from ..operators.trees.lined import lined
+from ..operators.trees.prefixes import Codes, Real, Rows
 from .candidates import Candidates
 from .columns import Columns
 from .partition import Partition

@@ -9,8 +9,8 @@ from . import console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from ..comparison import MethodComparison
-    from ..tables import Samples
+    from .._tables import Samples
+    from ..compare.comparison import MethodComparison
 
 
 def add(commands: Any) -> None:
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 def comparison_of(samples: Samples, args: argparse.Namespace) -> MethodComparison:
     """Compare all methods on two samples."""
-    from ..comparison import compare_methods
+    from ..compare.comparison import compare_methods
     from ..exceptions import InputError
 
     if args.max_rows is not None and args.max_rows < 20:

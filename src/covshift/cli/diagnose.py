@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import console, options
 
 if TYPE_CHECKING:
-    from ..tables import Samples
+    from .._tables import Samples
 
 
 def add(commands: Any) -> None:

@@ -10,8 +10,8 @@ from . import compare, console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from ..persistence import Model
-    from ..tables import Samples
+    from .._tables import Samples
+    from ..persistence.files import Model
 
 _DEFAULT = {"vsvm": "blended", "vboost": "blended", "linear": "cdf"}
 
@@ -43,8 +43,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, save and say what was done."""
-    from ..methods import OTHER_LEARNER, check_method
-    from ..persistence import save
+    from ..compare.methods import OTHER_LEARNER, check_method
+    from ..persistence.files import save
 
     if args.learner == "trees" and not str(args.method).startswith(OTHER_LEARNER):
         raise InputError(
@@ -88,8 +88,8 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
 
     import covshift
 
-    from ..methods import OTHER_LEARNER, UNWEIGHTED, fit_method
-    from ..persistence import Model
+    from ..compare.methods import OTHER_LEARNER, UNWEIGHTED, fit_method
+    from ..persistence.files import Model
     from ..weights import WEIGHTERS
 
     learner = args.learner

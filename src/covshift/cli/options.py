@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from . import console
 
 if TYPE_CHECKING:
-    from ..tables import Reading, Samples
+    from .._tables import Reading, Samples
 
 
 def add_command(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
@@ -135,7 +135,7 @@ def _same_file(one: str, other: str) -> bool:
 
 def reading_of(args: argparse.Namespace) -> Reading:
     """Return how the user wants files read."""
-    from ..tables import MISSING, Reading
+    from .._tables import MISSING, Reading
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
@@ -149,7 +149,7 @@ def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
 
     Without ``label`` the column of that name is left out unread.
     """
-    from ..tables import Declared, read_samples
+    from .._tables import Declared, read_samples
 
     if not label and args.label is not None:
         args.drop = [*args.drop, args.label]

@@ -11,8 +11,8 @@ from ..exceptions import InputError
 from . import console, options
 
 if TYPE_CHECKING:
-    from ..persistence import Model
-    from ..tables import Findings, Table
+    from .._tables import Findings, Table
+    from ..persistence.files import Model
 
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
 
@@ -36,8 +36,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
-    from ..persistence import load
-    from ..tables import Findings, open_stream
+    from .._tables import Findings, open_stream
+    from ..persistence.files import load
 
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")

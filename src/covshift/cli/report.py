@@ -10,7 +10,7 @@ from . import compare, console, options
 from .diagnose import diagnosis_and_weights
 
 if TYPE_CHECKING:
-    from ..tables import Samples
+    from .._tables import Samples
 
 
 def add(commands: Any) -> None:
@@ -91,8 +91,8 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
     """Weights of the chosen method; None, for the report's own, where it is none or too slow."""
     from sklearn.preprocessing import StandardScaler
 
+    from ..compare.methods import fit_weights
     from ..diagnostics.sizes import most_rows
-    from ..methods import fit_weights
     from ..weights import WEIGHTERS
 
     if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > most_rows(name):

@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
     from sklearn.preprocessing import StandardScaler
 
-    from ..comparison import imbalance
-    from ..methods import fit_weights
+    from ..compare.comparison import imbalance
+    from ..compare.methods import fit_weights
     from ..weights import WEIGHTERS, effective_sample_size
 
     if args.method not in WEIGHTERS:

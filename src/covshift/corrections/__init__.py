@@ -1,7 +1,7 @@
 """How V is made from (X, X_target): by name or as objects with options."""
 
 from .base import Correction, VMatrixCorrection
-from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced
+from .empirical import Additive, EmpiricalCorrection, Multiplicative, Pairwise, Sliced
 from .given import Importance, Precomputed, Unweighted
 from .known import Gaussian, Product, Uniform
 from .matrix import CORRECTIONS, as_correction, v_matrix
@@ -10,10 +10,10 @@ __all__ = [
     "CORRECTIONS",
     "Additive",
     "Correction",
-    "Empirical",
     "EmpiricalCorrection",
     "Gaussian",
     "Importance",
+    "Multiplicative",
     "Pairwise",
     "Precomputed",
     "Product",

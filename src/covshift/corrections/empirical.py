@@ -133,7 +133,7 @@ class EmpiricalCorrection(VMatrixCorrection):
         return weight / namespace(weight).sum(weight), False
 
 
-class Empirical(EmpiricalCorrection):
+class Multiplicative(EmpiricalCorrection):
     """The paper's V: one view of all coordinates together (Algorithm 1, eqs. 10 and 11).
 
     V(i, j) = (1/M) sum_q phi(t_q) prod_k 1[t_q^k >= max(x_i^k, x_j^k)].
@@ -151,8 +151,8 @@ class Empirical(EmpiricalCorrection):
 
     Examples
     --------
-    >>> from covshift.corrections import Empirical
-    >>> V = Empirical().operator([[0.0, 0.0], [1.0, 2.0]], [[0.0, 1.0], [2.0, 2.0]])
+    >>> from covshift.corrections import Multiplicative
+    >>> V = Multiplicative().operator([[0.0, 0.0], [1.0, 2.0]], [[0.0, 1.0], [2.0, 2.0]])
     >>> V.dense()
     array([[1. , 0.5],
            [0.5, 0.5]])
@@ -203,7 +203,7 @@ class Pairwise(EmpiricalCorrection):
 
     V(i, j) = 2/(n(n-1)M) sum_{k<l} sum_q phi(t_q) 1[t_q >= x_i, t_q >= x_j in coordinates k, l].
 
-    Cost: that of `Empirical` for each of the n(n-1)/2 pairs. With one feature it is the feature.
+    Cost: that of `Multiplicative` for each of the n(n-1)/2 pairs. With one feature it is that one.
 
     Parameters
     ----------
@@ -260,8 +260,8 @@ class Sliced(EmpiricalCorrection):
     def __init__(
         self,
         n_directions: int = 100,
-        random_state: Any = None,
         *,
+        random_state: Any = None,
         directions: Any = None,
         standardize: bool = True,
         phi: Any = None,

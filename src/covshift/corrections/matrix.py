@@ -10,7 +10,7 @@ from .._array import Array, namespace
 from ..exceptions import CoverageWarning
 from ..weights import WEIGHTERS
 from .base import Correction
-from .empirical import Additive, Empirical, EmpiricalCorrection, Pairwise, Sliced, blended
+from .empirical import Additive, EmpiricalCorrection, Multiplicative, Pairwise, Sliced, blended
 from .given import Importance, Unweighted
 from .known import Gaussian, Uniform
 
@@ -18,7 +18,7 @@ CORRECTIONS: dict[str, Callable[[], Correction]] = {
     "none": Unweighted,
     "uniform": Uniform,
     "gaussian": Gaussian,
-    "multiplicative": Empirical,
+    "multiplicative": Multiplicative,
     "additive": Additive,
     "pairwise": Pairwise,
     "sliced": Sliced,

@@ -179,7 +179,7 @@ def _all_weights(cdf: Any, X: Real) -> Real | None:
     if len(weights) != len(X):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            weights = cdf.predict(X)
+            weights = cdf.predict_weights(X)
     total = weights.sum()
     return np.asarray(weights * len(X) / total) if total > 0 else None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._array import to_numpy
 from .._validation import check_samples, check_weight, column_names, unwrap_target
-from ..weights.cdf import target_size
+from ..weights.cdf.weighter import target_size
 
 Real = NDArray[np.float64]
 

@@ -42,7 +42,7 @@ ADVICE: dict[Verdict, str] = {
     "no shift": "Train without weights. If the model still fails on the target, suspect a change "
     "of the outcome given the features, which no comparison of features can show.",
     "correctable": "Compare the unweighted model with corrected ones on the estimated target risk "
-    "(covshift compare; in Python covshift.comparison), and keep the unweighted one where the gain "
+    "(covshift compare; in Python covshift.compare), and keep the unweighted one where the gain "
     "is not clear.",
     "strong": "Correct with caution: prefer regularised corrections (the V-machines, or "
     "CDFWeights with purpose='training'), report the effective sample size, and look for training "

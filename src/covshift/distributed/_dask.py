@@ -10,8 +10,8 @@ import numpy as np
 from .._validation import unwrap_target
 from ..machine.base import KernelMachine
 from ..machine.blocks import BlockFit, Survey
-from ..solvers.primal import Partial, Primal, combine
-from ..weights.cdf import CDFWeights
+from ..machine.primal import Partial, Primal, combine
+from ..weights.cdf.weighter import CDFWeights
 from ._cluster import Cluster, dask_module, is_dask, named
 from ._target import FixedTarget, check_by_features, of_margins, read_target
 from ._weights import fit_weights
@@ -102,7 +102,7 @@ def fit(
     )
 
 
-def predict(estimator: Any, X: Any, method: str = "predict") -> Any:
+def predict(estimator: Any, X: Any, method: str | None = None) -> Any:
     """Apply a fitted estimator to every partition; nothing is computed yet.
 
     Parameters
@@ -110,8 +110,9 @@ def predict(estimator: Any, X: Any, method: str = "predict") -> Any:
     estimator : fitted estimator
         Of covshift or of scikit-learn.
     X : Dask array (rows, n) or data frame
-    method : str
-        "predict", "predict_proba" or "decision_function".
+    method : str, optional
+        "predict", "predict_proba", "decision_function" or, of a weighter, "predict_weights".
+        Default: "predict", or "predict_weights" of a weighter.
 
     Returns
     -------
@@ -121,6 +122,8 @@ def predict(estimator: Any, X: Any, method: str = "predict") -> Any:
     da = dask_module("dask.array")
     if not is_dask(X):
         raise TypeError(f"X is a {type(X).__name__}, not a Dask array or data frame.")
+    if method is None:
+        method = "predict" if hasattr(estimator, "predict") else "predict_weights"
     light = _without_rows(estimator)
     n = X.shape[1]
     columns = getattr(X, "_meta", None) if hasattr(X, "to_delayed") else None

@@ -19,7 +19,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..corrections import as_correction
-from ..weights.cdf import CDFWeights
+from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins
 
 Real = NDArray[np.float64]

@@ -12,10 +12,10 @@ from sklearn.utils.validation import validate_data
 from .._array import to_numpy
 from .._support import beyond_extremes
 from .._validation import check_points
-from ..weights._lines import LineRows, LineTarget, Real
-from ..weights._thresholds import ThresholdMatching, add
-from ..weights._views import Target
-from ..weights.cdf import CDFWeights
+from ..weights.cdf.lines import LineRows, LineTarget, Real
+from ..weights.cdf.thresholds import ThresholdMatching, add
+from ..weights.cdf.views import Target
+from ..weights.cdf.weighter import CDFWeights
 from ._cluster import Cluster, Rows, dask_module, named
 from ._target import FixedTarget
 

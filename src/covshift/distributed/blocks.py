@@ -12,7 +12,7 @@ import numpy as np
 from .._optional import import_extra
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
-from ..solvers.primal import combine
+from ..machine.primal import combine
 from ._reduce import tree_reduce
 from ._target import FixedTarget, read_target
 
@@ -35,7 +35,7 @@ def fit_blocks(
     Parameters
     ----------
     estimator : VSVC or VSVR
-        Fitted in place. ``solver="dual"``, a precomputed kernel and ``gamma="auto"`` need all rows
+        Fitted in place. ``solver="dual"``, a precomputed kernel and ``gamma="cv"`` need all rows
         at once and are refused.
     blocks : iterable of (X, y) or (X, y, sample_weight), or callable that returns one
         They are read twice: the first pass finds classes, landmarks and the kernel's width, the
@@ -61,7 +61,7 @@ def fit_blocks(
     Memory does not depend on N: the block at hand, about 120 MB of kernel values a thread, and the
     sums, which take ``8 q (folds b + 2 q)`` bytes a few times over: q landmarks and columns of Y,
     b = n (2 M + 1) bins of the symmetric additive V (half as many of the plain one), folds = 5 with
-    ``reg="auto"`` and one otherwise. Time: O(N n (log M + q)).
+    ``reg="cv"`` and one otherwise. Time: O(N n (log M + q)).
 
     Examples
     --------

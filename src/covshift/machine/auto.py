@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._fit_data import Problem, some_rows
+from .._folds import Fold, ranked_folds
+from .._kernels import landmarks
 from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
-from ..kernels import landmarks
 from ..operators import VOperator
-from ..solvers.dual import Dual, small_factor
-from ..solvers.expansion import Expansion
-from ..solvers.folds import Fold, ranked_folds
-from ..solvers.tuning import Tuning, kernel_scale, penalties
 from ..weights import CDFWeights
-from .problem import Problem, some_rows
+from .dual import Dual, small_factor
+from .expansion import Expansion
+from .tuning import Tuning, kernel_scale, penalties
 
 Real = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def fit_auto(machine: Any, problem: Problem) -> None:
     machine.gamma_ = _width(machine, some)
     kernel = machine._kernel(machine.gamma_)
     K = kernel(some.X, some.X)
-    fixed = None if machine.reg == "auto" else np.array([float(machine.reg)])
+    fixed = None if machine.reg == "cv" else np.array([float(machine.reg)])
     choice, regs, weights = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])

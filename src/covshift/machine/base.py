@@ -13,28 +13,28 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import like, to_numpy
+from .._fit_data import Problem, check_device_problem, check_problem, some_rows, take_columns
+from .._folds import ranked_folds
+from .._kernels import Kernel, check_kernel, has_width, landmarks, width
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning
-from ..kernels import Kernel, check_kernel, has_width, landmarks, width
 from ..operators.device import is_torch
-from ..solvers.device import KERNELS as DEVICE_KERNELS
-from ..solvers.device import DeviceExpansion, DevicePrimal
-from ..solvers.dual import Dual, small_factor
-from ..solvers.expansion import Expansion
-from ..solvers.folds import ranked_folds
-from ..solvers.primal import Primal
-from ..solvers.tuning import Tuning, kernel_scale, tune_dual
 from .auto import fit_auto
-from .problem import Problem, check_device_problem, check_problem, some_rows, take_columns
+from .device import KERNELS as DEVICE_KERNELS
+from .device import DeviceExpansion, DevicePrimal
+from .dual import Dual, small_factor
+from .expansion import Expansion
+from .primal import Primal
+from .tuning import Tuning, kernel_scale, tune_dual
 
 Real = NDArray[np.float64]
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
-_WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "auto" compares
+_WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "cv" compares
 _FITTED = (
     "dual_coef_",
     "rank_",
@@ -59,12 +59,13 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         correction: Any = "blended",
+        *,
         kernel: Any = "rbf",
         gamma: Any = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        reg: Any = "auto",
+        reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
         n_folds: int = 5,
@@ -140,7 +141,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _tune_dual(self, V: Any, problem: Problem, given: Real | None) -> Tuning:
         gammas = self._gammas(problem)
-        regs = None if self.reg == "auto" else np.array([float(self.reg)])
+        regs = None if self.reg == "cv" else np.array([float(self.reg)])
         if regs is not None and len(gammas) == 1:
             return Tuning((gammas[0],), regs[None, :], np.zeros((1, 1)))
         kernels = [self._kernel(gamma) for gamma in gammas]
@@ -166,7 +167,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._stream = self._primal(Z, self.correction_.lens(problem.T, problem.share, whole))
 
     def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
-        n_folds = max(2, int(self.n_folds)) if self.reg == "auto" else 1
+        n_folds = max(2, int(self.n_folds)) if self.reg == "cv" else 1
         kernel = self._kernel(self.gamma_)
         if example is None:
             return Primal(kernel, Z, lens, n_folds=n_folds)
@@ -182,7 +183,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             and not self._chooses()
             and self._solver(int(X.shape[0])) == "primal"
             and self.kernel in DEVICE_KERNELS
-            and (self.gamma != "auto" or not has_width(self.kernel))
+            and (self.gamma != "cv" or not has_width(self.kernel))
         )
 
     def _fit_on_device(
@@ -223,12 +224,12 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 self.correction_,
                 stacklevel=6,
             )
-        if self.reg == "auto" and len(stream.folds) > 1:
+        if self.reg == "cv" and len(stream.folds) > 1:
             tuning = stream.tune()
             self.reg_ = tuning.reg
             self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
         else:
-            self.reg_ = 1.0 if self.reg == "auto" else float(self.reg)
+            self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
         self.coef_, self.intercept_ = stream.fit(self.reg_)
         self.landmarks_ = stream.Z
         self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
@@ -303,8 +304,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         check_kernel(self.kernel)
         if self.solver not in ("auto", "dual", "primal"):
             raise ValueError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
-        if self.reg != "auto" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
-            raise ValueError(f"reg={self.reg!r} must be a positive number or 'auto'.")
+        if self.reg != "cv" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
+            raise ValueError(f"reg={self.reg!r} must be a positive number or 'cv'.")
         if int(self.n_components) < 1:
             raise ValueError(f"n_components={self.n_components!r} must be at least one.")
         if int(self.n_folds) < 2:
@@ -339,7 +340,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _gammas(self, problem: Problem) -> list[float | None]:
         gamma = width(self.gamma, self.kernel, problem.X, problem.w)
-        if self.gamma != "auto" or not has_width(self.kernel) or gamma is None:
+        if self.gamma != "cv" or not has_width(self.kernel) or gamma is None:
             return [gamma]
         return [gamma * multiple for multiple in _WIDTHS]
 

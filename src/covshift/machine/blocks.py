@@ -1,7 +1,7 @@
 """The fit on landmarks, cut at its sums: blocks of rows may lie in files or on other machines.
 
 A first pass surveys the rows (`Survey`: how many, which columns vary, which classes, landmarks, the
-spread that gives the kernel its width), a second one sums (`covshift.solvers.primal`). What a block
+spread that gives the kernel its width), a second one sums (`covshift.machine.primal`). What a block
 gives is a plain value, values combine in any order, and the result is that of ``fit`` with
 ``solver="primal"`` on all rows at once.
 """
@@ -20,12 +20,12 @@ from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._hashing import HashedSample, draw_seed
+from .._kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
 from .._validation import check_points, check_weight
 from ..corrections import as_correction
 from ..exceptions import ConstantColumnWarning
-from ..kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
-from ..solvers.primal import Partial, Primal
 from .base import KernelMachine
+from .primal import Partial, Primal
 
 Real = NDArray[np.float64]
 
@@ -187,9 +187,9 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."
         )
-    if estimator.gamma == "auto" and has_width(estimator.kernel):
+    if estimator.gamma == "cv" and has_width(estimator.kernel):
         raise ValueError(
-            "gamma='auto' compares widths on rows in memory. Fit on a sample of them first and "
+            "gamma='cv' compares widths on rows in memory. Fit on a sample of them first and "
             "pass its gamma_, or use None or 'median'."
         )
 

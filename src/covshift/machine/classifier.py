@@ -10,13 +10,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import namespace, to_numpy
+from .._fit_data import Problem
 from .._labels import at_least_two, check_labels, most_probable, one_hot
 from .._validation import check_rows
-from ..solvers.bounded import bounded_expansion
-from ..solvers.dual import Dual
-from ..solvers.primal import Primal
 from .base import KernelMachine
-from .problem import Problem
+from .bounded import bounded_expansion
+from .dual import Dual
+from .primal import Primal
 
 Real = NDArray[np.float64]
 
@@ -49,14 +49,14 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     kernel : str or callable
         "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn, a callable,
         or "precomputed" (with a correction that needs no points, such as ``Precomputed(V)``).
-    gamma : float, None, "scale", "median" or "auto"
-        Width of the kernel. None is "scale", 1 / (n variance); "auto" compares five widths.
+    gamma : float, None, "scale", "median" or "cv"
+        Width of the kernel. None is "scale", 1 / (n variance); "cv" compares five widths.
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
         Further arguments of a callable kernel.
-    reg : float or "auto"
-        The paper's gamma (its N^2 absorbed). "auto" chooses among 20 values over eight decades,
+    reg : float or "cv"
+        The paper's gamma (its N^2 absorbed). "cv" chooses among 20 values over eight decades,
         more where rows are many, by cross-validated squared error, never by the V-loss.
     solver : {"auto", "dual", "primal"}
         "dual" is exact, O(N^3) time and O(N^2) memory at most. "primal" takes ``n_components``
@@ -69,7 +69,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         constrained problem 0 <= f <= 1 at training and target points (exact solver only). With
         None there is no `predict_proba`, and `decision_function` gives f as it is.
     n_folds : int
-        Folds for "auto", of single rows. The order of the rows does not matter, and small whole
+        Folds for "cv", of single rows. The order of the rows does not matter, and small whole
         sample weights are dealt as repeated rows.
     random_state : int, RandomState or None
         Seed of the landmarks.
@@ -85,7 +85,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     reg_, gamma_ : float
         The penalty and the kernel width used.
     reg_path_ : dict
-        Where "auto" compared them: the widths "gamma", for each of them the penalties "reg"
+        Where "cv" compared them: the widths "gamma", for each of them the penalties "reg"
         (widths, P), and their cross-validated errors, "error" (widths, P).
     correction_ : correction
         The one used; with "auto", the one that was mixed in, `Unweighted` where none was.
@@ -129,12 +129,13 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def __init__(
         self,
         correction: Any = "blended",
+        *,
         kernel: Any = "rbf",
         gamma: Any = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        reg: Any = "auto",
+        reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
         probability: str | None = "clip",
@@ -160,6 +161,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
@@ -187,6 +189,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        *,
         X_target: Any = None,
         classes: Any = None,
         sample_weight: Any = None,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
 from .base import Factor, VOperator, columns, row_weights, scale_rows
-from .lined import Lined, lined, lined_sum
-from .prefixes import (
+from .trees.lined import Lined, lined, lined_sum
+from .trees.prefixes import (
     Codes,
     Nested,
     NestedSum,

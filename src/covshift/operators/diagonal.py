@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
 from .base import columns, row_weights, scale_rows
-from .lined import Lined
-from .prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
+from .trees.lined import Lined
+from .trees.prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
 
 
 class Diagonal:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from .._array import Array, device, namespace, searchsorted
 from .._parallel import over_rows
 from .base import anderson_darling_weights, blocks, columns
-from .binned import BinnedLines, NestedLines
 from .bins import BinSums, bin_offsets, bin_sums
 from .device import line_totals
-from .lined import Lined
-from .prefixes import Codes, Nested, Real, Rows
+from .trees.binned import BinnedLines, NestedLines
+from .trees.lined import Lined
+from .trees.prefixes import Codes, Nested, Real, Rows
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
 

@@ -105,14 +105,24 @@ def _check_sound(weighter: Any, X: Real, T: Real, predicts: bool, tolerance: flo
     expected = w.sum() ** 2 / (w**2).sum()
     _close(fitted.effective_sample_size_, expected, 1e-6, "effective_sample_size_ is Kish's")
     for points in (X, T, X + 1e3, X - 1e3, X * 1e150):
-        new = fitted.predict(points)
+        new = fitted.predict_weights(points)
         _holds(new.shape == (len(points),), "predict returns one weight a row")
         _holds(bool(np.isfinite(new).all()), "the weights of new rows are finite")
         _holds(bool((new >= 0).all()), "the weights of new rows are non-negative")
     if predicts:
-        _close(fitted.predict(X), w, tolerance, "predict of the training rows is weights_")
-    apart = np.concatenate([fitted.predict(T[:7]), fitted.predict(T[7:])])
-    _close(fitted.predict(T), apart, tolerance, "a new row's weight does not depend on the others")
+        _close(
+            fitted.predict_weights(X),
+            w,
+            tolerance,
+            "training rows keep their weights",
+        )
+    apart = np.concatenate([fitted.predict_weights(T[:7]), fitted.predict_weights(T[7:])])
+    _close(
+        fitted.predict_weights(T),
+        apart,
+        tolerance,
+        "the weight of a new row is its own",
+    )
     _close(_fitted(weighter, X, T).weights_, w, 0.0, "a clone finds the same weights")
     _, value = np.unique(X, axis=0, return_inverse=True)
     sums, counts = np.bincount(value.reshape(-1), weights=w), np.bincount(value.reshape(-1))
@@ -184,7 +194,7 @@ def _check_input_untouched(weighter: Any, rng: np.random.Generator) -> None:
     X, T = rng.normal(size=(30, 2)), rng.normal(0.2, 1.0, size=(25, 2))
     before, X_before, T_before = str(weighter.get_params()), X.copy(), T.copy()
     X.flags.writeable = T.flags.writeable = False
-    _fitted(weighter, X, T).predict(T)
+    _fitted(weighter, X, T).predict_weights(T)
     untouched = np.array_equal(X, X_before) and np.array_equal(T, T_before)
     _holds(untouched, "fit and predict leave X and X_target as they were")
     _holds(str(weighter.get_params()) == before, "fit leaves the parameters as they were")

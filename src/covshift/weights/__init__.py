@@ -1,7 +1,7 @@
 """Weights that make a training sample look like the target: by name or as objects."""
 
 from .base import Weighter, cdf_mismatch, effective_sample_size
-from .cdf import CDFWeights
+from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
 from .energy import EnergyWeights
 from .entropy import EntropyBalancing

@@ -84,7 +84,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self._warn_of_the_shift(X, T, share, size)
         return self
 
-    def predict(self, X: Any) -> Real:
+    def predict_weights(self, X: Any) -> Real:
         """Return the weights of new rows, on the scale of ``weights_``.
 
         They are finite wherever the rows lie: no row weighs more than N, the most that a training

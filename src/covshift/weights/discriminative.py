@@ -45,7 +45,7 @@ class Discriminative(LogRatioWeighter):
     classifier_ : classifier
         Fitted on all rows; it gives the weights of new rows. Class 1 is the target.
     weights_, effective_sample_size_
-        See `Weighter`. With cross-fitting, ``predict(X)`` of training rows differs from
+        See `Weighter`. With cross-fitting, ``predict_weights(X)`` of training rows differs from
         ``weights_``.
 
     Notes
@@ -64,15 +64,15 @@ class Discriminative(LogRatioWeighter):
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(2000, 1))
     >>> ratio = Discriminative(random_state=0).fit(X, X_target=T)
-    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
+    >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 0.9, 1.5])
     """
 
     def __init__(
         self,
         classifier: Any = None,
-        cv: int | None = 5,
         *,
+        cv: int | None = 5,
         max_ratio: float = 100.0,
         random_state: Any = None,
         verbose: int = 0,

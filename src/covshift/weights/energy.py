@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..solvers.simplex import solve_simplex
-from ._dense import check_fits, target_mean
+from .._qp.simplex import solve_simplex
 from ._points import Real, blocks, pooled_units
 from .base import Weighter
+from .cdf.dense import check_fits, target_mean
 
 
 class EnergyWeights(Weighter):
@@ -32,7 +32,7 @@ class EnergyWeights(Weighter):
     max_rows : int
         Largest N: the distances take 8 N^2 bytes.
     backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift.solvers.simplex.solve_simplex`.
+        Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.

@@ -86,7 +86,7 @@ class KDE(LogRatioWeighter):
     """
 
     def __init__(
-        self, bandwidth: Any = "scott", tau: Any = 1.0, *, random_state: Any = None
+        self, bandwidth: Any = "scott", *, tau: Any = 1.0, random_state: Any = None
     ) -> None:
         self.bandwidth = bandwidth
         self.tau = tau

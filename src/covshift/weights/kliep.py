@@ -90,7 +90,7 @@ class KLIEP(Weighter):
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1))
     >>> ratio = KLIEP(random_state=0).fit(X, X_target=T)
-    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
+    >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 1.1, 1.4])
     """
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels import Kernel, width
+from .._qp.simplex import solve_simplex
 from ..exceptions import WeightWarning
-from ..kernels import Kernel, width
-from ..solvers.simplex import solve_simplex
-from ._dense import check_fits, target_mean
 from ._points import Real, blocks, pooled_units, squared_distances
 from .base import Weighter
+from .cdf.dense import check_fits, target_mean
 
 _KERNELS = ("rbf", "laplacian")
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
@@ -44,7 +44,7 @@ class KMM(Weighter):
     max_rows : int
         Largest N: the kernel takes 8 N^2 bytes.
     backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift.solvers.simplex.solve_simplex`.
+        Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.
@@ -90,10 +90,10 @@ class KMM(Weighter):
     def __init__(
         self,
         B: float = 1000.0,
+        *,
         eps: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "median",
-        *,
         standardize: bool = True,
         max_rows: int = 20_000,
         backend: str | None = None,

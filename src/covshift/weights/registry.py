@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import Weighter
-from .cdf import CDFWeights
+from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
 from .energy import EnergyWeights
 from .entropy import EntropyBalancing

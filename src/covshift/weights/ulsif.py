@@ -149,15 +149,15 @@ class ULSIF(_LeastSquaresRatio):
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1))
     >>> ratio = ULSIF(random_state=0).fit(X, X_target=T)
-    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
+    >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.6, 1. , 1.5])
     """
 
     def __init__(
         self,
         width: Any = "cv",
-        reg: Any = "cv",
         *,
+        reg: Any = "cv",
         n_centers: int = 100,
         standardize: bool = True,
         random_state: Any = None,
@@ -209,16 +209,16 @@ class RULSIF(_LeastSquaresRatio):
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1))
     >>> ratio = RULSIF(alpha=0.5, random_state=0).fit(X, X_target=T)
-    >>> ratio.predict([[-1.0], [0.0], [1.0]]).round(1)
+    >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)
     array([0.8, 1. , 1.3])
     """
 
     def __init__(
         self,
         alpha: float = 0.1,
+        *,
         width: Any = "cv",
         reg: Any = "cv",
-        *,
         n_centers: int = 100,
         standardize: bool = True,
         random_state: Any = None,

@@ -1,0 +1,119 @@
+"""Folds of single rows, dealt by what the rows hold and not by where they stand.
+
+Rows are ordered by their content, and equal ones by their occurrence number, so that the order of
+the file does not matter; then single rows are shuffled in a fixed way, without a seed. Equal rows
+are held out one by one, each on its own: held out together, the ones of a cell would be predicted
+from its zeros, and dealt evenly, every fold would know the cell's share.
+
+Weights that are small whole numbers count repeats, which are dealt one by one: of a row of weight
+three, one may be held out while two stay. So a row of weight two is a row that stands there twice,
+also where a penalty is tuned. A factor common to all weights counts nothing; and other weights,
+such as those that expand a survey to a population, hold a row out as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._array import Array, to_numpy
+from ._hashing import mixed_hash, row_hash
+from .operators import VOperator
+
+Real = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_REPEATS = 10  # a row on average, beyond which weights are not taken for counts
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows that are held out together, and how much of each one's weight."""
+
+    rows: Rows  # (h,), sorted
+    weight: Real  # (h,)
+
+    def rest(self, w: Real) -> tuple[Rows, Real]:
+        """Rows that stay, and which share of its weight w (N,) each keeps."""
+        left = w.copy()
+        left[self.rows] -= self.weight
+        kept = np.flatnonzero(left > 0)
+        return kept, left[kept] / w[kept]
+
+
+def part_of(V: VOperator, rows: Rows, share: Real) -> VOperator:
+    """V of some rows, each with a share of its weight."""
+    part = V.subset(rows)
+    return part if (share == 1).all() else part.weighted(share)
+
+
+def ranked_folds(X: Real, Y: Real, n_folds: int, w: Real | None = None) -> list[Fold]:
+    """Deal single rows of (Y, X) to the folds in turn, class by class.
+
+    Within a class, and over all rows where Y has no classes, the order is a fixed shuffle of the
+    rows' ranks. Dealt in the order of X, every fold would have the same share of each class
+    wherever one looks, and a rough fit would be right about held-out rows for that reason alone:
+    the penalty came out several times too small. Ranks, and not the values themselves, so that
+    rounding in the values does not change the folds. O(N log N), N counting repeats.
+    """
+    units, weight = _units(len(X), w)
+    cells, cell = np.unique(np.column_stack([Y, X, weight]) + 0.0, axis=0, return_inverse=True)
+    outcomes, classes = np.unique(cells[:, : Y.shape[1]], axis=0, return_inverse=True)
+    n_folds = min(n_folds, len(units))
+    are_classes = len(outcomes) * n_folds <= len(units)
+    # Equal rows are alike, so that any order gives them their occurrence numbers.
+    cell = cell.reshape(-1)[units]
+    by_content = np.argsort(cell, kind="stable")
+    strata = classes.reshape(-1)[cell[by_content]] if are_classes else np.zeros(len(units))
+    shuffled = row_hash(np.arange(len(units), dtype=np.float64)[:, None])
+    number = np.empty(len(units), dtype=np.intp)
+    number[by_content[np.lexsort((shuffled, strata))]] = np.arange(len(units)) % n_folds
+    return list(_collected(units, number, weight, n_folds).values())
+
+
+def hashed_folds(X: Array, Y: Array, n_folds: int, w: Array | None = None) -> dict[int, Fold]:
+    """Hash every row, and its occurrence number among rows of equal X, to a fold.
+
+    O(N), and a row that stands alone has the same fold in whichever block it arrives. Rows of equal
+    X are numbered within the block, in the order of their outcomes.
+    """
+    units, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w))
+    keys = row_hash(X)[units]
+    ordered = np.sort(keys)
+    if (ordered[1:] == ordered[:-1]).any():
+        outcome = row_hash(np.column_stack([to_numpy(Y), weight]))[units]
+        order = np.lexsort((outcome, keys))
+        new = np.concatenate([[True], keys[order[1:]] != keys[order[:-1]]])
+        first = np.flatnonzero(new)
+        occurrence = np.empty(len(units), dtype=np.uint64)
+        occurrence[order] = np.arange(len(units)) - np.repeat(
+            first, np.diff(first, append=len(units))
+        )
+        again = occurrence > 0
+        keys[again] = mixed_hash(keys[again] ^ mixed_hash(occurrence[again]))
+    number = np.asarray(keys % np.uint64(n_folds), dtype=np.intp)
+    return _collected(units, number, weight, n_folds)
+
+
+def _units(N: int, w: Real | None) -> tuple[Rows, Real]:
+    """Row of every unit to be dealt: repeats, or whole rows; and the weight (N,) of one unit."""
+    if w is None:
+        return np.arange(N), np.ones(N)
+    w = np.asarray(w, dtype=np.float64)
+    if (w == np.round(w)).all() and w.max() < 2**53:
+        common = float(np.gcd.reduce(w.astype(np.int64)))
+        if w.sum() <= _REPEATS * common * N:
+            return np.repeat(np.arange(N), (w / common).astype(np.intp)), np.full(N, common)
+    return np.arange(N), w
+
+
+def _collected(units: Rows, number: Rows, weight: Real, n_folds: int) -> dict[int, Fold]:
+    """Collect the units of every fold by its number; a fold without any is left out."""
+    found = {}
+    for fold in range(n_folds):
+        rows, counts = np.unique(units[number == fold], return_counts=True)
+        if len(rows):
+            found[fold] = Fold(rows, counts * weight[rows])
+    return found

@@ -1,0 +1,40 @@
+"""A fitted function: a sum of kernels and an intercept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import Kernel
+from .._parallel import over_rows
+from ..operators.base import blocks
+
+Real = NDArray[np.float64]
+
+_ENTRIES = 1 << 20  # kernel values that a thread holds at a time
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f(x) = sum_i K(x, z_i) coef_i + c; without a kernel the rows given are K(x, Z) themselves."""
+
+    kernel: Kernel | None
+    Z: Real  # (D, n)
+    coef: Real  # (D, k)
+    c: Real  # (k,)
+
+    def __call__(self, X: Real) -> Real:
+        """Return f at the rows of ``X``: (rows, k), in blocks of bounded memory."""
+        f = np.empty((len(X), len(self.c)))
+        size = max(16, _ENTRIES // max(1, len(self.coef)))
+
+        def fill(chunk: slice) -> None:
+            for part in blocks(chunk.stop - chunk.start, size):
+                rows = slice(chunk.start + part.start, chunk.start + part.stop)
+                values = X[rows] if self.kernel is None else self.kernel(X[rows], self.Z)
+                f[rows] = values @ self.coef + self.c
+
+        over_rows(fill, len(X), at_least=size)
+        return f

@@ -1,0 +1,168 @@
+"""The kernel machine at scale: explicit features, one pass over the rows (theory, section 4).
+
+With landmarks Z and features Psi = K(X, Z) W, W'K(Z, Z)W = I, all that is needed from the data is
+A'VA for the columns A = [Psi, 1, Y]: sums over rows, in blocks, in memory that does not depend on
+N. Sums kept by fold give cross-validation for nothing. Then a ridge problem of the landmarks' size:
+
+    minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 .
+
+Rows are whitened before they are summed: whitening the sums of K(X, Z) afterwards would be cheaper,
+but smooth kernels have eigenvalues of K(Z, Z) down to rounding, and it multiplies the rounding of
+the sums by their inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from .._folds import Fold, hashed_folds
+from .._kernels import Kernel, whitening
+from .._parallel import over_rows, thread_count
+from ..operators import Lens, Sums
+from ..operators.base import blocks
+from ..operators.lens import weighted_gram
+from .tuning import Tuning, kernel_scale, penalties
+
+Real = NDArray[np.float64]
+
+_BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """What rows add to A'VA, and to the plain A'A that scores them when they are held out."""
+
+    V: Sums
+    plain: Real | None  # (q, q): A' diag(w) A, where penalties are to be compared
+
+    def combine(self, other: FoldSums) -> FoldSums:
+        """Add the sums over other rows."""
+        plain = None if self.plain is None or other.plain is None else self.plain + other.plain
+        return FoldSums(self.V.combine(other.V), plain)
+
+
+Partial = dict[int, FoldSums]
+"""The sums over some rows, by fold: a plain value."""
+
+
+def combine(one: Partial, other: Partial) -> Partial:
+    """Add the sums over other rows, fold by fold; neither argument changes."""
+    both = dict(one)
+    for fold, sums in other.items():
+        both[fold] = both[fold].combine(sums) if fold in both else sums
+    return dict(sorted(both.items()))
+
+
+class Primal:
+    """Sums over blocks of rows, and the fits that follow from them.
+
+    `partial` makes the sums of a block and changes nothing, so that blocks may be summed anywhere;
+    `combine` adds them up; `add` does both here.
+    """
+
+    def __init__(
+        self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, smallest: float = 1e-10
+    ) -> None:
+        self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
+        self.lens = lens
+        self.folds: Partial = {}
+        K = kernel(Z, Z)
+        self._W = whitening(K, smallest)
+        self._scale = kernel_scale(K, np.ones(len(K)))
+
+    def partial(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,).
+
+        ``score`` (N,) weighs the rows where they are held out; None: as ``w`` does.
+        """
+        factor = None if score is None else score / w
+        if self.n_folds == 1:
+            folds = {0: Fold(np.arange(len(X)), w)}
+        else:
+            folds = hashed_folds(X, Y, self.n_folds, w)
+        return {number: self._sums(X, Y, fold, factor) for number, fold in folds.items()}
+
+    def add(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> None:
+        """Add training rows to the sums kept here."""
+        self.folds = combine(self.folds, self.partial(X, Y, w, score))
+
+    def fit(self, reg: float) -> tuple[Real, Real]:
+        """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
+        v, c = self._path(self.folds.values(), [reg])[0]
+        return self._W @ v, c
+
+    def tune(self) -> Tuning:
+        """Compare the grid of penalties by the squared error of held-out folds."""
+        weight = sum(sums.V.weight for sums in self.folds.values())
+        regs = penalties(self._scale, weight)
+        errors = np.zeros(len(regs))
+        for fold, held_out in self.folds.items():
+            if held_out.plain is None:
+                raise ValueError("Penalties can be compared only where n_folds > 1.")
+            others = [sums for number, sums in self.folds.items() if number != fold]
+            for j, (v, c) in enumerate(self._path(others, regs)):
+                direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
+                errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
+        return Tuning((self.kernel.gamma,), regs[None, :], errors[None, :] / weight)
+
+    def total(self) -> Sums:
+        """Sums over all rows so far."""
+        return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
+
+    def _sums(self, X: Real, Y: Real, fold: Fold, factor: Real | None) -> FoldSums:
+        """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them.
+
+        ``factor`` (N,) is what weighs the rows where they are held out, relative to their weight.
+        """
+        inside = fold.rows
+        size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
+        found: dict[int, FoldSums] = {}
+
+        def work(chunk: slice) -> None:
+            for part in blocks(chunk.stop - chunk.start, size):
+                place = slice(chunk.start + part.start, chunk.start + part.stop)
+                rows, w = inside[place], fold.weight[place]
+                score = w if factor is None else w * factor[rows]
+                sums = self._block(X[rows], Y[rows], w, score, rows)
+                found[chunk.start] = (
+                    found[chunk.start].combine(sums) if chunk.start in found else sums
+                )
+
+        threaded = thread_count() > 1 and len(inside) >= 2 * size
+        with threadpool_limits(1 if threaded else None):  # our threads, or those of BLAS
+            over_rows(work, len(inside), at_least=size)
+        return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
+
+    def _block(self, X: Real, Y: Real, w: Real, score: Real, rows: NDArray[np.intp]) -> FoldSums:
+        r = self._W.shape[1]
+        A = np.empty((len(X), r + 1 + Y.shape[1]))
+        np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
+        A[:, r], A[:, r + 1 :] = 1.0, Y
+        plain = weighted_gram(A, score) if self.n_folds > 1 else None
+        return FoldSums(self.lens.sums(X, A, w, rows), plain)
+
+    def _gram(self, sums: FoldSums) -> Real:
+        return np.asarray(self.lens.gram(sums.V))
+
+    def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
+        """Solve the ridge problem for every penalty, from one decomposition: v and c."""
+        G = self._gram(reduce(FoldSums.combine, parts))
+        r = self._W.shape[1]
+        H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
+        B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
+        if one > 0:  # the intercept is free: take it out
+            H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
+        values, Q = np.linalg.eigh((H + H.T) / 2)
+        values, QB = np.maximum(values, 0), Q.T @ B
+        found = []
+        for reg in regs:
+            v = Q @ (QB / (values + reg)[:, None])
+            c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
+            found.append((v, c))
+        return found

@@ -1,0 +1,37 @@
+"""What the weighters with an N x N matrix share: a limit on N, and means over the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..._progress import track
+from .._points import Real, blocks
+
+
+def check_fits(N: int, max_rows: int, name: str) -> None:
+    """Refuse more training rows than ``max_rows``, and say what their matrix would take."""
+    if N > max_rows:
+        raise ValueError(
+            f"{name} holds an N x N matrix: {8e-9 * N**2:.1f} GB for the {N} training rows, and a "
+            f"time that grows with N^3. Its limit is max_rows={max_rows}. Raise it if that fits, "
+            "fit a subsample and predict the rest, or use CDFWeights, which is linear in N."
+        )
+
+
+def target_mean(
+    function: Callable[[Real, Real], Real],
+    X: Real,
+    T: Real,
+    share: Real,
+    *,
+    label: str = "",
+    verbose: int = 0,
+) -> Real:
+    """Mean over the target of function(x, t) for every row x, block by block: (N,)."""
+    means = np.empty(len(X))
+    parts = list(blocks(len(X), len(T)))
+    for rows in track(parts, len(parts), label, verbose=bool(verbose)):
+        means[rows] = function(X[rows], T) @ share
+    return means

@@ -1,0 +1,90 @@
+"""The problem of the CDF weights, and its two solvers (theory, section 7).
+
+    minimise  |R w / N - F|^2 + (reg / N^2) |w|^2   over   w >= 0,  mean w = 1 .
+
+Times N^2 / 2 this is w'Kw / 2 - N b'w + reg |w|^2 / 2 with K = R'R and b = R'F. The multiplier c of
+the mean then gives every weight, of training rows and of new ones, in closed form:
+
+    w(x) = [(c + N b(x) - K(x, X) w) / reg]_+  =  [(c + r(x)'(N F - R w)) / reg]_+ ,
+
+r(x) the column of R that belongs to x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._qp.simplex import solve_simplex
+from .lines import Real
+from .newton import solve_ridge_simplex
+from .views import Rows, Target
+
+
+@dataclass(frozen=True)
+class Match:
+    """The weights at one penalty, and what gives those of new rows."""
+
+    w: Real  # (N,)
+    reg: float
+    level: float  # c
+    tilt: Real  # (m,): N F - R w
+    mismatch: float  # |R w / N - F|^2
+    bound: float  # no weights have a smaller mismatch than this
+    converged: bool = True
+
+    def ratio(self, rows: Rows) -> Real:
+        """Weights of other rows, given their R."""
+        if np.isinf(self.reg):
+            return 0.0 * rows.rmatvec(self.tilt) + 1.0
+        return (self.level + rows.rmatvec(self.tilt)).clip(0.0, None) / self.reg
+
+
+class Matching:
+    """Training rows X (N, n) to be matched to a target."""
+
+    def __init__(self, X: Real, target: Target, *, dense: bool, max_iter: int) -> None:
+        self.N, self.target, self.max_iter = len(X), target, max_iter
+        self.rows = target.rows(X)
+        self.b = self.N * self.rows.rmatvec(target.F)  # N b
+        self.K = self.rows.gram() if dense else None
+
+    def unweighted(self) -> Match:
+        """The limit of an infinite penalty: all weights one."""
+        return self._match(np.ones(self.N), np.ones(self.N), np.inf, 0.0, True)
+
+    def solve(self, reg: float, start: Match, tol: float) -> Match:
+        """Weights at the penalty ``reg``, from those at a neighbouring one.
+
+        ``tol`` bounds the root mean square error of the weights; the dense solver is exact.
+        """
+        if self.K is not None:
+            H = self.K.copy()
+            H[np.diag_indices_from(H)] += reg
+            free = start.w > 0
+            exact = solve_simplex(H, self.b, total=float(self.N), start=free, tol=1e-15)
+            return self._match(exact.w, exact.w, reg, exact.level, True)
+        found = solve_ridge_simplex(
+            self.rows,
+            self.b,
+            reg=reg,
+            total=float(self.N),
+            start=start.w,
+            tol=tol,
+            max_iter=self.max_iter,
+        )
+        return self._match(found.w, found.v, reg, found.level, found.converged)
+
+    def _match(self, w: Real, v: Real, reg: float, level: float, converged: bool) -> Match:
+        """``v`` is w up to the solver's error; with it the closed form reproduces w exactly."""
+        F, N = self.target.F, self.N
+        residual = self.rows.matvec(w) / N - F
+        mismatch = float(residual @ residual)
+        tilt = -N * residual if v is w else N * F - self.rows.matvec(v)
+        # The residual is a function on which sample and target differ; no reweighting takes its
+        # mean below its smallest value.
+        witness = self.rows.rmatvec(residual)
+        room = mismatch + float(witness.min()) - float(w @ witness) / N
+        bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
+        return Match(w, reg, level, tilt, mismatch, bound, converged)

@@ -1,0 +1,220 @@
+"""The ridge problem on the simplex, without any N x N array.
+
+    minimise  w'Kw / 2 - b'w + reg |w|^2 / 2   over   w >= 0,  sum w = total .
+
+With K = R'R its dual has one variable a row of R, and w is the projection of (b - Kv) / reg onto
+the simplex, where v = w at the solution. Newton's method on the dual (semismooth) solves for the
+positive entries alone, by conjugate gradients with products K p; v is the result. How far v and w
+are apart bounds the error of both.
+
+Source: Qi and Sun (1993), *A nonsmooth version of Newton's method*, applied to the simplex. Three
+to ten systems from a cold start, fewer from the solution at a neighbouring penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from ..._qp.projection import Flags, Real
+
+_TRY = 15  # steps before a stronger penalty is solved first
+_GRADIENT_STEPS = 500  # of conjugate gradients, in one system
+_FLAT = 0.1  # a line search ends where the slope has fallen to this share
+
+
+class Gram(Protocol):
+    """K = R'R by its products."""
+
+    def product(self, v: Real) -> Real:
+        """K v: (N,) -> (N,)."""
+        ...
+
+    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
+        """Return an approximate inverse of K + reg I on the free entries, or None.
+
+        It is symmetric and positive definite, for vectors that vanish on the other entries.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RidgeSolution:
+    """w on the simplex; (b - Kv + level) / reg is w where positive, exactly."""
+
+    w: Real  # (N,)
+    v: Real  # (N,), equal to w up to the error
+    level: float  # multiplier of the sum
+    error: float  # estimated root mean square error of w, relative to its mean
+    converged: bool
+    n_products: int
+
+
+def solve_ridge_simplex(
+    gram: Gram,
+    b: Real,
+    *,
+    reg: float,
+    total: float,
+    start: Real | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 60,
+) -> RidgeSolution:
+    """Minimise w'Kw / 2 - b'w + reg |w|^2 / 2 over w >= 0 with a given sum.
+
+    ``start`` is a first guess on the simplex; equal entries without it. ``tol`` is for
+    the root mean square error of w, relative to its mean. Cost: one product with K a step of
+    conjugate gradients, O(N) memory besides.
+    """
+    v = np.full(len(b), total / len(b)) if start is None else start
+    found = _attempt(gram, b, reg, total, v, tol, min(max_iter, _TRY))
+    if found.converged or max_iter <= _TRY:
+        return found
+    # Too far from the start: come from a stronger penalty, where the way is short.
+    easier = solve_ridge_simplex(
+        gram, b, reg=10 * reg, total=total, start=v, tol=max(tol, 1e-2), max_iter=max_iter
+    )
+    again = _attempt(gram, b, reg, total, easier.w, tol, max_iter)
+    spent = found.n_products + easier.n_products + again.n_products
+    return replace(again, n_products=spent)
+
+
+def _attempt(
+    gram: Gram, b: Real, reg: float, total: float, v: Real, tol: float, steps: int
+) -> RidgeSolution:
+    size = total / np.sqrt(len(b))  # of a w of equal entries
+    newton = _Newton(gram, b, reg, total, v, 0.3 * tol * size)
+    error, converged = np.inf, False
+    for step in range(steps):
+        newton.advance(0.1 ** (step + 1))
+        error = newton.error() / size
+        if error <= tol:
+            converged = True
+            break
+    return RidgeSolution(
+        newton.w, newton.v, reg * newton.shift, error, converged, newton.n_products
+    )
+
+
+class _Newton:
+    """The iterate v, and w, the projection of (b - Kv) / reg.
+
+    v - w is the residual of the system on the free entries over reg, and what is missing or too
+    much of v elsewhere. Where v is on the simplex and has the support of w, the problem is
+    strongly convex on the face that both share: neither is farther than twice |v - w| from the
+    solution.
+    """
+
+    def __init__(
+        self, gram: Gram, b: Real, reg: float, total: float, v: Real, target: float
+    ) -> None:
+        self.gram, self.b, self.reg, self.total = gram, b, reg, total
+        self.target = target  # of |v - w|
+        self.n_products = 0
+        self.shift = 0.0
+        self.v, self.w = v, v
+        self.Kv = self._product(v)
+        self.first = True
+
+    def advance(self, rough: float) -> None:
+        """Solve for the positive entries of w, search the line to there, and project."""
+        v, Kv = self._equations(self.w > 0, rough)
+        if not self.first:
+            t = self._search(v - self.v, Kv - self.Kv)
+            if t < 1:
+                v, Kv = self.v + t * (v - self.v), self.Kv + t * (Kv - self.Kv)
+        self.first = False
+        self.v, self.Kv = v, Kv
+        self.w, self.shift = self._project(Kv)
+
+    def error(self) -> float:
+        """Estimate of |w - solution|; a bound where the supports agree."""
+        return 2 * float(np.linalg.norm(self.v - self.w))
+
+    def _product(self, v: Real) -> Real:
+        self.n_products += 1
+        return self.gram.product(v)
+
+    def _project(self, Kv: Real) -> tuple[Real, float]:
+        u = (self.b - Kv) / self.reg
+        shift = simplex_shift(u, self.total, self.shift)
+        return np.maximum(u + shift, 0.0), shift
+
+    def _search(self, dv: Real, Kdv: Real) -> float:
+        """Return a step at which the dual's slope has nearly vanished, or the full one before."""
+
+        def slope(t: float) -> float:
+            at, _ = self._project(self.Kv + t * Kdv)
+            return float(Kdv @ (self.v + t * dv - at))
+
+        first, last = float(Kdv @ (self.v - self.w)), slope(1.0)
+        flat = _FLAT * abs(first)
+        if last <= flat:
+            return 1.0
+        low, high, t = 0.0, 1.0, 1.0
+        for _ in range(30):
+            t = low + (high - low) * min(max(first / (first - last), 0.1), 0.9)
+            now = slope(t)
+            if abs(now) <= flat or high - low < 1e-9:
+                break
+            if now > 0:
+                high, last = t, now
+            else:
+                low, first = t, now
+        return t
+
+    def _equations(self, free: Flags, rough: float) -> tuple[Real, Real]:
+        """(K + reg) x = b + c on the free entries with the given sum: x and K x."""
+        precondition = self.gram.preconditioner(free, self.reg) or (lambda r: r / self.reg)
+        mask = free.astype(np.float64)
+        count = float(mask.sum())
+        ones = precondition(mask) * mask
+        weight = float(ones.sum())
+
+        def level(r: Real) -> Real:
+            """Leave out the multiplier of the sum, which is free."""
+            return (r - float(r @ mask) / count) * mask
+
+        def applied(r: Real) -> Real:
+            z = precondition(r) * mask
+            return z - ones * (float(z.sum()) / weight)
+
+        x, Kx = self.v, self.Kv
+        if ((x != 0) & ~free).any() or abs(float(x.sum()) - self.total) > 1e-12 * self.total:
+            x = x * mask
+            x = x + mask * ((self.total - float(x.sum())) / count)
+            Kx = self._product(x)
+        r = level(self.b - Kx - self.reg * x)
+        enough = max(rough * float(np.linalg.norm(r)), self.reg * self.target)
+        z = applied(r)
+        p, rz = z, float(r @ z)
+        for _ in range(_GRADIENT_STEPS):
+            if float(np.linalg.norm(r)) <= enough or rz <= 0:
+                break
+            Kp = self._product(p)
+            q = (Kp + self.reg * p) * mask
+            alpha = rz / float(p @ q)
+            x = x + alpha * p
+            Kx = Kx + alpha * Kp
+            r = level(r - alpha * q)
+            z = applied(r)
+            rz, before = float(r @ z), rz
+            p = z + (rz / before) * p
+        return x, Kx
+
+
+def simplex_shift(u: Real, total: float, shift: float = 0.0) -> float:
+    """Find c with sum of max(u + c, 0) = total, by Newton from the right: a few passes over u."""
+    top = float(u.max())
+    c = shift if shift > -top else total - top
+    for _ in range(100):
+        positive = u > -c
+        step = (total - float(u[positive].sum())) / int(np.count_nonzero(positive))
+        step = max(step, -top + np.finfo(float).tiny)
+        if step == c:
+            break
+        c = step
+    return c

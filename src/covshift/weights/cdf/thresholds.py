@@ -1,0 +1,144 @@
+"""CDF weights solved among the thresholds: the rows are met in sums only, wherever they lie.
+
+The same problem as `_matching`, for one-dimensional views, by `covshift.weights.cdf.tilted`. What a
+block of rows adds is a plain value, so that blocks may be files or the partitions of a cluster. The
+same lines run on arrays of NumPy and on tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .lines import LineRows, LineTarget, Real
+from .matching import Match
+from .tilted import Totals, inverse_of_groups, solve_tilted
+
+_MOST_BINS = 128  # of a view, in the preconditioner
+_MOST_ROWS = 1024  # of R, in the preconditioner
+
+
+class Parts(Protocol):
+    """Blocks of rows: apply a function to each, and add up what comes back."""
+
+    def total(self, function: Callable[..., Totals | Real | float], *shared: object) -> object:
+        """Sum ``function(rows, *shared)`` over the blocks, by ``combine`` or ``+``."""
+        ...
+
+    def least(self, function: Callable[..., float], *shared: object) -> float:
+        """Return the smallest ``function(rows, *shared)``."""
+        ...
+
+
+class LocalParts:
+    """Blocks in memory."""
+
+    def __init__(self, rows: Sequence[LineRows]) -> None:
+        self._rows = rows
+
+    def total(self, function: Callable[..., object], *shared: object) -> object:
+        return reduce(add, (function(rows, *shared) for rows in self._rows))
+
+    def least(self, function: Callable[..., float], *shared: object) -> float:
+        return min(function(rows, *shared) for rows in self._rows)
+
+
+def add(one: object, other: object) -> object:
+    """Add two partial results."""
+    return one.combine(other) if isinstance(one, Totals) else one + other  # type: ignore[operator,arg-type]
+
+
+class ThresholdMatching:
+    """Rows in parts, to be matched to a target: the interface of `Matching`, without its w."""
+
+    def __init__(self, parts: Parts, N: int, target: LineTarget, *, max_iter: int) -> None:
+        self._parts, self.N, self.target, self.max_iter = parts, N, target, max_iter
+
+    def unweighted(self) -> Match:
+        """The limit of an infinite penalty: all weights one."""
+        ones = self._parts.total(totals_of, 0.0 * self.target.F, 1.0, 1.0)
+        assert isinstance(ones, Totals)
+        return self._match(ones, self.N * self.target.F - ones.Rw, 0.0, np.inf, True)
+
+    def solve(self, reg: float, start: Match, tol: float) -> Match:
+        """Weights at the penalty ``reg``, from those at a neighbouring one."""
+        level = reg if np.isinf(start.reg) else start.level * reg / start.reg
+        scale = 1.0 if np.isinf(start.reg) else reg / start.reg
+        u = start.tilt if scale >= 1 else start.tilt * scale
+        found = solve_tilted(
+            self,
+            self.N * self.target.F,
+            rows=self.N,
+            reg=reg,
+            total=float(self.N),
+            start=(u, level),
+            tol=tol,
+            max_iter=self.max_iter,
+        )
+        return self._match(found.sums, found.u, found.c, reg, found.converged)
+
+    # The passes of solve_tilted
+
+    def totals(self, u: Real, c: float, reg: float) -> Totals:
+        sums = self._parts.total(totals_of, u, c, reg)
+        assert isinstance(sums, Totals)
+        return sums
+
+    def curvature(self, u: Real, c: float, p: Real) -> Real:
+        return self._parts.total(curvature_of, u, c, p)  # type: ignore[return-value]
+
+    def preconditioner(
+        self, u: Real, c: float, reg: float, free: float
+    ) -> Callable[[Real], Real] | None:
+        """K of a few thresholds a view stands for all of it; see `LineRows.preconditioner`."""
+        G = len(self.target.steps)
+        needed = int(np.ceil(np.sqrt(4 * self.N / (G * np.pi**2 * reg))))
+        size = min(needed, _MOST_BINS, _MOST_ROWS // G)
+        if size < 2:
+            return None
+        groups, tables, steps = self.target.groups(size)
+        cross = self._parts.total(cross_of, u, c, tables, steps)
+        counts = np.asarray(cross)
+        seen = counts[:, -1]  # of each group's row, over the free rows
+        C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
+        return inverse_of_groups(C, reg, groups)
+
+    def _match(self, sums: Totals, u: Real, c: float, reg: float, converged: bool) -> Match:
+        residual = sums.Rw / self.N - self.target.F
+        mismatch = float(residual @ residual)
+        lowest = self._parts.least(lowest_of, residual)
+        room = mismatch + lowest - float(sums.Rw @ residual) / self.N
+        bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
+        return Match(np.empty(0), reg, c, u, mismatch, bound, converged)
+
+
+# What a block of rows adds; these run wherever the rows are
+
+
+def totals_of(rows: LineRows, u: Real, c: float, reg: float) -> Totals:
+    """Sums at the weights [(R'u + c) / reg]_+."""
+    w = (rows.rmatvec(u) + c).clip(0.0, None) / reg
+    free = 0.0 * w + (w > 0)
+    return Totals(
+        rows.matvec(w), rows.matvec(free), float(w.sum()), float(w @ w), float(free.sum())
+    )
+
+
+def curvature_of(rows: LineRows, u: Real, c: float, p: Real) -> Real:
+    """R_f R_f'p over the free rows."""
+    return rows.matvec(rows.rmatvec(p) * (rows.rmatvec(u) + c > 0))
+
+
+def cross_of(rows: LineRows, u: Real, c: float, tables: list[NDArray[np.intp]], steps: Any) -> Real:
+    """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
+    free = rows.rmatvec(u) + c > 0
+    return rows.regrouped(tables, steps).cross_and_ones(free)
+
+
+def lowest_of(rows: LineRows, z: Real) -> float:
+    """Smallest entry of R'z."""
+    return float(rows.rmatvec(z).min())

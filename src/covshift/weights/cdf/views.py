@@ -1,0 +1,162 @@
+"""The views of the CDF weights, by name: the target, ready to look at any rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..._moments import moments
+from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
+from .lines import TAILS, Flags, LineTarget, Real
+
+VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
+
+
+class Rows(Protocol):
+    """R for some rows."""
+
+    def matvec(self, v: Real) -> Real:
+        """R v: (N,) -> (m,)."""
+        ...
+
+    def rmatvec(self, z: Real) -> Real:
+        """R' z: (m,) -> (N,)."""
+        ...
+
+    def product(self, v: Real) -> Real:
+        """R'R v: (N,) -> (N,)."""
+        ...
+
+    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
+        """Return an approximate inverse of R'R + reg I on the free rows, or None."""
+        ...
+
+    def gram(self) -> Real:
+        """R'R as a dense (N, N) array."""
+        ...
+
+
+class Target(Protocol):
+    """The target side: makes R for any rows."""
+
+    @property
+    def F(self) -> Real:
+        """R_T share, the target seen by its own rows: (m,)."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """Variance of one target row there, E K(t, t) - |F|^2.
+
+        A sample of M rows misses its distribution functions by spread / M, on average.
+        """
+        ...
+
+    def rows(self, X: Real) -> Rows:
+        """R for the rows X (N, n)."""
+        ...
+
+    def coarse(self, size: int) -> Target | None:
+        """Return the same with at most ``size`` rows of R a view, or None where that is no use."""
+        ...
+
+
+def make_target(
+    views: str,
+    T: Real,
+    share: Real,
+    *,
+    even_tails: bool,
+    symmetric: bool,
+    n_directions: int,
+    random_state: Any,
+) -> Target:
+    """Build the views named ``views`` of the target T (M, n).
+
+    ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
+    """
+    n = T.shape[1]
+    if views not in VIEWS:
+        raise ValueError(
+            f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
+        )
+    if views == "sliced":
+        project: Any = _Projections(_directions(T, share, n_directions, random_state))
+    elif views == "additive" or n == 1:
+        project = Coordinates()
+    else:
+        groups = list(combinations(range(n), 2)) if views == "pairwise" else [tuple(range(n))]
+        box = BoxViews(groups, T, share, symmetric=symmetric, anderson_darling=even_tails)
+        return FactorTarget(box, T, share, TAILS if even_tails else 1.0)
+    if symmetric:
+        lines = LineViews(project, T, share, symmetric=True, anderson_darling=even_tails)
+        return FactorTarget(lines, T, share, TAILS if even_tails else 1.0)
+    return LineTarget.of(project, T, share, even_tails=even_tails)
+
+
+class FactorTarget:
+    """Views of several dimensions or two sides, by the products of `covshift.operators`.
+
+    ``scale`` multiplies K.
+    """
+
+    def __init__(self, views: Views, T: Real, share: Real, scale: float) -> None:
+        self._views, self._scale = views, float(np.sqrt(scale))
+        kept = share > 0
+        R = views.factor(T[kept])
+        self.F: Real = self._scale * R.matmat(share[kept][:, None])[:, 0]
+        trace = scale * float(share[kept] @ R.squares())
+        self.spread = max(trace - float(self.F @ self.F), 0.0)
+
+    def rows(self, X: Real) -> FactorRows:
+        return FactorRows(self._views.factor(X), self._scale)
+
+    def coarse(self, size: int) -> None:
+        return None
+
+
+class FactorRows:
+    """R by the products of its factor, times ``scale``."""
+
+    def __init__(self, R: Factor, scale: float) -> None:
+        self._R, self._scale = R, scale
+
+    def matvec(self, v: Real) -> Real:
+        return np.asarray(self._scale * self._R.matmat(v[:, None])[:, 0])
+
+    def rmatvec(self, z: Real) -> Real:
+        return np.asarray(self._scale * self._R.rmatmat(z[:, None])[:, 0])
+
+    def product(self, v: Real) -> Real:
+        return self.rmatvec(self.matvec(v))
+
+    def gram(self) -> Real:
+        return np.asarray(self._scale**2 * self._R.gram())
+
+    def preconditioner(self, free: Flags, reg: float) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class _Projections:
+    directions: Real  # (G, n)
+
+    def __call__(self, points: Real) -> Iterator[Real]:
+        largest = np.finfo(float).max
+        for direction in self.directions:
+            yield np.nan_to_num(projected(points, direction), posinf=largest, neginf=-largest)
+
+
+def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
+    """Random unit directions (G, n), for features in units of the target's standard deviation."""
+    if count < 1:
+        raise ValueError(f"n_directions={count!r}: at least one is needed.")
+    draws = check_random_state(random_state).normal(size=(count, T.shape[1]))
+    directions = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    _, std = moments(T, share)
+    return np.asarray(directions / np.where(std > 0, std, 1.0))

@@ -1,0 +1,414 @@
+"""Weights from distribution functions (theory, section 7)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._array import is_numpy, like, to_numpy
+from ..._parallel import one_blas_thread
+from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
+from ..._validation import check_rows, check_samples
+from ...exceptions import NoOverlapError, WeightWarning
+from ...operators import Coordinates
+from ...operators.device import is_torch
+from .._rows import distinct
+from .._rows import target_size as target_size
+from ..base import Weighter
+from .device import DeviceLineTarget
+from .lines import LineTarget, Real
+from .matching import Match, Matching
+from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from .thresholds import LocalParts, ThresholdMatching
+from .views import Target, make_target
+
+_TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
+_DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
+_DENSE_BOXES = 3000  # and in views of several dimensions
+_COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
+_NAMED = 5  # parts of the target without training rows that a message names
+_RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
+_SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
+_LARGE = 50_000  # rows from which the self-check trusts the fit's own views
+
+
+class CDFWeights(Weighter):
+    """Weights under which the training sample has the target's distribution functions (ours).
+
+    In the views of the target (theory, section 2.2), with R their factor and F the target seen by
+    its own rows,
+
+        w = argmin  |R w / N - F|^2 + (reg / N^2) |w|^2   over   w >= 0, mean w = 1 .
+
+    This is kernel mean matching with the V-matrix as its kernel: no bandwidth, and in the additive
+    view no dependence on monotone changes of the features.
+
+    Parameters
+    ----------
+    views : {"additive", "pairwise", "sliced", "multiplicative"}
+        What is compared: the distribution of each feature, of each pair of features, of random
+        projections, or the joint one. Additive sees no change of dependence between features.
+    reg : float, "discrepancy", "cv" or None
+        Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest, and at
+        least 0.01, whose mismatch is within a limit: a tenth of the target's sampling noise under
+        a plain shift, all of it where the samples look alike. "cv": the one, of nine from 0.01 to
+        100, with the smallest held-out squared error of w as a density ratio. None: as ``purpose``
+        says.
+    purpose : {"estimation", "training"}
+        What None means for ``reg``: "discrepancy", or 10. Weights that estimate a mean or a risk
+        well usually hurt a flexible learner, which wants them much nearer to one.
+    phi : {None, "anderson-darling"}
+        Weight of the target points at which distribution functions are compared. None: one.
+        "anderson-darling": 1 / (6 F (1 - F)), F the target's distribution function in the view.
+        It gives the tails the weight that their variance asks for: with many features, or where
+        the spread of the features changes, second moments come out much nearer.
+    n_directions : int
+        Number of projections of the sliced view.
+    symmetric : bool
+        Average every view with its mirror image (t <= x). In views of one dimension it makes no
+        difference beyond ties, since the weights have mean one.
+    allow_no_overlap : bool
+        Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
+    solver : {"auto", "dense", "matrix-free", "thresholds"}
+        "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
+        products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
+        of the two. "thresholds": Newton's method on one variable a threshold, which meets the rows
+        in sums alone; for additive and sliced views. `covshift.distributed.fit` uses it.
+    n_folds : int
+        Number of folds of "cv".
+    random_state : int, RandomState or None
+        Seed of the projections and of the folds.
+    tol : float
+        Bound on the root mean square error of the weights, for the matrix-free solver.
+    max_iter : int
+        Most steps of Newton's method at one penalty.
+    verbose : int
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    reg_ : float
+        Penalty used; infinite where equal weights are within the limit already.
+    mismatch_ : float
+        |R w / N - F|^2, the mean squared difference of the distribution functions that is left.
+    noise_ : float
+        The same for the target sample and its own distribution, on average: spread / (M - 1).
+    overlap_ : bool
+        False is an alarm: parts of the target have no training rows. Either no weights bring the
+        mismatch within the sampling noise of M target rows and a quarter of the N training rows,
+        or more than 1/10 + 10/N of the target is uncovered in a single column.
+    uncovered_ : tuple of Uncovered
+        Significant parts of the target beyond the training values of a column, or at a value that
+        no training row has (theory, section 7), the largest share first. On a device and on a
+        cluster only what lies beyond the training values is looked for.
+    scores_ : (2, 9) array
+        Penalties tried by "cv", and their held-out criterion.
+    weights_, effective_sample_size_
+        See `Weighter`.
+
+    Notes
+    -----
+    A new row x weighs, with c the multiplier of the mean and b(x) the target mean of K(x, .),
+
+        w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
+
+    on training rows this is ``weights_``. Integer target weights count as repeated rows; others
+    enter the noise by their effective sample size.
+
+    The limit of "discrepancy" is noise_ times the square of (noise of both samples) / (mismatch of
+    equal weights), at least 0.1 and at most 1: where the samples look alike the weights stay near
+    one, and under a plain shift little of it is left. What is left of a shift is systematic and
+    adds up over the features, where noise averages out.
+
+    Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + M)) for
+    each of about a hundred products; memory O(G (N + M)). Pairwise and multiplicative: the kernel
+    takes O(N^2 M) for each view, products O(N M).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import CDFWeights
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.normal(size=(500, 2)), rng.normal(0.5, 1.0, size=(500, 2))
+    >>> match = CDFWeights().fit(X, X_target=T)
+    >>> bool(np.abs(X.mean(axis=0) - T.mean(axis=0)).max() > 0.4)
+    True
+    >>> bool(np.abs(np.average(X, axis=0, weights=match.weights_) - T.mean(axis=0)).max() < 0.05)
+    True
+    >>> match.overlap_
+    True
+    """
+
+    def __init__(
+        self,
+        views: str = "additive",
+        *,
+        reg: Any = None,
+        purpose: str = "estimation",
+        phi: str | None = None,
+        n_directions: int = 50,
+        symmetric: bool = False,
+        allow_no_overlap: bool = False,
+        solver: str = "auto",
+        n_folds: int = 5,
+        random_state: Any = None,
+        tol: float = 1e-5,
+        max_iter: int = 100,
+        verbose: int = 0,
+    ) -> None:
+        self.views = views
+        self.reg = reg
+        self.purpose = purpose
+        self.phi = phi
+        self.n_directions = n_directions
+        self.symmetric = symmetric
+        self.allow_no_overlap = allow_no_overlap
+        self.solver = solver
+        self.n_folds = n_folds
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+    ) -> Self:
+        if self._runs_on_device(X):
+            return self._fit_on_device(X, X_target, target_weight)
+        return super().fit(X, y, X_target=X_target, target_weight=target_weight)
+
+    fit.__doc__ = Weighter.fit.__doc__
+
+    def predict_weights(self, X: Any) -> Any:
+        check_is_fitted(self, "weights_")
+        made: Any = self._made
+        if not isinstance(made, DeviceLineTarget):
+            return super().predict_weights(X)
+        points = check_rows(self, X, reset=False)
+        thresholds = made.steps[0].thresholds
+        rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
+        found = (self._ratio(rows) * self._scale).clip(None, self._most)
+        return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
+
+    predict_weights.__doc__ = Weighter.predict_weights.__doc__
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
+        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
+            return False
+        large = X.ndim == 2 and int(X.shape[0]) > _DENSE_LINES
+        return self.reg != "cv" and (
+            self.solver == "thresholds" or (self.solver == "auto" and large)
+        )
+
+    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+        validate_data(self, X, reset=True, skip_check_array=True)
+        X, T, share = check_samples(X, X_target, target_weight)
+        self._check_phi()
+        target: Any = DeviceLineTarget.of(Coordinates(), T, share, even_tails=self.phi is not None)
+        N = int(X.shape[0])
+
+        def make(lines: Any) -> ThresholdMatching:
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
+
+        size = target_size(target_weight, to_numpy(share))
+        low, high = X.amin(dim=0), X.amax(dim=0)
+        gaps = beyond_extremes(low, high, N, T, share, size)
+        match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
+        raw = match.ratio(target.rows(X))
+        self._scale, self._most = float(N / raw.sum()), float(N)
+        self.weights_ = (raw * self._scale).to(X.dtype)
+        self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
+        self._warn_if_few_rows(N)
+        return self
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        self._penalty()
+        target = self._target(T, share)
+        dense = self._is_dense(X, target)
+        with one_blas_thread(len(X) ** 2 if dense else 0):
+            match = self._match_rows(
+                len(X),
+                target,
+                self._target_size,
+                lambda target: self._problem(X, target),
+                lambda: self._by_folds(X, T, share),
+                uncovered(X, T, share, self._target_size),
+            )
+        return match.w if len(match.w) else match.ratio(target.rows(X))
+
+    def _match_rows(
+        self,
+        N: int,
+        target: Target,
+        size: float,
+        make: Callable[[Target], Matching | ThresholdMatching],
+        by_folds: Callable[[], float],
+        gaps: tuple[Uncovered, ...],
+    ) -> Match:
+        """Choose the penalty, match N rows to the target, and tell what was found.
+
+        ``size`` is the number of target rows, ``make`` sets up the problem for the rows, wherever
+        they are, ``by_folds`` chooses the penalty by cross-validation, and ``gaps`` are the parts
+        of the target without training rows in a column.
+        """
+        self.noise_ = sampling_noise(target, size)
+        problem = make(target)
+        match = self._matched(problem, make, by_folds)
+        matched = overlap(problem, match, self._tolerated(target, N))
+        self.uncovered_ = gaps
+        missing = [part for part in gaps if part.excess >= NO_OVERLAP]
+        self.overlap_ = matched and not missing
+        self._match, self._made = match, target
+        self.reg_, self.mismatch_ = match.reg, match.mismatch
+        if not self.overlap_:
+            self._refuse_no_overlap(matched, missing, self._tolerated(target, N))
+        if not match.converged:
+            warnings.warn(
+                f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise it, or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return match
+
+    def _tolerated(self, target: Target, N: int) -> float:
+        """Noise of the target, and of as few training rows as a usable reweighting rests on."""
+        return self.noise_ + target.spread / (_RESTS_ON * N)
+
+    def _ratio(self, X: Real) -> Real:
+        return self._match.ratio(self._made.rows(X))
+
+    def _matched(
+        self,
+        problem: Matching | ThresholdMatching,
+        make: Callable[[Target], Matching | ThresholdMatching],
+        by_folds: Callable[[], float],
+    ) -> Match:
+        reg = self._penalty()
+        if reg == "cv":
+            reg = by_folds()
+        if not isinstance(reg, str):
+            return problem.solve(reg, problem.unweighted(), self.tol)
+        target, N = problem.target, problem.N
+        both = self.noise_ + target.spread / N
+        limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
+        coarse = target.coarse(_COARSE)
+        search = problem if coarse is None else make(coarse)
+        alarm = self._tolerated(target, N)
+        match = by_discrepancy(search, limit, alarm, verbose=bool(self.verbose))
+        if np.isinf(match.reg):
+            return problem.unweighted()
+        start = match if coarse is None or len(match.w) else problem.unweighted()
+        found = problem.solve(match.reg, start, self.tol)
+        # What is within the limit on the coarse grid may miss it by a little on the fine one.
+        while match.mismatch <= limit < 0.98 * found.mismatch and found.reg > WEAKEST:
+            found = problem.solve(max(0.8 * found.reg, WEAKEST), found, self.tol)
+        return found
+
+    def _by_folds(self, X: Real, T: Real, share: Real) -> float:
+        grid, scores = by_folds(
+            lambda X, T, share: self._problem(X, self._target(T, share)),
+            X,
+            distinct(T, share, self._target_counts),
+            n_folds=self.n_folds,
+            random_state=self.random_state,
+            verbose=bool(self.verbose),
+        )
+        self.scores_ = np.stack([grid, scores])
+        return float(grid[np.argmin(scores)])
+
+    def _penalty(self) -> float | str:
+        if self.purpose not in ("estimation", "training"):
+            raise ValueError(
+                f"purpose={self.purpose!r} is unknown. Use 'estimation' or 'training'."
+            )
+        if self.reg is None:
+            return "discrepancy" if self.purpose == "estimation" else _TRAINING
+        if isinstance(self.reg, str):
+            if self.reg not in ("discrepancy", "cv"):
+                raise ValueError(
+                    f"reg={self.reg!r} is unknown. Use a positive number, 'discrepancy' or 'cv'."
+                )
+            return self.reg
+        if not (np.isfinite(self.reg) and self.reg > 0):
+            raise ValueError(f"reg={self.reg!r} must be a positive number.")
+        return float(self.reg)
+
+    def _target(self, T: Real, share: Real) -> Target:
+        self._check_phi()
+        return make_target(
+            self.views,
+            T,
+            share,
+            even_tails=self.phi is not None,
+            symmetric=self.symmetric,
+            n_directions=self.n_directions,
+            random_state=self.random_state,
+        )
+
+    def _check_phi(self) -> None:
+        if self.phi not in (None, "anderson-darling"):
+            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+
+    def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
+        dense = self._is_dense(X, target)
+        if self.solver == "thresholds":
+            lines = self._lines(target)
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, len(X), lines, max_iter=self.max_iter)
+        return Matching(X, target, dense=dense, max_iter=self.max_iter)
+
+    def _lines(self, target: Target) -> LineTarget:
+        if isinstance(target, LineTarget):
+            return target
+        raise ValueError(
+            f"solver='thresholds' is for views of one dimension without their mirror images; "
+            f"these are views={self.views!r} with symmetric={self.symmetric!r}. Use 'additive' or "
+            "'sliced' and symmetric=False."
+        )
+
+    def _is_dense(self, X: Real, target: Target) -> bool:
+        if self.solver not in _SOLVERS:
+            raise ValueError(
+                f"solver={self.solver!r} is unknown. Use {', '.join(map(repr, _SOLVERS))}."
+            )
+        most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
+        return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
+
+    def _refuse_no_overlap(self, matched: bool, missing: list[Uncovered], noise: float) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        reasons = [part.describe(names) for part in missing[:_NAMED]]
+        if len(missing) > _NAMED:
+            reasons.append(f"and {len(missing) - _NAMED} more such columns or values")
+        if not matched:
+            reasons.append(
+                f"in the {self.views} view(s), the distribution functions differ by "
+                f"{self.mismatch_:.3g} in mean square, sampling noise is {noise:.3g}, and weaker "
+                "penalties do not close the gap"
+            )
+        message = (
+            "No weights make X look like X_target: parts of the target have no training rows, "
+            f"there is no overlap. Found: {'; '.join(reasons)}."
+        )
+        if not self.allow_no_overlap:
+            raise NoOverlapError(
+                message + " Restrict the target to where there is training data, leave out columns "
+                "that the outcome does not need, or pass allow_no_overlap=True to go on with the "
+                "nearest weights."
+            )
+        warnings.warn(message, WeightWarning, stacklevel=6)
+
+    def _flat_on_purpose(self) -> bool:
+        return not isinstance(self._penalty(), str)
+
+    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
+        # By construction the weights do not move the sample away in the views that they match, so
+        # large samples need not be sorted once more.
+        if len(X) + len(T) <= 2 * _LARGE:
+            super()._warn_of_the_shift(X, T, share, size)
