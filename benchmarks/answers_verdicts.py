@@ -11,8 +11,7 @@ from harness import table
 from joblib import Parallel, delayed
 
 from covshift import diagnose
-from covshift.comparison import compare_methods
-from covshift.methods import UNWEIGHTED, methods_for
+from covshift.compare import UNWEIGHTED, compare_methods, methods_for
 
 VERDICTS = ("no shift", "correctable", "strong", "no overlap")
 LEVEL = 0.05
