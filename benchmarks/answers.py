@@ -55,7 +55,7 @@ def verdicts_part(quick: bool) -> list[str]:
         pairs, problems = (dict(list(every.items())[:2]) for every in (pairs, problems))
     return [
         "## Verdict and recommendation",
-        *verdicts.sections(pairs, problems, 2 if quick else 1000, n_jobs=1 if quick else -1),
+        *verdicts.sections(pairs, problems, 1 if quick else 1000, n_jobs=1 if quick else -1),
     ]
 
 
