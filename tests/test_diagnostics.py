@@ -15,11 +15,11 @@ from sklearn.metrics import roc_auc_score
 import covshift
 from conftest import SAMPLES
 from covshift import diagnose
+from covshift._distances import distances
 from covshift._holm import holm
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.joint import two_sample_auc, weighted_auc
-from covshift.diagnostics.marginal import distances
 from covshift.diagnostics.support import (
     expected_outside,
     expected_outside_range,

@@ -6,6 +6,7 @@ import argparse
 import csv
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +56,17 @@ def run(args: argparse.Namespace) -> int:
     model, predictions, report = (
         str(folder / name) for name in ("model.covshift", "predictions.csv", "report.html")
     )
-    _step("1. Is there a shift, and where?", ["diagnose", *files])
-    found = _step("2. Which correction helps, if any?", ["compare", *files]).found
+    step = partial(_step, args.parse)
+    step("1. Is there a shift, and where?", ["diagnose", *files])
+    found = step("2. Which correction helps, if any?", ["compare", *files]).found
     fit = ["fit", *files, "--method", found.chosen, "-o", model, "--force"]
-    _step("3. Fit what was recommended.", fit)
-    _step(
+    step("3. Fit what was recommended.", fit)
+    step(
         "4. Predict for the population.",
         ["predict", model, str(population), "-o", predictions, "--force"],
     )
     _check(answers, population, Path(predictions))
-    _step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
+    step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
     print(f"The report to open: {report}")
     return 0
 
@@ -81,13 +83,11 @@ def _refuse_other_files(answers: Path, force: bool) -> None:
             )
 
 
-def _step(question: str, command: list[str], found: Any = None) -> argparse.Namespace:
+def _step(parse: Any, question: str, command: list[str], found: Any = None) -> argparse.Namespace:
     """Run a command; a comparison that was ``found`` before is not made again."""
-    from .parser import build_parser
-
     print(console.paint(question, "bold", sys.stdout))
     print(f"$ {shlex.join(['covshift', *command])}", flush=True)
-    args = build_parser().parse_args(command)
+    args: argparse.Namespace = parse(command)
     args.argv, args.found = command, found
     before, console.quiet = console.quiet, True
     try:

@@ -40,5 +40,6 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (diagnose, compare, fit, predict, weigh, report, demo):
         command.add(commands)
+    parser.set_defaults(parse=parser.parse_args)  # the demo gives commands as a user would
     commands.add_parser("reproduce", help="rerun the paper's experiments", add_help=False)
     return parser

@@ -1,9 +1,9 @@
 """Is there a shift, where, and can it be corrected? Plain data, from unlabelled rows alone."""
 
+from .._distances import standardized_mean_differences
 from .._support import Uncovered
 from .features import FeatureShift
 from .joint import TwoSampleAUC
-from .marginal import standardized_mean_differences
 from .measure import diagnose, diagnose_and_weigh
 from .result import Diagnosis
 from .sizes import MethodSize

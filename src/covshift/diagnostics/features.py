@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._distances import distances, standardized_mean_differences
 from .._holm import holm
+from .._two_samples import TwoSamples
 from .ks import ks_p_value
-from .marginal import distances, standardized_mean_differences
-from .samples import TwoSamples
 
 Real = NDArray[np.float64]
 

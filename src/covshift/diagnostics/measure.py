@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
+from .._two_samples import TwoSamples, two_samples
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
 from .result import Diagnosis
-from .samples import TwoSamples, two_samples
 from .sizes import METHODS, MethodSize, method_size, most_rows, weigh
 from .support import (
     Support,

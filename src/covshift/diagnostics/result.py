@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any
 
 from .._optional import import_extra
@@ -82,9 +81,9 @@ class Diagnosis:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the love plot; returns a `covshift.plot.LovePlotDisplay`."""
-        # Pictures lie a layer above, and need matplotlib: loaded when asked for.
-        display = import_module("covshift.plot").LovePlotDisplay
-        return display.from_diagnosis(self, ax=ax)
+        from ..plot import LovePlotDisplay  # it needs matplotlib: loaded when asked for
+
+        return LovePlotDisplay.from_diagnosis(self, ax=ax)
 
     def __str__(self) -> str:
         return describe(self)

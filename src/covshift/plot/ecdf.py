@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._two_samples import two_samples
 from .._validation import check_weight
-from ..diagnostics.samples import two_samples
 from . import style
 
 Real = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._distances import standardized_mean_differences
+from .._two_samples import two_samples
 from .._validation import check_weight
-from ..diagnostics import Diagnosis, standardized_mean_differences
-from ..diagnostics.samples import two_samples
 from . import style
 
 Real = NDArray[np.float64]
@@ -72,7 +72,7 @@ class LovePlotDisplay:
         return cls(samples.names, before, after).plot(ax)
 
     @classmethod
-    def from_diagnosis(cls, diagnosis: Diagnosis, *, ax: Any = None) -> Self:
+    def from_diagnosis(cls, diagnosis: Any, *, ax: Any = None) -> Self:
         """Draw the differences that `covshift.diagnose` found."""
         features = diagnosis.features
         after = [feature.smd_corrected for feature in features]

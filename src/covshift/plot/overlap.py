@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..diagnostics.marginal import distances
-from ..diagnostics.samples import TwoSamples, two_samples
+from .._distances import distances
+from .._two_samples import TwoSamples, two_samples
 from ..weights._points import pooled_units
 from . import style
 

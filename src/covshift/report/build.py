@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from .._files import write_atomically
 from .._optional import import_extra
+from .._two_samples import TwoSamples, two_samples
 from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
-from ..diagnostics.samples import TwoSamples, two_samples
 from ..diagnostics.text import printable, signed
 from . import pictures
 from .comparison import checked

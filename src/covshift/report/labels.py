@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..diagnostics.samples import TwoSamples
+from .._two_samples import TwoSamples
 from ..plot.reliability import calibration_curve
 
 Real = NDArray[np.float64]

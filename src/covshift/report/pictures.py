@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._two_samples import TwoSamples
 from ..diagnostics import Diagnosis
-from ..diagnostics.samples import TwoSamples
 from ..plot import (
     ECDFDisplay,
     LovePlotDisplay,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import to_numpy
-from .._validation import check_samples, check_weight, column_names, unwrap_target
-from ..weights.cdf.weighter import target_size
+from ._array import to_numpy
+from ._validation import check_samples, check_weight, column_names, unwrap_target
+from .weights._rows import target_size
 
 Real = NDArray[np.float64]
 
