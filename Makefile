@@ -1,25 +1,30 @@
-# Every target sets up what it needs in .venv by itself, from python3, its venv module and make.
-# A stamp file records what is installed there; it is stale when pyproject.toml or
-# constraints.txt changes.
+# Every target sets up what it needs in .venv by itself (test-oldest: in .venv-oldest), from python3,
+# its venv module and make.
+# A stamp file records what is installed there; it is stale when pyproject.toml, the constraints or
+# the version change.
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= operators machines defaults auto boosting boosting_quality weights discrepancy diagnose answers
+BENCHMARKS ?= operators machines defaults blend auto boosting boosting_quality weights discrepancy diagnose overlap recommendation answers
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp-
 PINS := pyproject.toml constraints.txt
+VERSION := src/covshift/__init__.py
 INSTALL = $(BIN)/python -m pip install --quiet -c constraints.txt
+
+OLDEST := .venv-oldest
+OLDEST_PINS := pyproject.toml constraints-oldest.txt
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-extras coverage lint format types bench bench-scale docs clean distclean FORCE
+.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale docs clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +40,9 @@ test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 
 test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
+
+test-oldest: $(OLDEST)/.stamp-test ## Run the tests at the oldest declared versions (Python 3.11 or 3.12)
+	$(OLDEST)/bin/python -m pytest $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term --cov-report=html
@@ -63,13 +71,13 @@ clean: ## Remove outputs and caches
 	rm -rf out docs/_build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## Remove .venv as well
-	rm -rf $(VENV)
+distclean: clean ## Remove .venv and .venv-oldest as well
+	rm -rf $(VENV) $(OLDEST)
 
 # What is installed. Each stamp below adds to .venv what its targets need, and no more.
 
 # pip 25.1 is the first that knows --group.
-$(STAMP)venv:
+$(STAMP)venv $(OLDEST)/.stamp-venv:
 	@command -v "$(PYTHON)" > /dev/null || { \
 	  echo "covshift needs Python 3.11 or newer, and '$(PYTHON)' is not there." >&2; \
 	  echo "Install it, or name the one to use: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; }
@@ -81,11 +89,11 @@ $(STAMP)venv:
 	  echo "'$(PYTHON)' (Python $$version) came without its venv module, which covshift needs." >&2; \
 	  echo "On Debian and Ubuntu: sudo apt install python$$version-venv" >&2; \
 	  echo "Elsewhere: install a complete Python, then make PYTHON=/path/to/it ..." >&2; exit 1; }
-	"$(PYTHON)" -m venv $(VENV)
-	$(INSTALL) "pip>=25.1"
+	"$(PYTHON)" -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet "pip>=25.1"
 	@touch $@
 
-$(STAMP)core: $(STAMP)venv $(PINS)
+$(STAMP)core: $(STAMP)venv $(PINS) $(VERSION)
 	$(INSTALL) -e ".[cli]"
 	@touch $@
 
@@ -103,3 +111,12 @@ $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
 # Rewritten only when another TORCH is asked for.
 $(VENV)/.torch: $(STAMP)venv FORCE
 	@echo '$(TORCH)' | cmp -s - $@ || echo '$(TORCH)' > $@
+
+# The oldest versions have wheels for two versions of Python, and must not be built from source.
+$(OLDEST)/.stamp-test: $(OLDEST)/.stamp-venv $(OLDEST_PINS) $(VERSION)
+	@$(OLDEST)/bin/python -c 'import sys; sys.exit(sys.version_info[:2] not in {(3, 11), (3, 12)})' || { \
+	  echo "The oldest versions need Python 3.11 or 3.12; $(OLDEST) has $$($(OLDEST)/bin/python -V)." >&2; \
+	  echo "rm -rf $(OLDEST); make test-oldest PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(OLDEST)/bin/python -m pip install --quiet --only-binary :all: -c constraints-oldest.txt \
+	  -e ".[cli,qp,fast]" --group test --group extras
+	@touch $@

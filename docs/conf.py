@@ -1,15 +1,16 @@
 """Sphinx configuration. Building and reading the pages needs no network."""
 
 import sys
-from importlib.metadata import version as installed
 from pathlib import Path
+
+import covshift
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "covshift"
 author = "The covshift developers"
 copyright = "2026, the covshift developers"
-version = release = installed("covshift")
+version = release = covshift.__version__
 
 extensions = [
     "docstrings",

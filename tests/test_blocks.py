@@ -168,6 +168,14 @@ def test_parquet_files(tmp_path):
         from_parquet(tmp_path, label="label", columns=["d"])
 
 
+def test_the_index_that_pandas_keeps_in_a_file_is_no_feature(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(label=labels).sample(frac=1, random_state=0)
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "shuffled.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "shuffled.parquet").names
+    blocks = from_parquet(tmp_path, label="label")
+    assert next(iter(blocks()))[0].column_names == list("abc")
+
+
 # The target, reduced
 
 

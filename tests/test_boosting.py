@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.version import Version
 from reference import grown_tree, tree_objective
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -395,12 +397,19 @@ def test_importance_weights_are_sample_weights_at_v_equal_i():
     np.testing.assert_allclose(by_v.predict(T), by_weight.predict(T), atol=1e-10)
 
 
+@pytest.mark.skipif(
+    Version(sklearn.__version__) < Version("1.9"), reason="older ones average quantiles otherwise"
+)
 def test_more_values_than_bins_are_cut_at_quantiles_as_in_scikit_learn():
     from sklearn.ensemble._hist_gradient_boosting.binning import _find_binning_thresholds
 
     x = np.random.default_rng(0).normal(size=1000)
     cuts = Bins(x[:, None], np.ones(1000), 32).thresholds[0]
     np.testing.assert_allclose(cuts, _find_binning_thresholds(x, 32))
+
+
+def test_a_weight_of_a_whole_number_cuts_as_repeated_rows_do():
+    x = np.random.default_rng(0).normal(size=1000)
     w = np.random.default_rng(1).integers(1, 4, 1000)
     repeated = Bins(np.repeat(x, w)[:, None], np.ones(w.sum()), 32).thresholds[0]
     np.testing.assert_array_equal(Bins(x[:, None], 1.0 * w, 32).thresholds[0], repeated)

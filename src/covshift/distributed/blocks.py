@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from pathlib import Path
@@ -164,7 +165,7 @@ def from_parquet(
     label : str or None
         Column of y; None for the rows of a target.
     columns : list of str, optional
-        Columns of X. None: all others.
+        Columns of X. None: all others, but for the index that pandas kept in the file.
     weight : str, optional
         Column of the sample weights.
     batch_rows : int
@@ -178,7 +179,8 @@ def from_parquet(
     dataset = dataset_of(paths, format="parquet")
     names = list(dataset.schema.names)
     extra = [name for name in (label, weight) if name is not None]
-    features = [name for name in names if name not in extra] if columns is None else list(columns)
+    left_out = {*extra, *_index_columns(dataset.schema)}
+    features = [name for name in names if name not in left_out] if columns is None else [*columns]
     absent = [name for name in (*features, *extra) if name not in names]
     if absent:
         raise ValueError(f"The Parquet files have no columns {absent}; they have {names}.")
@@ -197,6 +199,12 @@ def from_parquet(
             yield (X, *y, *w)
 
     return blocks
+
+
+def _index_columns(schema: Any) -> set[str]:
+    """Columns in which pandas kept the index of a data frame: they are no features."""
+    kept = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    return {name for name in kept if isinstance(name, str)}
 
 
 def _numpy(batch: Any, name: str) -> Any:

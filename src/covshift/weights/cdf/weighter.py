@@ -120,10 +120,10 @@ class CDFWeights(Weighter):
     on training rows this is ``weights_``. Integer target weights count as repeated rows; others
     enter the noise by their effective sample size.
 
-    The limit of "discrepancy" is noise_ times the square of (noise of both samples) / (mismatch of
-    equal weights), at least 0.1 and at most 1: where the samples look alike the weights stay near
-    one, and under a plain shift little of it is left. What is left of a shift is systematic and
-    adds up over the features, where noise averages out.
+    The limit of "discrepancy" is ``noise_`` times the square of (noise of both samples) /
+    (mismatch of equal weights), at least 0.1 and at most 1: where the samples look alike the
+    weights stay near one, and under a plain shift little of it is left. What is left of a shift is
+    systematic and adds up over the features, where noise averages out.
 
     Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + M)) for
     each of about a hundred products; memory O(G (N + M)). Pairwise and multiplicative: the kernel
