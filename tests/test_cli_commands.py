@@ -135,9 +135,9 @@ def test_predictions_are_those_of_the_library(files, model):
     from sklearn.preprocessing import StandardScaler
 
     from covshift import VSVC
-    from covshift._tables import Declared, read_samples
+    from covshift._tables import ColumnOptions, read_samples
 
-    declared = Declared(label="y", id="person")
+    declared = ColumnOptions(label="y", id="person")
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
     scaler = StandardScaler().fit(samples.X)
     T = scaler.transform(samples.X_target)

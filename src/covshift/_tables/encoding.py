@@ -43,7 +43,7 @@ class Feature:
 
 
 @dataclass
-class Findings:
+class ColumnProblems:
     """What encoding met on its way, counted."""
 
     rows: int = 0
@@ -89,9 +89,9 @@ class Encoding:
         """What to read each column as."""
         return {feature.name: feature.kind for feature in self.features}
 
-    def encode(self, table: Table, findings: Findings | None = None) -> Real:
+    def encode(self, table: Table, findings: ColumnProblems | None = None) -> Real:
         """Return X (rows, columns): finite, or an `InputError` that names column and count."""
-        findings = Findings() if findings is None else findings
+        findings = ColumnProblems() if findings is None else findings
         check_complete(table, self)
         X = np.empty((len(table), len(self.columns)))
         findings.rows += len(table)
@@ -172,7 +172,7 @@ def count_missing(column: Column) -> tuple[int, int]:
     return int(np.isnan(column.values).sum()), int(np.isinf(column.values).sum())
 
 
-def _encoded(feature: Feature, column: Column, findings: Findings) -> Real:
+def _encoded(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     if feature.kind == "category":
         return _one_hot(feature, column, findings)
     values = np.asarray(column.values, dtype=np.float64)
@@ -190,7 +190,7 @@ def _encoded(feature: Feature, column: Column, findings: Findings) -> Real:
     return np.column_stack([values, lost]) if feature.indicator else values[:, None]
 
 
-def _one_hot(feature: Feature, column: Column, findings: Findings) -> Real:
+def _one_hot(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     place = {level: k for k, level in enumerate(feature.levels)}
     missing = place.get(MISSING_LEVEL)
     hot = np.zeros((len(column), len(feature.levels)))

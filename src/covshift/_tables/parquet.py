@@ -11,13 +11,13 @@ import numpy as np
 from .._optional import import_extra
 from ..exceptions import InputError
 from .columns import Column, Kind, days_of, doubt_of_text
-from .text import Reading, title_of
+from .text import ReadOptions, title_of
 
 
 class ParquetTable:
     """The columns of a Parquet file, and its rows in blocks."""
 
-    def __init__(self, source: str, file: BinaryIO, reading: Reading) -> None:
+    def __init__(self, source: str, file: BinaryIO, reading: ReadOptions) -> None:
         self.title = title_of(source)
         self._missing = reading.missing
         self._polars: Any = import_extra("polars", extra="cli", needed_by="Reading Parquet files")

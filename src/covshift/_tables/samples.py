@@ -14,15 +14,15 @@ from .columns import Column, Kind
 from .encoding import (
     ADVICE,
     MISSING_LEVEL,
+    ColumnProblems,
     Encoding,
     Feature,
-    Findings,
     count_missing,
     incomplete,
 )
 from .labels import Labels, read_labels
 from .table import Table, read_table
-from .text import Reading
+from .text import ReadOptions
 
 Real = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ _SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0
 
 
 @dataclass(frozen=True)
-class Declared:
+class ColumnOptions:
     """What the user says about columns."""
 
     label: str | None = None
@@ -120,7 +120,7 @@ class Samples:
 
 
 def read_samples(
-    train: str, target: str, declared: Declared, reading: Reading | None = None
+    train: str, target: str, declared: ColumnOptions, reading: ReadOptions | None = None
 ) -> Samples:
     """Read two files and make samples of them; `InputError` where that would need a guess."""
     if train == "-" and target == "-":
@@ -135,7 +135,7 @@ def read_samples(
             raise InputError(f"{table.title} has one row. A sample needs at least two.")
     labels = read_labels(a, b, declared.label, declared.task, notes) if declared.label else None
     encoding = learn_encoding(a, b, shared, declared, notes)
-    found_a, found_b = Findings(), Findings()
+    found_a, found_b = ColumnProblems(), ColumnProblems()
     X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
     notes += found_a.notes(a.title) + found_b.notes(b.title)
     return Samples(
@@ -153,7 +153,7 @@ def read_samples(
 
 
 def learn_encoding(
-    train: Table, target: Table, names: list[str], declared: Declared, notes: list[str]
+    train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[str]
 ) -> Encoding:
     """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
     _refuse_doubtful(train, target, names)
@@ -174,7 +174,7 @@ def learn_encoding(
     )
 
 
-def _feature(column: Column, other: Column, declared: Declared, title: str) -> Feature:
+def _feature(column: Column, other: Column, declared: ColumnOptions, title: str) -> Feature:
     name = column.name
     lost = any(map(any, (count_missing(column), count_missing(other))))
     if column.kind == "category":
@@ -195,7 +195,7 @@ def _feature(column: Column, other: Column, declared: Declared, title: str) -> F
     return Feature(name, column.kind, (), fill, lost)
 
 
-def _check_declared(declared: Declared, train: Table, target: Table) -> None:
+def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
     def where(name: str, table: Table, option: str) -> None:
         if name not in table.columns:
             raise InputError(
@@ -224,7 +224,7 @@ def _check_declared(declared: Declared, train: Table, target: Table) -> None:
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
 
 
-def _shared_columns(a: Table, b: Table, declared: Declared, notes: list[str]) -> list[str]:
+def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[str]) -> list[str]:
     roles = declared.roles()
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
@@ -280,7 +280,7 @@ def _if_missing(column: Column) -> str:
     return f"; if {mixed[1]} stands for a missing value: --missing {mixed[1]}" if mixed else ""
 
 
-def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
+def _refuse_codes(train: Table, names: list[str], declared: ColumnOptions) -> None:
     """Refuse whole numbers that are codes to all appearance: by name, or by a sentinel like 999."""
     for name in names:
         column = train.columns[name]
@@ -305,7 +305,7 @@ def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
             )
 
 
-def _refuse_row_numbers(train: Table, names: list[str], declared: Declared) -> None:
+def _refuse_row_numbers(train: Table, names: list[str], declared: ColumnOptions) -> None:
     """Refuse a column that counts the rows: as a feature it tells any two samples apart."""
     for name in names:
         column = train.columns[name]

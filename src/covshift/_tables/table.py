@@ -12,7 +12,7 @@ import numpy as np
 from ..exceptions import InputError
 from .columns import Column, ColumnBuilder, Kind
 from .parquet import ParquetTable
-from .text import Reading, TextTable, open_bytes
+from .text import ReadOptions, TextTable, open_bytes
 
 _READ_ROWS = 20_000
 
@@ -33,7 +33,7 @@ class Table:
 
 
 def read_table(
-    source: str, kinds: Mapping[str, Kind] | None = None, reading: Reading | None = None
+    source: str, kinds: Mapping[str, Kind] | None = None, reading: ReadOptions | None = None
 ) -> Table:
     """Read a CSV, TSV or Parquet file, or standard input for "-".
 
@@ -44,7 +44,7 @@ def read_table(
         or by the file's name.
     kinds : mapping of column names to "number", "category", "date" or "text"
         What the user declared; other columns are found out.
-    reading : Reading, optional
+    reading : ReadOptions, optional
         Separator, encoding and the words for missing values.
 
     Returns
@@ -123,10 +123,10 @@ def _joined(parts: tuple[Column, ...]) -> Column:
 
 @contextmanager
 def open_stream(
-    source: str, kinds: Mapping[str, Kind] | None = None, reading: Reading | None = None
+    source: str, kinds: Mapping[str, Kind] | None = None, reading: ReadOptions | None = None
 ) -> Iterator[Stream]:
     """Open a table for reading in blocks, in memory that does not grow with its length."""
-    reading = Reading() if reading is None else reading
+    reading = ReadOptions() if reading is None else reading
     file = open_bytes(source)
     try:
         try:

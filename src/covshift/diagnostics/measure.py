@@ -15,7 +15,7 @@ from .._two_samples import TwoSamples, two_samples
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
 from .result import Diagnosis
-from .sizes import METHODS, MethodSize, method_size, most_rows, weigh
+from .sizes import METHODS, MethodSize, method_size, row_limit, weigh
 from .support import (
     Support,
     expected_outside,
@@ -164,7 +164,7 @@ def _sizes(
     """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
-        cut = samples.cut(most_rows(method), random_state)
+        cut = samples.cut(row_limit(method), random_state)
         weighter, note = weigh(method, cut.X, cut.T, cut.weight, random_state=random_state)
         if method == "cdf":
             fitted = weighter

@@ -19,7 +19,7 @@ Parts = tuple[str, dict[str, Any], Arrays]
 _KERNELS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
 
-def take_apart(estimator: Any) -> Parts:
+def to_parts(estimator: Any) -> Parts:
     """Return the kind, parameters and arrays of a fitted estimator; TypeError for other kinds."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -36,10 +36,10 @@ def take_apart(estimator: Any) -> Parts:
     )
 
 
-def put_together(
+def from_parts(
     kind: str, parameters: dict[str, Any], arrays: Arrays, classes: list[str], n_features: int
 ) -> Any:
-    """Return the estimator of `take_apart`, ready to predict; ValueError where parts do not fit."""
+    """Return the estimator of `to_parts`, ready to predict; ValueError where parts do not fit."""
     builders = {"kernel": _to_machine, "linear": _to_linear, "boosting": _to_boosting}
     if kind not in builders:
         raise ValueError(f"a function of unknown kind {kind!r}")
