@@ -26,6 +26,7 @@ LAYERS = [
         "_numbers",
         "_validation",
         "_labels",
+        "_notes",
         "_moments",
         "_holm",
         "_support",

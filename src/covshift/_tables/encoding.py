@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._notes import Note
 from ..exceptions import InputError
 from .columns import Column, Kind
 from .table import Table
@@ -50,21 +51,22 @@ class ColumnProblems:
     unseen: dict[str, Counter[str]] = field(default_factory=dict)
     filled: Counter[str] = field(default_factory=Counter)
 
-    def notes(self, title: str) -> list[str]:
+    def notes(self, title: str) -> list[Note]:
         """Say it in words."""
         notes = []
         for name, levels in self.unseen.items():
             count = sum(levels.values())
             shown = ", ".join(repr(level) for level, _ in levels.most_common(5))
             more = f" and {len(levels) - 5} more" if len(levels) > 5 else ""
-            notes.append(
+            text = (
                 f"{title}: column {name!r} has levels that training never saw: {shown}{more} "
                 f"({count} of {self.rows} rows, {count / max(self.rows, 1):.0%}). Nothing is "
                 "known about them; they count as none of the known levels."
             )
+            notes.append(Note("unseen levels", text, "warning"))
         for name, count in self.filled.items():
             what = "missing value was" if count == 1 else "missing values were"
-            notes.append(f"{title}, column {name!r}: {count} {what} imputed.")
+            notes.append(Note("imputed", f"{title}, column {name!r}: {count} {what} imputed."))
         return notes
 
 

@@ -115,7 +115,7 @@ class Stream:
 def _joined(parts: tuple[Column, ...]) -> Column:
     doubts = [part.doubt for part in parts]
     sure = parts[0].kind == "category" and not all(doubts)  # one block of mere words is enough
-    doubt = "" if sure else next(filter(None, doubts), "")
+    doubt = None if sure else next(filter(None, doubts), None)
     return Column(
         parts[0].name, parts[0].kind, np.concatenate([part.values for part in parts]), doubt
     )

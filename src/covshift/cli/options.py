@@ -166,8 +166,8 @@ def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
         task=getattr(args, "task", None),
     )
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
-    for text in samples.notes:
-        (console.warn if "never saw" in text or "never vary" in text else console.note)(text)
+    for found in samples.notes:
+        console.tell(found)
     return samples
 
 

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
                 writer.writerows(_lines(model, table, id_name, first, findings))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows; so have the predictions.")
-    for text in findings.notes(stream.title):
-        console.warn(text)
+    for found in findings.notes(stream.title):
+        console.warn(found.text)
     if args.output not in (None, "-"):
         console.note(f"wrote {findings.rows:,} predictions to {args.output}")
     return 0

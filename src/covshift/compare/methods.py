@@ -105,7 +105,7 @@ def fit_method(
     weights: Real | None = None,
     sample_weight: Real | None = None,
     target_weight: Any = None,
-    reg: Any = "auto",
+    reg: Any = "cv",
     random_state: int = 0,
 ) -> Any:
     """Fit a learner on standardised rows, corrected for the target.
