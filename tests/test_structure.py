@@ -42,7 +42,7 @@ LAYERS = [
     ["bounds", "estimates", "diagnostics", "distributed"],
     ["compare", "persistence"],
     ["report"],
-    ["testing"],
+    ["testing", "reproduction"],
     ["cli"],
     ["__main__"],
 ]
@@ -83,7 +83,7 @@ def test_imports_point_downward(path):
 
 def test_no_file_hides_an_import_of_ours_from_the_layers():
     """What `import_module` loads is not seen above: it is for other packages and lazy names."""
-    lazy = {"__init__.py", "_optional.py", "_compiled.py", "cli/run.py", "cli/reproduce.py"}
+    lazy = {"__init__.py", "_optional.py", "_compiled.py", "cli/run.py"}
     hidden = {
         str(path.relative_to(PACKAGE)) for path in SOURCES if "import_module(" in path.read_text()
     }
