@@ -146,8 +146,8 @@ def within(claimed, runs):
 
 
 BOOTSTRAPS = [  # weighter, outcome, discrete, N, M
-    ("gaussian", "linear", False, 2000, 50),
-    ("gaussian", "curved", False, 200, 200),
+    ("gaussian-ratio", "linear", False, 2000, 50),
+    ("gaussian-ratio", "curved", False, 200, 200),
     ("entropy", "linear", True, 200, 200),
 ]
 BOOTSTRAP_RUNS, DRAWS = 160, 100

@@ -11,7 +11,7 @@ from harness import table
 from joblib import Parallel, delayed
 
 from covshift import diagnose
-from covshift.compare import UNWEIGHTED, compare_methods, methods_for
+from covshift.compare import compare_methods, methods_for
 
 VERDICTS = ("no shift", "correctable", "strong", "no overlap")
 LEVEL = 0.05
@@ -168,8 +168,8 @@ def recommend(draw, N, seed):
             X, y, T, learner="linear", task="regression", y_target=y_T, methods=weighters
         )
     risk = {row["method"]: row["true_risk"] for row in found.rows if row["true_risk"] is not None}
-    plain = risk[UNWEIGHTED]
-    return found.chosen != UNWEIGHTED, risk[found.chosen] / plain, min(risk.values()) / plain
+    plain = risk["none"]
+    return found.recommended != "none", risk[found.recommended] / plain, min(risk.values()) / plain
 
 
 def recommendations(problems, most, n_jobs=-1):

@@ -73,12 +73,12 @@ def run(draw, seed):
     best = min(others, key=lambda row: row["risk"])
     bonferroni = stats.t.isf(0.05 / len(others), max(1.0, size - 1))
     old = best["gain"] > bonferroni * best["gain_standard_error"]
-    chosen = {"now": found.chosen, "before": best["method"] if old else "unweighted"}
-    plain = risk["unweighted"]
+    chosen = {"now": found.recommended, "before": best["method"] if old else "none"}
+    plain = risk["none"]
     return {
         "left": min(risk[row["method"]] for row in others) / plain,
         "needed": (found.needed, bonferroni),
-        **{rule: (name != "unweighted", risk[name] > plain) for rule, name in chosen.items()},
+        **{rule: (name != "none", risk[name] > plain) for rule, name in chosen.items()},
     }
 
 

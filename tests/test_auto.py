@@ -89,8 +89,8 @@ def test_every_machine_takes_the_penalty_that_it_takes_alone():
     alone = {
         "none": "none",
         "blended": "blended",
-        "weights": Importance(weights),
-        "doubly corrected": Additive(symmetric=True, normalize=True, blend=0.5, weights=weights),
+        "cdf": Importance(weights),
+        "doubly-corrected": Additive(symmetric=True, normalize=True, blend=0.5, weights=weights),
     }
     for row in auto["candidates"]:
         machine = VSVR(alone[row["correction"]], kernel="linear").fit(X, y, X_target=T)
@@ -137,8 +137,8 @@ def test_the_machine_is_the_mixture_of_the_two_it_names(solver):
     weights = CDFWeights(allow_no_overlap=True, random_state=0)
     named = {
         "blended": as_correction("blended"),
-        "weights": Importance(weights),
-        "doubly corrected": Additive(symmetric=True, normalize=True, blend="auto", weights=weights),
+        "cdf": Importance(weights),
+        "doubly-corrected": Additive(symmetric=True, normalize=True, blend="auto", weights=weights),
     }
     assert type(auto.correction_) is type(named[report["chosen"]])
     parts = [
@@ -204,7 +204,7 @@ def test_the_report_is_plain_data_with_the_baseline_first():
     report = VSVR("auto", kernel="linear").fit(X, y, X_target=T).selection_report_
     assert json.loads(json.dumps(report)) == report
     names = [row["correction"] for row in report["candidates"]]
-    assert names == ["none", "blended", "weights", "doubly corrected"]
+    assert names == ["none", "blended", "doubly-corrected", "cdf"]
     assert sum(row["share"] for row in report["candidates"]) == pytest.approx(1)
     assert report["reason"].startswith(f"'{report['chosen']}' lowers the estimated target error")
 
@@ -273,12 +273,13 @@ def test_auto_is_no_correction_by_itself():
         as_correction("auto")
 
 
-@pytest.mark.parametrize("name", sorted(set(WEIGHTERS) - {"gaussian"}))
+@pytest.mark.parametrize("name", sorted(WEIGHTERS))
 def test_a_weighters_name_weights_the_rows(name):
     correction = as_correction(name)
     assert isinstance(correction, Importance)
     assert correction.weights == name
 
 
-def test_gaussian_is_the_correction_not_the_weighter():
+def test_gaussian_is_the_correction_and_no_weighter():
     assert isinstance(as_correction("gaussian"), Gaussian)
+    assert "gaussian" not in WEIGHTERS

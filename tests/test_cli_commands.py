@@ -106,7 +106,7 @@ def test_compare_recommends_first_and_shows_truth_only_where_it_is_known(files):
 def test_compare_speaks_json_with_the_baseline_first(files):
     result = covshift("compare", *pair(files), "--learner", "linear", "--json")
     data = json.loads(result.out)
-    assert data["rows"][0]["method"] == "unweighted"
+    assert data["rows"][0]["method"] == "none"
     assert data["learner"] == "linear"
     assert data["verdict"]
     assert "kind of label" in [note["kind"] for note in data["notes"]]
@@ -228,7 +228,7 @@ def test_fit_can_take_what_compare_recommends(files):
     result = covshift(*fit, "-o", files / "a.covshift")
     chosen = json.loads(covshift("compare", *pair(files), "--learner", "linear", "--json").out)
     assert result.code == 0
-    assert json.loads(result.out)["method"] == chosen["chosen"]
+    assert json.loads(result.out)["method"] == chosen["recommended"]
 
 
 @pytest.mark.parametrize(

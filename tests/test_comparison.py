@@ -10,8 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from covshift import Reweighted
 from covshift._gains import paired_gains
 from covshift.compare import (
+    Comparison,
     Method,
     compare_methods,
     comparison,
@@ -19,12 +21,13 @@ from covshift.compare import (
     imbalance,
     methods_for,
 )
+from covshift.compare import compare as compare_estimators
 from covshift.compare.methods import check_method
 from covshift.datasets import make_survey
 from covshift.weights import CDFWeights
 
 DATA = make_survey(200, 250, random_state=0)
-BASELINE = Method("unweighted", "baseline")
+BASELINE = Method("none", "baseline")
 
 
 def compare(**options):
@@ -33,12 +36,12 @@ def compare(**options):
 
 
 def test_risk_and_paired_gain_are_those_of_a_plain_loop():
-    methods = [BASELINE, Method("gaussian", "weights")]
+    methods = [BASELINE, Method("gaussian-ratio", "weights")]
     found = compare(methods=methods)
     scaler = StandardScaler().fit(DATA.X)
     X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
     w = CDFWeights(random_state=0).fit(X, X_target=T).weights_
-    v = fit_weights_of("gaussian", X, T)
+    v = fit_weights_of("gaussian-ratio", X, T)
     losses = np.zeros((2, 200))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for train, test in folds.split(X, DATA.y):
@@ -65,7 +68,9 @@ def test_every_weighter_and_the_baseline_have_a_row_with_the_promised_keys():
     found = compare(y_target=DATA.y_target).to_dict()
     assert [row["method"] for row in found["rows"]] == [m.name for m in methods_for("linear", 8)]
     assert found["rows"][0]["kind"] == "baseline"
-    assert {"learner", "loss", "chosen", "recommendation", "scored_on_target_labels"} <= set(found)
+    assert {"learner", "loss", "recommended", "recommendation", "scored_on_target_labels"} <= set(
+        found
+    )
     keys = {
         "method", "kind", "risk", "standard_error", "true_risk", "effective_sample_size",
         "smd_before", "smd_after", "seconds", "note",
@@ -79,7 +84,7 @@ def test_target_labels_score_and_change_nothing_else():
     blind = compare(methods=methods).to_dict()
     seeing = compare(methods=methods, y_target=DATA.y_target).to_dict()
     flipped = compare(methods=methods, y_target=1 - DATA.y_target).to_dict()
-    assert blind["chosen"] == seeing["chosen"] == flipped["chosen"]
+    assert blind["recommended"] == seeing["recommended"] == flipped["recommended"]
     for a, b, c in zip(blind["rows"], seeing["rows"], flipped["rows"], strict=True):
         assert a["risk"] == b["risk"] == c["risk"]
         assert a["true_risk"] is None
@@ -113,9 +118,7 @@ def test_a_method_that_fails_has_a_row_that_says_why(monkeypatch):
 
 
 def table(*gains):
-    rows = [
-        {"method": "unweighted", "risk": 0.5, "gain": 0.0, "note": "", "gain_standard_error": 0}
-    ]
+    rows = [{"method": "none", "risk": 0.5, "gain": 0.0, "gain_standard_error": 0, "note": ""}]
     for k, (gain, error) in enumerate(gains):
         rows.append(
             {"method": f"m{k}", "risk": 0.5 - gain, "gain": gain, "gain_standard_error": error}
@@ -127,32 +130,77 @@ def table(*gains):
 @pytest.mark.parametrize(
     ("gains", "chosen", "words"),
     [
-        ([(-0.1, 0.01)], "unweighted", "no method has a lower"),
-        ([(0.02, 0.03)], "unweighted", "0.7 standard errors, and only 1.7 or more are clear"),
+        ([(-0.1, 0.01)], "none", "no method has a lower"),
+        ([(0.02, 0.03)], "none", "0.7 standard errors, and only 1.7 or more are clear"),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
-        ([(0.016, 0.01), (0.05, 0.06)], "unweighted", "m1, gains 0.0500, 0.8 standard errors"),
+        ([(0.016, 0.01), (0.05, 0.06)], "none", "m1, gains 0.0500, 0.8 standard errors"),
         ([(0.02, 0.01), (0.05, 0.06)], "m0", "Use m0"),
         ([(0.02, 0.01), (0.018, 0.001)], "m0", "Use m0"),
         ([(0.02, 0.0)], "m0", "Use m0"),
-        ([(np.nan, np.nan)], "unweighted", "nothing could be compared"),
+        ([(np.nan, np.nan)], "none", "nothing could be compared"),
     ],
 )
 def test_the_best_of_those_that_are_clear_is_chosen_else_the_unweighted_model(gains, chosen, words):
-    found, sentence = comparison._recommend(table(*gains), "linear", 1.7)
-    assert found == chosen
-    assert words in sentence
-    assert ("Keep the unweighted model" in sentence) == (chosen == "unweighted")
+    found = Comparison(table(*gains), 1.7, learner="linear")
+    assert found.recommended == chosen
+    assert words in found.recommendation
+    assert ("Keep the unweighted model" in found.recommendation) == (chosen == "none")
+
+
+def test_a_control_is_told_by_its_flag_whatever_its_note_says():
+    rows = table((0.05, 0.01))
+    assert "is a control" not in Comparison(rows, 1.7).recommendation
+    rows[1]["note"] = "control"
+    assert "is a control" not in Comparison(rows, 1.7).recommendation
+    rows[1] |= {"note": "", "control": True}
+    assert "is a control" in Comparison(rows, 1.7).recommendation
+    controls = [m.name for m in methods_for("trees", 8) if m.control]
+    assert controls == ["vsvm:none"]
+
+
+def test_a_failed_baseline_recommends_nothing_else():
+    rows = table((0.05, 0.01))
+    rows[0]["risk"] = np.nan
+    found = Comparison(rows, 1.7)
+    assert (found.recommended, found.best) == ("none", "none")
+    assert "nothing could be compared" in found.recommendation
+
+
+def test_both_comparisons_give_one_table_with_one_rule():
+    """The same model, weights and folds: by name, and as estimators."""
+    scaler = StandardScaler().fit(DATA.X)
+    X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
+    model = LogisticRegression(max_iter=2000)
+    by_name = compare(methods=[BASELINE, Method("entropy", "weights")])
+    given = compare_estimators(
+        {"entropy": Reweighted(model, weighter="entropy")},
+        X,
+        DATA.y,
+        T,
+        weighter=CDFWeights(random_state=0, allow_no_overlap=True),
+    )
+    assert type(by_name) is type(given) is Comparison
+    assert by_name.to_dict().keys() == given.to_dict().keys()
+    assert [row.keys() for row in by_name.rows] == [row.keys() for row in given.rows]
+    assert [row["method"] for row in given.rows] == ["none", "entropy"]
+    # The baseline is the same to the last bit; the weights are those of all rows, or of each fold.
+    assert given.rows[0]["risk"] == pytest.approx(by_name.rows[0]["risk"], rel=1e-6)
+    assert given.needed == pytest.approx(by_name.needed)
+    columns = [str(found).splitlines()[2].split() for found in (by_name, given)]
+    assert columns[0] == ["method", "risk", "s.e.", "gain", "s.e.", "ESS", "balance", "time", "s"]
+    assert columns[1] == ["method", "risk", "s.e.", "gain", "s.e.", "time", "s"]
+    json.dumps(given.to_dict(), allow_nan=False)
 
 
 def test_the_rule_is_that_of_all_paired_losses():
-    methods = [BASELINE, Method("gaussian", "weights"), Method("entropy", "weights")]
+    methods = [BASELINE, Method("gaussian-ratio", "weights"), Method("entropy", "weights")]
     found = compare(methods=methods)
     scaler = StandardScaler().fit(DATA.X)
     X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
     w = CDFWeights(random_state=0).fit(X, X_target=T).weights_
     losses = np.zeros((3, 200))
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, DATA.y):
-        for k, name in enumerate((None, "gaussian", "entropy")):
+        for k, name in enumerate((None, "gaussian-ratio", "entropy")):
             weight = None if name is None else fit_weights_of(name, X, T)[train]
             model = LogisticRegression(max_iter=2000).fit(X[train], DATA.y[train], weight)
             losses[k, test] = (model.predict_proba(X[test])[:, 1] - DATA.y[test]) ** 2
@@ -167,9 +215,9 @@ def test_a_misspecified_line_is_clearly_better_when_weighted():
     y = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
     y_target = T[:, 0] ** 2
     found = compare_methods(X, y, T, learner="linear", task="regression", y_target=y_target)
-    assert found.chosen != "unweighted"
+    assert found.recommended != "none"
     truth = {row["method"]: row["true_risk"] for row in found.rows}
-    assert truth[found.chosen] < truth["unweighted"] / 2
+    assert truth[found.recommended] < truth["none"] / 2
 
 
 def test_balance_is_the_mean_absolute_standardised_difference():
@@ -188,11 +236,11 @@ def test_large_samples_are_thinned_and_it_is_said():
 
 def test_a_machine_with_corrections_and_a_machine_beside_trees():
     names = [m.name for m in methods_for("vsvm", 2)]
-    assert {"unweighted", "cdf", "blended", "additive", "pairwise", "multiplicative"} <= set(names)
+    assert {"none", "cdf", "blended", "additive", "pairwise", "multiplicative"} <= set(names)
     methods = [BASELINE, Method("cdf", "weights"), Method("blended", "correction")]
     found = compare(learner="vsvm", methods=methods, max_rows=80)
     assert [row["effective_sample_size"] is None for row in found.rows] == [False, False, True]
-    trees = [BASELINE, Method("vsvm:none", "correction", "control: another learner")]
+    trees = [BASELINE, Method("vsvm:none", "correction", control=True)]
     found = compare(learner="trees", methods=trees, max_rows=80)
     assert np.isfinite(found.rows[1]["risk"])
 

@@ -17,6 +17,7 @@ from conftest import SAMPLES
 from covshift import diagnose
 from covshift._distances import distances
 from covshift._holm import holm
+from covshift._registry import TABLE
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.joint import two_sample_auc, weighted_auc
@@ -321,7 +322,7 @@ def test_the_numbers_of_others_are_handed_on():
 def test_large_samples_are_cut_and_the_result_says_so(monkeypatch):
     monkeypatch.setattr("covshift.diagnostics.measure._CLASSIFIER_ROWS", 50)
     monkeypatch.setattr("covshift.diagnostics.measure._NEIGHBOR_ROWS", 40)
-    monkeypatch.setattr("covshift.diagnostics.sizes.ROWS", {"cdf": 60})
+    monkeypatch.setitem(TABLE, "cdf", dataclasses.replace(TABLE["cdf"], rows=60))
     X, T = normal(200, 45, shift=1.0)
     found = diagnose(X, T, methods=["cdf"])
     assert (found.auc.train_rows, found.auc.target_rows) == (50, 45)

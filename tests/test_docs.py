@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["index.md", "adding_a_correction.md"])
+@pytest.mark.parametrize("page", ["index.md"])
 def test_the_code_of_a_page_runs_from_top_to_bottom(page):
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     assert blocks

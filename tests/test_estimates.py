@@ -160,7 +160,7 @@ def test_an_estimate_says_what_its_interval_counts():
     assert "takes the target's distribution as known" in str(estimate_mean(y, np.ones(50)))
     both = estimate_risk(y**2, np.ones(50), X=X, X_target=(T,))
     assert "counts the sampling error of the training rows and of the target rows" in str(both)
-    drawn = bootstrap_mean(y, X, T, "gaussian", 5, random_state=0)
+    drawn = bootstrap_mean(y, X, T, "gaussian-ratio", 5, random_state=0)
     assert "fitted anew in 5 draws" in str(drawn)
 
 
@@ -213,8 +213,8 @@ def test_risk_is_the_weighted_mean_of_the_losses():
         (lambda: estimate_mean([1.0, 2.0], [1, 1], X_target=[[1.0]]), "X is missing"),
         (lambda: estimate_mean([1.0, 2.0], [1, 1], target_weight=[1]), "pass X and X_target"),
         (lambda: estimate_mean([1.0, 2.0], [1, 1], X=[[1.0]], X_target=[[1.0]]), "inconsistent"),
-        (lambda: bootstrap_mean([1.0], [[1.0]], [[1.0]], "gaussian", 1), "n_bootstrap=1"),
-        (lambda: bootstrap_mean([1.0], [[1.0], [2.0]], [[1.0]], "gaussian"), "inconsistent"),
+        (lambda: bootstrap_mean([1.0], [[1.0]], [[1.0]], "gaussian-ratio", 1), "n_bootstrap=1"),
+        (lambda: bootstrap_mean([1.0], [[1.0], [2.0]], [[1.0]], "gaussian-ratio"), "inconsistent"),
         (lambda: bootstrap_mean([1.0], [[1.0]], [[1.0]], "none"), "weighter='none' is unknown"),
     ],
 )
@@ -249,7 +249,7 @@ def test_the_bootstrap_covers_the_mean():
     covered = 0
     for seed in range(25):
         X, T, y = shifted(200, 100, 0.4, seed)
-        low, high = bootstrap_mean(y, X, T, "gaussian", 40, random_state=seed).interval
+        low, high = bootstrap_mean(y, X, T, "gaussian-ratio", 40, random_state=seed).interval
         covered += low < 0.4 < high
     assert covered >= 20
 

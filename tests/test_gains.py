@@ -125,7 +125,7 @@ def test_clear_gains_are_those_beyond_the_needed_errors():
 
 
 METHODS = [method for method in methods_for("linear", 3) if method.kind != "correction"]
-QUICK = [m for m in METHODS if m.name in ("unweighted", "cdf", "entropy", "gaussian", "ulsif")]
+QUICK = [m for m in METHODS if m.name in ("none", "cdf", "entropy", "gaussian-ratio", "ulsif")]
 
 
 def recommended(curve: float, runs: int, methods: list[Method]) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def recommended(curve: float, runs: int, methods: list[Method]) -> tuple[int, in
         y = X.sum(axis=1) + curve * X[:, 0] ** 2 + 0.7 * rng.normal(size=300)
         options = {"learner": "linear", "task": "regression", "methods": methods}
         found = compare_methods(X, y, T, **options)
-        now += found.chosen != "unweighted"
+        now += found.recommended != "none"
         best = min(found.rows[1:], key=lambda row: row["risk"])
         before += best["gain"] > stats.norm.isf(0.05 / 11) * best["gain_standard_error"]
     return now, before

@@ -210,7 +210,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"kind": "kernel"', b'"kind": "pickle"', "unknown kind 'pickle'"),
+        (b'"kind": "vsvm"', b'"kind": "pickle"', "unknown kind 'pickle'"),
         (b'"kernel": "rbf"', b'"kernel": "exec"', "kernel or columns"),
         (b'"task": "classification"', b'"task": "dance"', "task and classes"),
         (b'"yes"', b'"no"', "classes are not distinct"),

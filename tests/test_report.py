@@ -73,7 +73,7 @@ def hostile(samples):
 
 def comparison(**changes):
     row = {
-        "method": "unweighted",
+        "method": "none",
         "kind": "baseline",
         "risk": 0.25,
         "standard_error": 0.01,
@@ -88,7 +88,7 @@ def comparison(**changes):
     return {
         "learner": "logistic",
         "loss": "squared_error",
-        "chosen": "unweighted",
+        "recommended": "none",
         "recommendation": "Keep the unweighted model.",
         "scored_on_target_labels": True,
         "rows": [row],

@@ -22,7 +22,7 @@ X, y, T = data.X, data.y, data.X_target
 scaler = StandardScaler().fit(X)
 LEARNER = LogisticRegression(max_iter=1000)
 
-SCALED = Reweighted(LEARNER, weighter="gaussian", preprocess=StandardScaler())
+SCALED = Reweighted(LEARNER, weighter="gaussian-ratio", preprocess=StandardScaler())
 
 
 def test_it_is_the_estimator_with_the_weighters_weights():
@@ -37,7 +37,7 @@ def test_it_is_the_estimator_with_the_weighters_weights():
 
 def test_a_pipeline_transforms_sample_and_target_alike():
     pipeline = make_pipeline(StandardScaler(), LEARNER)
-    inside = Reweighted(pipeline, weighter="gaussian").fit(X, y, X_target=T)
+    inside = Reweighted(pipeline, weighter="gaussian-ratio").fit(X, y, X_target=T)
     outside = SCALED.fit(X, y, X_target=T)
     np.testing.assert_allclose(inside.predict_proba(T), outside.predict_proba(T))
 
@@ -51,25 +51,25 @@ def test_a_v_machine_at_the_end_of_a_pipeline_gets_the_transformed_target():
 
 def test_weights_that_would_be_lost_are_an_error():
     with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit takes no sample_weight"):
-        Reweighted(KNeighborsClassifier(), weighter="gaussian").fit(X, y, X_target=T)
+        Reweighted(KNeighborsClassifier(), weighter="gaussian-ratio").fit(X, y, X_target=T)
     Reweighted(KNeighborsClassifier(), weighter=None).fit(X, y, X_target=T)
 
 
 def test_a_search_inside_hands_the_weights_on():
     search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]})
-    model = Reweighted(search, weighter="gaussian").fit(X, y, X_target=T)
+    model = Reweighted(search, weighter="gaussian-ratio").fit(X, y, X_target=T)
     depth = model.estimator_.best_params_["max_depth"]
     plain = DecisionTreeClassifier(random_state=0, max_depth=depth)
     expected = plain.fit(X, y, sample_weight=model.weights_).predict_proba(T)
     np.testing.assert_allclose(model.predict_proba(T), expected)
     inner = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1]})
     with pytest.raises(TypeError, match="takes no sample_weight"):
-        Reweighted(inner, weighter="gaussian").fit(X, y, X_target=T)
+        Reweighted(inner, weighter="gaussian-ratio").fit(X, y, X_target=T)
 
 
 def test_own_sample_weights_multiply():
     own = np.linspace(0.5, 2, 300)
-    model = Reweighted(Ridge(), weighter="gaussian").fit(X, y, X_target=T, sample_weight=own)
+    model = Reweighted(Ridge(), weighter="gaussian-ratio").fit(X, y, X_target=T, sample_weight=own)
     expected = Ridge().fit(X, y, sample_weight=own * model.weights_)
     np.testing.assert_allclose(model.predict(T), expected.predict(T))
     plain = Reweighted(Ridge(), weighter=None).fit(X, y, X_target=T, sample_weight=own)
@@ -97,20 +97,20 @@ def test_the_target_survives_a_search_as_a_one_tuple():
 
 def test_data_frames_give_the_same_model():
     frame, target = (pd.DataFrame(a, columns=data.feature_names) for a in (X, T))
-    model = Reweighted(make_pipeline(StandardScaler(), LEARNER), weighter="gaussian")
+    model = Reweighted(make_pipeline(StandardScaler(), LEARNER), weighter="gaussian-ratio")
     expected = model.fit(X, y, X_target=T).predict_proba(T)
     got = model.fit(frame, y, X_target=target).predict_proba(target)
     np.testing.assert_allclose(got, expected)
 
 
 def test_without_a_target_nothing_is_corrected():
-    model = Reweighted(Ridge(), weighter="gaussian").fit(X, y)
+    model = Reweighted(Ridge(), weighter="gaussian-ratio").fit(X, y)
     np.testing.assert_allclose(model.weights_, 1)
 
 
 def test_the_steps_of_a_pipeline_keep_their_names():
     pipeline = Pipeline([("units", StandardScaler()), ("model", LEARNER)])
-    fitted = Reweighted(pipeline, weighter="gaussian").fit(X, y, X_target=T)
+    fitted = Reweighted(pipeline, weighter="gaussian-ratio").fit(X, y, X_target=T)
     assert list(fitted.estimator_.named_steps) == ["units", "model"]
     fitted = Reweighted(pipeline, weighter=None, preprocess=StandardScaler()).fit(X, y, X_target=T)
     assert list(fitted.estimator_.named_steps) == ["preprocess", "units", "model"]

@@ -171,7 +171,9 @@ def test_a_one_tuple_target_goes_through_a_search_whole():
     search = GridSearchCV(RobustBiasAware(), {"reg": [0.01, 1.0]}, cv=3)
     search.fit(X, y, X_target=(T,))
     assert search.best_estimator_.weighter_ is not None
-    scores = cross_val_score(RobustBiasAware("gaussian"), X, y, params={"X_target": (T,)}, cv=3)
+    scores = cross_val_score(
+        RobustBiasAware("gaussian-ratio"), X, y, params={"X_target": (T,)}, cv=3
+    )
     assert scores.mean() > 0.6
 
 

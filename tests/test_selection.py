@@ -54,7 +54,7 @@ def test_a_class_that_training_lacked_has_probability_zero(labels):
 
 
 def test_the_scorer_is_minus_the_weighted_loss():
-    scorer = ImportanceWeightedScorer("gaussian", loss="zero_one").fit(X, X_target=T)
+    scorer = ImportanceWeightedScorer("gaussian-ratio", loss="zero_one").fit(X, X_target=T)
     model = LEARNER.fit(X, y)
     w = scorer.weighter_.weights_
     expected = -np.average(model.predict(X) != y, weights=w)
@@ -62,7 +62,7 @@ def test_the_scorer_is_minus_the_weighted_loss():
 
 
 def test_the_scorer_works_in_searches():
-    scorer = ImportanceWeightedScorer("gaussian").fit(X, X_target=T)
+    scorer = ImportanceWeightedScorer("gaussian-ratio").fit(X, X_target=T)
     scores = cross_val_score(LEARNER, X, y, scoring=scorer, cv=3)
     assert (scores < 0).all()
     search = GridSearchCV(Ridge(), {"alpha": [1.0, 1e9]}, scoring=scorer).fit(X, y)
@@ -98,7 +98,7 @@ def test_compare_recommends_a_correction_that_helps():
     points, outcome, target, _ = one_dimension(0)
     model = Reweighted(LinearRegression(), weighter="ulsif")
     found = compare({"weighted": model}, points, outcome, target, weighter="ulsif")
-    assert [row["name"] for row in found.rows] == ["unweighted", "weighted"]
+    assert [row["method"] for row in found.rows] == ["none", "weighted"]
     assert found.recommended == found.best == "weighted"
     assert found.rows[1]["gain"] == pytest.approx(found.rows[0]["risk"] - found.rows[1]["risk"])
 
@@ -107,10 +107,10 @@ def test_compare_keeps_the_unweighted_model_when_nothing_helps():
     rng = np.random.default_rng(0)
     points, target = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     outcome = points[:, 0] + rng.normal(size=300)
-    contenders = {"weighted": Reweighted(LinearRegression(), weighter="gaussian")}
-    found = compare(contenders, points, outcome, target, weighter="gaussian")
-    assert found.recommended == "unweighted"
-    assert "Recommended: unweighted" in str(found)
+    contenders = {"weighted": Reweighted(LinearRegression(), weighter="gaussian-ratio")}
+    found = compare(contenders, points, outcome, target, weighter="gaussian-ratio")
+    assert found.recommended == "none"
+    assert "Keep the unweighted model" in str(found)
 
 
 def test_the_rule_counts_all_contenders_and_is_printed():
@@ -126,8 +126,8 @@ def test_the_rule_counts_all_contenders_and_is_printed():
 
 def test_a_clear_contender_is_recommended_where_a_noisier_one_looks_better():
     rows = [
-        {"name": name, "risk": 1 - gain, "gain": gain, "gain_standard_error": error}
-        for name, gain, error in (("unweighted", 0, 0), ("noisy", 0.5, 0.4), ("clear", 0.4, 0.1))
+        {"method": name, "risk": 1 - gain, "gain": gain, "gain_standard_error": error}
+        for name, gain, error in (("none", 0, 0), ("noisy", 0.5, 0.4), ("clear", 0.4, 0.1))
     ]
     found = Comparison(rows, needed=2.0)
     assert (found.best, found.recommended) == ("noisy", "clear")
@@ -141,22 +141,30 @@ def test_every_contender_gets_the_whole_target():
             lengths.append(len(T))
             return Unweighted().operator(X)
 
-    compare({"spy": VSVC(Spy())}, X, y, T, weighter="gaussian")
+    compare({"spy": VSVC(Spy())}, X, y, T, weighter="gaussian-ratio")
     assert set(lengths) == {len(T)} == {len(X)}
 
 
 def test_the_baseline_is_found_or_asked_for():
-    found = compare({"v": VSVC("additive")}, X[:100], y[:100], T, weighter="gaussian")
-    assert found.rows[0]["name"] == "unweighted"
+    found = compare({"v": VSVC("additive")}, X[:100], y[:100], T, weighter="gaussian-ratio")
+    assert found.rows[0]["method"] == "none"
     with pytest.raises(ValueError, match="baseline=LogisticRegression"):
-        compare({"ridge": Ridge()}, X, y, T, weighter="gaussian")
-    given = compare({"ridge": Ridge()}, X, y, T, baseline=LinearRegression(), weighter="gaussian")
-    assert [row["name"] for row in given.rows] == ["unweighted", "ridge"]
+        compare({"ridge": Ridge()}, X, y, T, weighter="gaussian-ratio")
+    twice = {"none": LinearRegression(), "ridge": Ridge()}
+    with pytest.raises(ValueError, match="given twice"):
+        compare(twice, X, y, T, baseline=Ridge(), weighter="gaussian-ratio")
+    given = compare(
+        {"ridge": Ridge()}, X, y, T, baseline=LinearRegression(), weighter="gaussian-ratio"
+    )
+    assert [row["method"] for row in given.rows] == ["none", "ridge"]
 
 
 def test_compare_gives_a_data_frame():
-    found = compare({}, X, y, T, baseline=LEARNER, weighter="gaussian")
-    assert list(found.to_frame()["name"]) == ["unweighted"]
+    found = compare({}, X, y, T, baseline=LEARNER, weighter="gaussian-ratio")
+    frame = found.to_frame()
+    assert list(frame["method"]) == ["none"]
+    assert "risk" in frame
+    assert "true_risk" not in frame  # a column that holds nothing
 
 
 def test_the_splitter_spreads_classes_and_covers_every_row():
@@ -171,11 +179,11 @@ def test_the_splitter_spreads_classes_and_covers_every_row():
 
 def test_bad_requests_are_refused():
     with pytest.raises(ValueError, match="loss='hinge' is unknown"):
-        compare({}, X, y, T, baseline=LEARNER, loss="hinge", weighter="gaussian")
+        compare({}, X, y, T, baseline=LEARNER, loss="hinge", weighter="gaussian-ratio")
 
     class HalfOut:
         def split(self, X, y):
             yield np.arange(200), np.arange(200, 400)
 
     with pytest.raises(ValueError, match="every row must be held out once"):
-        compare({}, X, y, T, baseline=LEARNER, cv=HalfOut(), weighter="gaussian")
+        compare({}, X, y, T, baseline=LEARNER, cv=HalfOut(), weighter="gaussian-ratio")

@@ -38,7 +38,7 @@ INNER = {
     "VSVC on landmarks": VSVC(ADDITIVE, reg=0.1, solver="primal", n_components=20, random_state=0),
     "VBoostClassifier": VBoostClassifier(correction=ADDITIVE, **TREES),
     "VBoostRegressor": VBoostRegressor(correction=ADDITIVE, **TREES),
-    "RobustBiasAware": RobustBiasAware("gaussian"),
+    "RobustBiasAware": RobustBiasAware("gaussian-ratio"),
     "pipeline": make_pipeline(StandardScaler(), VSVC(ADDITIVE, reg=0.1)),
     "search": GridSearchCV(VSVC(ADDITIVE), {"reg": [0.03, 1.0]}, cv=3),
     "entropy inside": VSVC(Importance("entropy"), reg=0.1),
@@ -179,13 +179,13 @@ def test_the_splitter_fits_with_the_weighted_target():
 
 def test_compare_methods_hands_the_weighted_target_to_every_method():
     methods = [
-        Method("unweighted", "baseline"),
+        Method("none", "baseline"),
         Method("entropy", "weights"),
         Method("additive", "correction"),
     ]
 
     def risks(target, weight):
-        options = {"learner": "vsvm", "methods": methods, "weighter": "gaussian"}
+        options = {"learner": "vsvm", "methods": methods, "weighter": "gaussian-ratio"}
         found = compare_methods(X, y, target, target_weight=weight, **options)
         return np.array([row["risk"] for row in found.rows])
 
@@ -215,6 +215,6 @@ def test_weights_that_would_be_lost_are_an_error():
 def test_a_search_around_a_pipeline_that_needs_the_target_is_an_error():
     search = GridSearchCV(make_pipeline(StandardScaler(), VSVC()), {"vsvc__reg": [0.1]})
     with pytest.raises(TypeError, match=r"GridSearchCV\(Reweighted\(pipeline, weighter=None\)"):
-        compare({"v": search}, X, y, T, baseline=LogisticRegression(), weighter="gaussian")
+        compare({"v": search}, X, y, T, baseline=LogisticRegression(), weighter="gaussian-ratio")
     with pytest.raises(TypeError, match="cannot hand the target"):
         Reweighted(search, weighter=None).fit(X, y, X_target=T)

@@ -749,7 +749,7 @@ def test_every_name_stands_for_a_weighter():
     X, T, _ = gaussian_shift(40, 30, 2, 0.3)
     for name, make in WEIGHTERS.items():
         assert isinstance(as_weighter(name), make)
-    for name in ("kde", "gaussian", "kliep", "ulsif", "rulsif", "discriminative", "neighbors"):
+    for name in sorted(set(WEIGHTERS) - {"cdf", "entropy", "energy", "kmm"}):
         assert as_weighter(name).fit(X, X_target=T).weights_.shape == (40,)
     weighter = KLIEP()
     assert as_weighter(weighter) is weighter
@@ -766,11 +766,11 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_importance_takes_a_weighter_or_its_name():
     X, T, _ = gaussian_shift(40, 30, 2, 0.3)
     expected = GaussianRatio().fit(X, X_target=T).weights_
-    for weights in ("gaussian", GaussianRatio(), expected):
+    for weights in ("gaussian-ratio", GaussianRatio(), expected):
         V = Importance(weights).operator(X, T)
         np.testing.assert_array_equal(V.diagonal(), expected)
     assert Importance("kliep").operator(X, T).shape == (40, 40)
     with pytest.raises(ValueError, match="weighter='nothing' is unknown"):
         Importance("nothing").operator(X, T)
-    weighted = Importance("gaussian").operator(X, T, target_weight=np.arange(30) + 1)
+    weighted = Importance("gaussian-ratio").operator(X, T, target_weight=np.arange(30) + 1)
     assert not np.allclose(weighted.diagonal(), expected)

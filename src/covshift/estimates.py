@@ -245,7 +245,7 @@ def bootstrap_mean(
     >>> from covshift import bootstrap_mean
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(200, 1)), rng.normal(0.5, 1.0, size=(300, 1))
-    >>> estimate = bootstrap_mean(X[:, 0], X, T, "gaussian", random_state=0)
+    >>> estimate = bootstrap_mean(X[:, 0], X, T, "gaussian-ratio", random_state=0)
     >>> low, high = estimate.interval
     >>> low < 0.5 < high
     True

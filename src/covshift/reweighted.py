@@ -68,7 +68,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> from covshift.datasets import make_survey
     >>> data = make_survey(500, 500, random_state=0)
     >>> pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    >>> model = Reweighted(pipeline, weighter="gaussian")
+    >>> model = Reweighted(pipeline, weighter="gaussian-ratio")
     >>> model = model.fit(data.X, data.y, X_target=data.X_target)
     >>> model.predict_proba(data.X_target).shape
     (500, 2)

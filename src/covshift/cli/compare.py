@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from .._registry import learners
 from . import console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
     from .._tables import Samples
-    from ..compare.comparison import MethodComparison
+    from ..compare import Comparison
 
 
 def add(commands: Any) -> None:
@@ -32,6 +33,7 @@ def add(commands: Any) -> None:
 
 def add_comparison(parser: argparse.ArgumentParser) -> None:
     """Add how the comparison is made."""
+    rows = ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners())
     group = parser.add_argument_group("comparison")
     group.add_argument(
         "--loss",
@@ -43,7 +45,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "--max-rows",
         type=int,
         metavar="N",
-        help="thin larger samples to N rows (default: 1000 for vsvm, 300 for vboost, else 2000)",
+        help=f"thin larger samples to N rows (default: {rows})",
     )
 
 
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(verdict, args)
 
 
-def comparison_of(samples: Samples, args: argparse.Namespace) -> MethodComparison:
+def comparison_of(samples: Samples, args: argparse.Namespace) -> Comparison:
     """Compare all methods on two samples."""
     from ..compare.comparison import compare_methods
     from ..exceptions import InputError

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     step = partial(_step, args.parse)
     step("1. Is there a shift, and where?", ["diagnose", *files])
     found = step("2. Which correction helps, if any?", ["compare", *files]).found
-    fit = ["fit", *files, "--method", found.chosen, "-o", model, "--force"]
+    fit = ["fit", *files, "--method", found.recommended, "-o", model, "--force"]
     step("3. Fit what was recommended.", fit)
     step(
         "4. Predict for the population.",

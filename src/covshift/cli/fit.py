@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._registry import (
+    AUTO,
+    NONE,
+    TABLE,
+    Entry,
+    WeighterEntry,
+    corrections,
+    learners,
+    listed,
+    weighters,
+)
 from ..exceptions import InputError
 from . import compare, console, options
 from .diagnose import diagnosis_of
@@ -12,8 +24,6 @@ from .diagnose import diagnosis_of
 if TYPE_CHECKING:
     from .._tables import Samples
     from ..persistence.files import Model
-
-_DEFAULT = {"vsvm": "blended", "vboost": "blended", "linear": "cdf"}
 
 
 def add(commands: Any) -> None:
@@ -26,13 +36,18 @@ def add(commands: Any) -> None:
     )
     options.add_samples(parser, label="required")
     options.add_task(parser)
+
+    def names(entries: Sequence[Entry]) -> str:
+        return ", ".join(entry.name for entry in entries)
+
+    saved = [entry for entry in learners() if entry.file]
+    defaults = ", ".join(f"{entry.default} for {entry.name}" for entry in saved)
     parser.add_argument(
         "--method",
         default=None,
         metavar="NAME",
-        help="unweighted, the name of a weighter (cdf, kliep, kmm, ...) or of a correction "
-        "(blended, additive, ...); auto takes what compare recommends (default: blended, or cdf "
-        "for linear)",
+        help=f"weights ({names(weighters())}) or a correction ({names(corrections())}, for "
+        f"learners that take V); {AUTO} takes what compare recommends (default: {defaults})",
     )
     parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
     compare.add_comparison(parser)
@@ -43,27 +58,28 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, save and say what was done."""
-    from ..compare.methods import OTHER_LEARNER, check_method
+    from ..compare.methods import resolve
     from ..persistence.files import save
 
-    if args.learner == "trees" and not str(args.method).startswith(OTHER_LEARNER):
+    given = args.method if args.method not in (None, AUTO) else NONE
+    learner = resolve(args.learner, given)[0]
+    if learner.file is None:
         raise InputError(
-            "Boosted trees of scikit-learn cannot be saved in a model file. Use --learner vsvm, "
-            "linear or vboost; or covshift weigh, and train them elsewhere with these weights."
+            f"{learner.name} ({learner.about}) cannot be saved in a model file. Use --learner "
+            f"{listed(entry.name for entry in learners() if entry.file)}; or covshift weigh, and "
+            "train it elsewhere with these weights."
         )
     if args.output == "-":
         raise InputError("A model is no text: name a file for it with -o.")
-    if args.method not in (None, "auto"):
-        check_method(args.learner, args.method)
     options.check_output(args)
     samples = options.samples_of(args)
     verdict = diagnosis_of(samples, args).verdict
-    if args.method == "auto":
+    if args.method == AUTO:
         found = compare.comparison_of(samples, args)
         console.note(found.recommendation)
-        method = found.chosen
+        method = found.recommended
     else:
-        method = args.method or _DEFAULT[args.learner]
+        method = args.method or learner.default
     model = fit_model(samples, args, method, verdict)
     save(args.output, model)
     facts = facts_of(model)
@@ -88,21 +104,19 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
 
     import covshift
 
-    from ..compare.methods import OTHER_LEARNER, UNWEIGHTED, fit_method
+    from ..compare.methods import fit_method, resolve
     from ..persistence.files import Model
-    from ..weights import WEIGHTERS
 
-    learner = args.learner
-    if method.startswith(OTHER_LEARNER):
-        learner, method = "vsvm", method.removeprefix(OTHER_LEARNER)
-    if method in WEIGHTERS:
+    learner, method = resolve(args.learner, method)
+    entry = TABLE[method]
+    if isinstance(entry, WeighterEntry) or "weights" in entry.needs:
         samples = samples.repeated(target=False)
     labels = samples.labels
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     estimator = fit_method(
-        learner,
+        learner.name,
         method,
         labels.task,
         scaler.transform(samples.X),
@@ -123,7 +137,6 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
         "seed": args.seed,
         "verdict": verdict,
     }
-    name = "unweighted" if method in (UNWEIGHTED, "none") else method
     return Model(
         estimator,
         samples.encoding,
@@ -131,8 +144,8 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
         np.asarray(scaler.scale_, dtype=np.float64),
         labels.task,
         labels.name,
-        learner,
-        name,
+        learner.name,
+        method,
         args.unit,
         about,
     )
@@ -161,7 +174,7 @@ def _summary(facts: dict[str, Any], path: str) -> str:
     what = f"classes {classes}" if classes else "a number"
     unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
     return (
-        f"Fitted {facts['learner']}, {facts['method']}, on {facts['n_train']} rows for "
+        f"Fitted {facts['learner']} (method: {facts['method']}) on {facts['n_train']} rows for "
         f"{facts['n_target']} target rows.\n"
         f"Shift:  {facts['verdict']}\n"
         f"Label:  {printable(facts['label'])} ({what}{unit})\n"

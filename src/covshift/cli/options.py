@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
+from .._registry import learners
 from ..exceptions import InputError
 from . import console
 
@@ -73,15 +74,17 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add what kind of outcome there is, and which learner predicts it."""
+    found = learners()
+    abouts = ", ".join(f"{entry.name}: {entry.about}" for entry in found)
     group = parser.add_argument_group("learning")
     group.add_argument(
         "--task", choices=("classification", "regression"), help="kind of label (default: inferred)"
     )
     group.add_argument(
         "--learner",
-        choices=("vsvm", "linear", "trees", "vboost"),
-        default="vsvm",
-        help="V-SVM (default), logistic or ridge regression, boosted trees, V-boosted trees",
+        choices=[entry.name for entry in found],
+        default=found[0].name,
+        help=f"{abouts} (default: {found[0].name})",
     )
 
 

@@ -27,6 +27,10 @@ exit codes: 0 fine, 1 internal error, 2 bad input, 3 --strict and the verdict is
 """
 
 
+COMMANDS = [diagnose, compare, fit, predict, weigh, report, demo]
+"""The modules of the commands, in the order of the help."""
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; ``args.run`` of what it parses is the command."""
     parser = argparse.ArgumentParser(
@@ -38,7 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"covshift {covshift.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (diagnose, compare, fit, predict, weigh, report, demo):
+    for command in COMMANDS:
         command.add(commands)
     parser.set_defaults(parse=parser.parse_args)  # the demo gives commands as a user would
     commands.add_parser("reproduce", help="rerun the paper's experiments", add_help=False)

@@ -61,11 +61,11 @@ def write_report(
     weights: Any,
     comparison: dict[str, Any] | None,
 ) -> None:
-    """Write the report with the weights of the chosen weighter, or of the diagnosis."""
+    """Write the report with the weights of the recommended weighter, or of the diagnosis."""
     from ..report import build
 
     labels = whole.labels
-    name = comparison["chosen"] if comparison else ""
+    name = comparison["recommended"] if comparison else ""
     chosen = _weights(whole, name, args.seed)
     scored = labels is not None and len(labels.scored) == len(whole.X_target)
     text = build(
@@ -88,7 +88,7 @@ def write_report(
 
 
 def _weights(samples: Samples, name: str, seed: int) -> Any:
-    """Weights of the chosen method; None, for the report's own, where it is none or too slow."""
+    """Weights of the method; None, for the report's own, where it has none or is too slow."""
     from sklearn.preprocessing import StandardScaler
 
     from ..compare.methods import fit_weights

@@ -7,9 +7,12 @@ import csv
 import sys
 from typing import Any
 
+from .._registry import listed, weighters
 from ..exceptions import InputError
 from . import console, options
 from .diagnose import diagnosis_of
+
+_METHOD = "cdf"
 
 
 def add(commands: Any) -> None:
@@ -22,7 +25,10 @@ def add(commands: Any) -> None:
     )
     options.add_samples(parser, label="optional")
     parser.add_argument(
-        "--method", default="cdf", metavar="NAME", help="a weighter (default: cdf; see compare)"
+        "--method",
+        default=_METHOD,
+        metavar="NAME",
+        help=f"{listed(entry.name for entry in weighters())} (default: {_METHOD}; see compare)",
     )
     options.add_output(parser, what="weights (CSV; TSV for .tsv)")
     options.add_verdict(parser)
@@ -39,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from ..weights import WEIGHTERS, effective_sample_size
 
     if args.method not in WEIGHTERS:
-        raise InputError(f"The weighter {args.method!r} is unknown. Use {', '.join(WEIGHTERS)}.")
+        raise InputError(f"The weighter {args.method!r} is unknown. Use {listed(WEIGHTERS)}.")
     to_file = args.output not in (None, "-")
     if args.json and not to_file:
         raise InputError(

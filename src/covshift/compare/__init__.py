@@ -1,10 +1,10 @@
 """Which correction helps, if any: estimators or named methods, by their risk on the target."""
 
-from .comparison import MAX_ROWS, MethodComparison, compare_methods, imbalance
-from .methods import LEARNERS, UNWEIGHTED, Method, fit_method, fit_weights, methods_for
+from .comparison import compare_methods, imbalance
+from .methods import LEARNERS, Method, fit_method, fit_weights, methods_for
+from .result import Comparison
 from .selection import (
     LOSSES,
-    Comparison,
     ImportanceWeightedScorer,
     TargetSafeSplit,
     compare,
@@ -16,12 +16,9 @@ from .selection import (
 __all__ = [
     "LEARNERS",
     "LOSSES",
-    "MAX_ROWS",
-    "UNWEIGHTED",
     "Comparison",
     "ImportanceWeightedScorer",
     "Method",
-    "MethodComparison",
     "TargetSafeSplit",
     "compare",
     "compare_methods",

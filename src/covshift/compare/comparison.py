@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,87 +16,19 @@ from .._progress import track
 from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
 from ..weights import effective_sample_size
-from .methods import UNWEIGHTED, Method, check_method, fit_method, fit_weights, methods_for
+from .methods import (
+    Method,
+    check_method,
+    fit_method,
+    fit_weights,
+    learner_entry,
+    methods_for,
+    resolve,
+)
+from .result import Comparison, Row, empty_row
 from .selection import LOSSES, TargetSafeSplit
 
 Real = NDArray[np.float64]
-
-MAX_ROWS = {"vsvm": 1000, "vboost": 300, "linear": 2000, "trees": 2000}
-"""Rows of either sample that a comparison uses unless told otherwise, by learner."""
-
-_LOSS_WORDS = {
-    "squared_error": "squared error (Brier score for classes)",
-    "zero_one": "share of wrong classes",
-    "log_loss": "log loss",
-}
-
-
-@dataclass(frozen=True)
-class MethodComparison:
-    """Estimated target risk of every method, and what follows from it."""
-
-    learner: str
-    loss: str
-    chosen: str
-    recommendation: str
-    scored_on_target_labels: bool
-    rows: list[dict[str, Any]]
-    needed: float  # standard errors that a gain must exceed to be clear among so many
-    notes: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; a number that could not be found is None."""
-        return {
-            "learner": self.learner,
-            "loss": self.loss,
-            "chosen": self.chosen,
-            "recommendation": self.recommendation,
-            "scored_on_target_labels": self.scored_on_target_labels,
-            "needed_standard_errors": _plain(self.needed),
-            "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        truth = self.scored_on_target_labels
-        head = f"{'method':16s} {'risk':>8s} {'s.e.':>7s} {'gain':>8s} {'s.e.':>7s}"
-        head += f" {'truth':>8s}" * truth + f" {'ESS':>7s} {'balance':>8s} {'time s':>7s}"
-        lines = [self.recommendation, *self._checked(), "", head]
-        for row in self.rows:
-            numbers = [(row["risk"], 8, 4), (row["standard_error"], 7, 4)]
-            numbers += [(row["gain"], 8, 4), (row["gain_standard_error"], 7, 4)]
-            numbers += [(row["true_risk"], 8, 4)] * truth
-            numbers += [(row["effective_sample_size"], 7, 0), (row["smd_after"], 8, 3)]
-            numbers += [(row["seconds"], 7, 2)]
-            mark = "*" if row["method"] == self.chosen else " "
-            cells = " ".join(_cell(*number) for number in numbers)
-            note = f"  {row['note']}" if row["note"] else ""
-            lines.append(f"{row['method']:15s}{mark} {cells}{note}")
-        before = self.rows[0]["smd_before"]
-        lines += [
-            "",
-            f"risk: {_LOSS_WORDS.get(self.loss, self.loss)} on the target, estimated from held-out "
-            "training rows",
-            "weighted to look like it; gain: over the unweighted model, with the standard error of "
-            "the difference;",
-            f"balance: mean absolute standardised mean difference, {before:.3f} before weighting; "
-            "* chosen.",
-        ]
-        if truth:
-            lines.append("truth: measured on the target's labels, which had no part in the choice.")
-        return "\n".join(lines)
-
-    def _checked(self) -> list[str]:
-        """Set the choice against the truth, where it is known."""
-        risks = {row["method"]: row["true_risk"] for row in self.rows}
-        if not self.scored_on_target_labels or None in (risks[self.chosen], risks[UNWEIGHTED]):
-            return []
-        if self.chosen == UNWEIGHTED:
-            return [f"On the target's labels its risk is {risks[UNWEIGHTED]:.4f}."]
-        return [
-            f"On the target's labels the risk of {self.chosen} is {risks[self.chosen]:.4f}, that "
-            f"of the unweighted model {risks[UNWEIGHTED]:.4f}."
-        ]
 
 
 def compare_methods(
@@ -117,7 +48,7 @@ def compare_methods(
     max_rows: int | None = None,
     random_state: int = 0,
     verbose: bool = False,
-) -> MethodComparison:
+) -> Comparison:
     """Compare all methods with one learner, by importance-weighted cross-validation.
 
     Held-out training rows, weighted by ``weighter``, stand for the target (Sugiyama, Krauledat,
@@ -130,7 +61,8 @@ def compare_methods(
     Parameters
     ----------
     X, y, X_target : (N, n), (N,) and (M, n) arrays
-    learner : {"vsvm", "linear", "trees", "vboost"}
+    learner : str
+        A name in `covshift.compare.LEARNERS`: "vsvm", "linear", "trees", "vboost".
     task : {"classification", "regression"}
     loss : {"squared_error", "zero_one", "log_loss"}
     y_target, X_scored : arrays, optional
@@ -143,14 +75,15 @@ def compare_methods(
         Makes the weights of the held-out rows.
     n_folds : int
     max_rows : int, optional
-        Larger samples are thinned at random to so many rows; default `MAX_ROWS` of the learner.
+        Larger samples are thinned at random to so many rows; default: by the learner, 300 to
+        2000.
     random_state : int
     verbose : bool
         Show a progress bar, on a terminal.
 
     Returns
     -------
-    MethodComparison
+    Comparison
         A method that fails has a row that says why.
 
     Notes
@@ -166,8 +99,8 @@ def compare_methods(
     >>> from covshift.datasets import make_survey
     >>> data = make_survey(300, 300, random_state=0)
     >>> found = compare_methods(data.X, data.y, data.X_target, learner="linear")
-    >>> found.rows[0]["method"], found.chosen
-    ('unweighted', 'unweighted')
+    >>> found.rows[0]["method"], found.recommended
+    ('none', 'none')
     """
     X, X_target = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
     y = np.asarray(y)
@@ -180,7 +113,7 @@ def compare_methods(
         check_method(learner, method.name)
     rng = np.random.default_rng(random_state)
     notes: list[str] = []
-    limit = MAX_ROWS[learner] if max_rows is None else max_rows
+    limit = learner_entry(learner).max_rows if max_rows is None else max_rows
     rows = _some(len(X), limit, rng, "training", notes)
     target_rows = _some(len(X_target), limit, rng, "target", notes)
     if y_target is not None and X_scored is None:
@@ -197,10 +130,14 @@ def compare_methods(
     table = [
         trial.row(method) for method in track(methods, len(methods), "comparing", verbose=verbose)
     ]
-    needed = trial.needed()
-    chosen, sentence = _recommend(table, learner, needed)
-    scored_on_labels = y_target is not None
-    return MethodComparison(learner, loss, chosen, sentence, scored_on_labels, table, needed, notes)
+    return Comparison(
+        table,
+        trial.needed(),
+        learner=learner,
+        loss=loss,
+        scored_on_target_labels=y_target is not None,
+        notes=notes,
+    )
 
 
 class _Trial:
@@ -245,23 +182,11 @@ class _Trial:
                 )
         self.notes += [f"Held-out rows: {_short(item.message)}" for item in caught[:1]]
 
-    def row(self, method: Method) -> dict[str, Any]:
+    def row(self, method: Method) -> Row:
         """Try a method; whatever goes wrong becomes its note."""
         start = time.perf_counter()
-        row: dict[str, Any] = {
-            "method": method.name,
-            "kind": method.kind,
-            "risk": math.nan,
-            "standard_error": math.nan,
-            "gain": math.nan,
-            "gain_standard_error": math.nan,
-            "true_risk": None,
-            "effective_sample_size": None,
-            "smd_before": imbalance(self.X, self.T, share=self.share),
-            "smd_after": None,
-            "seconds": 0.0,
-            "note": method.note,
-        }
+        row = empty_row(method.name, method.kind, note=method.note, control=method.control)
+        row["smd_before"] = imbalance(self.X, self.T, share=self.share)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -277,7 +202,7 @@ class _Trial:
         row["seconds"] = time.perf_counter() - start
         return row
 
-    def _fill(self, row: dict[str, Any], method: Method) -> None:
+    def _fill(self, row: Row, method: Method) -> None:
         w = None
         if method.kind == "weights":
             w = self._weigh(method.name)
@@ -287,7 +212,8 @@ class _Trial:
                 np.ones(len(self.X)) if w is None else w
             )
         whole = self._fit(method, np.arange(len(self.y)), w, "cv")
-        reg = getattr(whole, "reg_", "cv")
+        tuned = resolve(self.learner, method.name)[0].tuned
+        reg = "cv" if tuned is None else getattr(whole, f"{tuned}_")
         losses = np.empty(len(self.y))
         for train, test in self.folds:
             with warnings.catch_warnings():
@@ -344,44 +270,6 @@ def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None
     return float(finite.mean()) if len(finite) else float("inf")
 
 
-def _recommend(rows: list[dict[str, Any]], learner: str, needed: float) -> tuple[str, str]:
-    """Choose the best of the methods whose paired gain is clear, and say so in one sentence.
-
-    ``needed`` is the number of standard errors that a gain must exceed to be clear.
-    """
-    baseline = rows[0]
-    able = [row for row in rows[1:] if math.isfinite(row["risk"]) and math.isfinite(row["gain"])]
-    if not able or not math.isfinite(baseline["risk"]):
-        return UNWEIGHTED, "Keep the unweighted model: nothing could be compared with it."
-    best = min(able, key=lambda row: row["risk"])
-    if best["gain"] <= 0:
-        return UNWEIGHTED, (
-            f"Keep the unweighted model ({learner}): no method has a lower estimated target risk."
-        )
-    clear = [row for row in able if row["gain"] > max(0.0, needed * row["gain_standard_error"])]
-    if not clear:
-        return UNWEIGHTED, (
-            f"Keep the unweighted model ({learner}): the best of {len(able)} methods, "
-            f"{best['method']}, gains {best['gain']:.4f}, "
-            f"{best['gain'] / best['gain_standard_error']:.1f} standard errors, and only "
-            f"{needed:.1f} or more are clear."
-        )
-    best = min(clear, key=lambda row: row["risk"])
-    gain, error = best["gain"], best["gain_standard_error"]
-    share = f" ({gain / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
-    control = (
-        "; this is a control without correction: the gain comes from the learner, not from the "
-        "target rows"
-        if best["note"].startswith("control")
-        else ""
-    )
-    return best["method"], (
-        f"Use {best['method']} ({learner}): its estimated target risk is {best['risk']:.4f} "
-        f"against {baseline['risk']:.4f} of the unweighted model, a gain of {gain:.4f}{share} with "
-        f"a standard error of {error:.4f}{control}."
-    )
-
-
 def _some(
     count: int, limit: int, rng: np.random.Generator, which: str, notes: list[str]
 ) -> NDArray[np.intp]:
@@ -394,13 +282,3 @@ def _some(
 def _short(message: object) -> str:
     text = str(message).partition("\n")[0]
     return text if len(text) <= 160 else text[:157] + "..."
-
-
-def _cell(value: float | None, width: int, digits: int) -> str:
-    if value is None or not math.isfinite(value):
-        return f"{'-':>{width}s}"
-    return f"{value:{width}.{digits}f}"
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,25 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ..boosting import VBoostClassifier, VBoostRegressor
+from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed
 from ..corrections import CORRECTIONS, Importance, as_correction
-from ..machine import VSVC, VSVR
 from ..weights import WEIGHTERS, as_weighter
 
 Real = NDArray[np.float64]
 
-LEARNERS = ("vsvm", "linear", "trees", "vboost")
-"""V-SVM, logistic or ridge regression, gradient-boosted trees, V-boosted trees.
-
-V-boosted trees take large steps (thirty trees at rate 0.3), as a comparison fits ninety models.
-"""
-
-UNWEIGHTED = "unweighted"
-OTHER_LEARNER = "vsvm:"  # "vsvm:blended" among the methods of a learner that knows no V
-
-_TAKES_V = ("vsvm", "vboost")
-_CORRECTIONS = ("blended", "additive", "sliced")
-_BESIDE = ("none", "blended")  # V-SVMs beside a learner that knows no V
+LEARNERS: Mapping[str, tuple[Any, Any]] = Names(LearnerEntry)
+"""The classifier and the regressor that a learner's name stands for."""
 
 
 @dataclass(frozen=True)
@@ -37,48 +27,68 @@ class Method:
     name: str
     kind: str  # "baseline", "weights" or "correction"
     note: str = ""
+    control: bool = False  # another learner, no correction: what it gains is the learner's
 
 
 def methods_for(learner: str, n_features: int) -> list[Method]:
     """List the methods to compare for a learner, the unweighted baseline first.
 
-    Corrections of V belong to the learners that take V; beside the others stand two V-SVMs, one of
-    them uncorrected, so that the learner's part and the correction's part can be told apart.
+    Corrections of V belong to the learners that take V; beside the others stands a V-SVM, with and
+    without a correction, so that the learner's part and the correction's part can be told apart.
     """
-    methods = [Method(UNWEIGHTED, "baseline")]
-    methods += [Method(name, "weights") for name in WEIGHTERS]
-    if learner not in _TAKES_V:
-        notes = {"none": "control: another learner, no correction"}
+    entry = learner_entry(learner)
+    methods = [Method(NONE, "baseline"), *(Method(name, "weights") for name in WEIGHTERS)]
+    if "V" in entry.can:
         return methods + [
-            Method(OTHER_LEARNER + name, "correction", notes.get(name, "")) for name in _BESIDE
+            Method(found.name, "correction")
+            for found in corrections()
+            if n_features <= found.compared_up_to
+            and (entry.compares is None or found.name in entry.compares)
         ]
-    names = [*_CORRECTIONS] if learner == "vsvm" else ["blended"]
-    if learner == "vsvm" and n_features <= 4:
-        names.append("pairwise")
-    if learner == "vsvm" and n_features <= 3:
-        names.append("multiplicative")
-    return methods + [Method(name, "correction") for name in names]
+    for other in learners():
+        if other.beside_others:
+            note = "control: another learner, no correction"
+            methods.append(Method(f"{other.name}:{NONE}", "correction", note, control=True))
+            methods.append(Method(f"{other.name}:{other.default}", "correction"))
+    return methods
+
+
+def learner_entry(name: str) -> LearnerEntry:
+    """Return the entry of a learner."""
+    entry = TABLE.get(name)
+    if not isinstance(entry, LearnerEntry):
+        raise ValueError(f"learner={name!r} is unknown. Use one of {', '.join(LEARNERS)}.")
+    return entry
+
+
+def resolve(learner: str, method: str) -> tuple[LearnerEntry, str]:
+    """Return the learner that is fitted and its method; refuse a pair that stands for nothing.
+
+    ``"vsvm:blended"`` among the methods of another learner is the V-SVM, corrected by "blended".
+    """
+    entry = learner_entry(learner)
+    other, colon, own = method.partition(":")
+    if colon and own in CORRECTIONS and other in LEARNERS and "V" in learner_entry(other).can:
+        return learner_entry(other), own
+    if method == NONE or method in WEIGHTERS:
+        return entry, method
+    if method in CORRECTIONS:
+        if "V" in entry.can:
+            return entry, method
+        able = [found.name for found in learners() if "V" in found.can]
+        raise ValueError(
+            f"The correction {method!r} needs a learner that takes V: {listed(able)}. With "
+            f"{learner}, use weights ({', '.join(WEIGHTERS)}) or {able[0]}:{method}."
+        )
+    raise ValueError(
+        f"The method {method!r} is unknown. Use weights ({', '.join(WEIGHTERS)}) or a correction "
+        f"({', '.join(CORRECTIONS)})."
+    )
 
 
 def check_method(learner: str, method: str) -> None:
     """Refuse a pair of names that stands for nothing."""
-    if learner not in LEARNERS:
-        raise ValueError(f"learner={learner!r} is unknown. Use one of {', '.join(LEARNERS)}.")
-    if method == UNWEIGHTED or method in WEIGHTERS:
-        return
-    if method.startswith(OTHER_LEARNER) and method.removeprefix(OTHER_LEARNER) in CORRECTIONS:
-        return
-    if method in CORRECTIONS:
-        if learner in _TAKES_V:
-            return
-        raise ValueError(
-            f"The correction {method!r} needs a learner that takes V: vsvm or vboost. With "
-            f"{learner}, use weights ({', '.join(WEIGHTERS)}) or {OTHER_LEARNER}{method}."
-        )
-    raise ValueError(
-        f"The method {method!r} is unknown. Use {UNWEIGHTED}, weights ({', '.join(WEIGHTERS)}) or "
-        f"a correction ({', '.join(CORRECTIONS)})."
-    )
+    resolve(learner, method)
 
 
 def fit_weights(
@@ -121,32 +131,27 @@ def fit_method(
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Weights that the rows had before. Integer weights equal repeated rows.
     reg : float or "cv"
-        Penalty of the kernel machine.
+        Penalty of a learner that tunes one, as the kernel machine does.
     random_state : int
 
     Returns
     -------
     fitted scikit-learn estimator
     """
-    check_method(learner, method)
-    if method.startswith(OTHER_LEARNER):
-        learner, method = "vsvm", method.removeprefix(OTHER_LEARNER)
+    entry, method = resolve(learner, method)
     if method in WEIGHTERS and weights is None:
         weights = fit_weights(method, X, y, X_target, target_weight, random_state).weights_
-    if learner in _TAKES_V:
-        if method in WEIGHTERS:
-            correction: Any = Importance(weights)
-        else:
-            correction = _seeded(
-                as_correction("none" if method == UNWEIGHTED else method), random_state
-            )
-        model = _v_learner(learner, task, correction, reg, random_state)
+    given = {} if entry.tuned is None else {entry.tuned: reg}
+    if "V" in entry.can:
+        by_weights = method in WEIGHTERS
+        part = Importance(weights) if by_weights else _seeded(as_correction(method), random_state)
+        model = _seeded(entry.make(task, correction=part, **given), random_state)
         if target_weight is not None:
             return model.fit(
                 X, y, X_target=(X_target,), sample_weight=sample_weight, target_weight=target_weight
             )
         return model.fit(X, y, X_target=(X_target,), sample_weight=sample_weight)
-    model = _plain_learner(learner, task, random_state)
+    model = _seeded(entry.make(task, **given), random_state)
     total = sample_weight
     if weights is not None:
         total = weights if sample_weight is None else weights * sample_weight
@@ -154,29 +159,6 @@ def fit_method(
 
 
 def _seeded(part: Any, random_state: int) -> Any:
-    """Give a weighter or correction the seed, where it draws anything."""
+    """Give a weighter, correction or learner the seed, where it draws anything."""
     draws = "random_state" in part.get_params(deep=False)
     return part.set_params(random_state=random_state) if draws else part
-
-
-def _plain_learner(learner: str, task: str, random_state: int) -> Any:
-    classify = task == "classification"
-    if learner == "linear":
-        from sklearn.linear_model import LogisticRegression, Ridge
-
-        return LogisticRegression(max_iter=2000) if classify else Ridge()
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    kind = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
-    return kind(random_state=random_state)
-
-
-def _v_learner(learner: str, task: str, correction: Any, reg: Any, random_state: int) -> Any:
-    classify = task == "classification"
-    if learner == "vsvm":
-        kind: Any = VSVC if classify else VSVR
-        return kind(correction, reg=reg, random_state=random_state)
-    kind = VBoostClassifier if classify else VBoostRegressor
-    return kind(
-        correction=correction, n_estimators=30, learning_rate=0.3, random_state=random_state
-    )

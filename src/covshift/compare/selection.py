@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from .._gains import paired_gains
+from .._registry import NONE
 from .._validation import unwrap_target
 from ..estimates import estimate_risk
 from ..reweighted import fit_for_target
 from ..weights import as_weighter
+from .result import Comparison, empty_row
 
 Real = NDArray[np.float64]
 Losses = Callable[[Any, Any, Any], Real]
@@ -149,49 +150,6 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
         yield from _fits(self, estimator, X, y, X_target, target_weight)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Estimated target risk of every contender, the unweighted baseline first."""
-
-    rows: list[dict[str, Any]]
-    needed: float  # standard errors that a gain must exceed to be clear among so many
-
-    @property
-    def best(self) -> str:
-        """The contender of the least estimated risk."""
-        return str(min(self.rows, key=lambda row: row["risk"])["name"])
-
-    @property
-    def recommended(self) -> str:
-        """The best of those whose gain is clear, else the baseline."""
-        clear = [
-            row
-            for row in self.rows[1:]
-            if row["gain"] > 0 and row["gain"] > self.needed * row["gain_standard_error"]
-        ]
-        return str(min(clear or self.rows[:1], key=lambda row: row["risk"])["name"])
-
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas data frame."""
-        from .._optional import import_extra
-
-        pandas = import_extra("pandas", extra="pandas", needed_by="Comparison.to_frame")
-        return pandas.DataFrame(self.rows)
-
-    def __str__(self) -> str:
-        names = ("risk", "s.e.", "gain", "s.e.", "time s")
-        head = "{:28s} {:>9s} {:>8s} {:>9s} {:>8s} {:>7s}".format("contender", *names)
-        lines = [
-            f"{row['name']:28s} {row['risk']:9.4f} {row['standard_error']:8.4f} "
-            f"{row['gain']:9.4f} {row['gain_standard_error']:8.4f} {row['seconds']:7.2f}"
-            for row in self.rows
-        ]
-        last = f"Recommended: {self.recommended}"
-        if len(self.rows) > 1:
-            last += f" (gains of more than {self.needed:.1f} standard errors are clear)"
-        return "\n".join([head, *lines, last])
-
-
 def compare(
     estimators: Mapping[str, Any],
     X: Any,
@@ -214,8 +172,8 @@ def compare(
     X, y : training rows and outcomes
     X_target : rows of the target, or a one-tuple of them
     baseline : estimator, optional
-        The unweighted model that stands in the first line. Default: a contender called
-        "unweighted", else the model inside the first `covshift.Reweighted`, else the first
+        The unweighted model that stands in the first line, as "none". Default: a contender
+        called "none", else the model inside the first `covshift.Reweighted`, else the first
         V-machine with ``correction="none"``.
     weighter : str or weighter
         Makes the weights of the held-out rows.
@@ -248,10 +206,14 @@ def compare(
     >>> tree = DecisionTreeClassifier(max_depth=2)
     >>> contenders = {"weighted": Reweighted(tree, weighter="discriminative")}
     >>> found = compare(contenders, data.X, data.y, data.X_target, weighter="discriminative")
-    >>> [row["name"] for row in found.rows]
-    ['unweighted', 'weighted']
+    >>> [row["method"] for row in found.rows]
+    ['none', 'weighted']
     """
-    contenders = {"unweighted": _baseline(estimators, baseline), **estimators}
+    if baseline is not None and NONE in estimators:
+        raise ValueError(
+            'The baseline is given twice: as baseline=... and as the contender "none".'
+        )
+    contenders = {NONE: _baseline(estimators, baseline), **estimators}
     splitter = TargetSafeSplit() if cv is None else cv
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
         X, y, X_target=X_target, target_weight=target_weight
@@ -264,17 +226,16 @@ def compare(
         seconds = time.perf_counter() - start
         kept.append(losses)
         risk, gain = estimate_risk(losses, w), estimate_risk(kept[0] - losses, w)
-        rows.append(
-            {
-                "name": name,
-                "risk": risk.value,
-                "standard_error": risk.standard_error,
-                "gain": gain.value,
-                "gain_standard_error": gain.standard_error,
-                "seconds": seconds,
-            }
-        )
-    return Comparison(rows, paired_gains(kept[0], np.array(kept[1:]), w).needed())
+        found = {
+            "risk": risk.value,
+            "standard_error": risk.standard_error,
+            "gain": gain.value,
+            "gain_standard_error": gain.standard_error,
+            "seconds": seconds,
+        }
+        rows.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
+    needed = paired_gains(kept[0], np.array(kept[1:]), w).needed()
+    return Comparison(rows, needed, loss=getattr(loss, "__name__", str(loss)))
 
 
 def _fits(
@@ -315,14 +276,14 @@ def _losses(loss: Any) -> Losses:
 def _baseline(estimators: Mapping[str, Any], baseline: Any) -> Any:
     if baseline is not None:
         return baseline
-    if "unweighted" in estimators:
-        return estimators["unweighted"]
+    if NONE in estimators:
+        return estimators[NONE]
     for estimator in estimators.values():
         parameters = estimator.get_params(deep=False)
         if "weighter" in parameters:
             return clone(estimator).set_params(weighter=None)
         if "correction" in parameters:
-            return clone(estimator).set_params(correction="none")
+            return clone(estimator).set_params(correction=NONE)
     raise ValueError(
         "No contender shows what the unweighted model is. Pass it: baseline=LogisticRegression()."
     )

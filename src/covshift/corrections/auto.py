@@ -25,19 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._gains import paired_gains
+from .._registry import AUTO, NONE, corrections, weighters
 from .base import Correction
-from .empirical import blended
-from .given import Importance, Unweighted
+from .given import Importance
 
 Real = NDArray[np.float64]
 
-BASELINE = "none"
+BASELINE = NONE
 _LEVEL = 0.2  # of k; about 1.2 standard errors for three candidates that are much alike
 
 
 def is_auto(correction: Any) -> bool:
     """Whether the data are to choose the correction."""
-    return isinstance(correction, str) and correction == "auto"
+    return isinstance(correction, str) and correction == AUTO
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ def candidates(weights: Any) -> dict[str, Correction]:
 
     ``weights`` are those of the training rows (N,), or a weighter that finds them.
     """
-    return {
-        BASELINE: Unweighted(),
-        "blended": blended(),
-        "weights": Importance(weights),
-        "doubly corrected": blended(weights),
-    }
+    found: dict[str, Correction] = {}
+    for entry in corrections():
+        if entry.in_auto:
+            make = entry.load()
+            found[entry.name] = make(weights) if "weights" in entry.needs else make()
+    return found | {entry.name: Importance(weights) for entry in weighters() if entry.in_auto}
 
 
 def choose(predictions: Mapping[str, Real], Y: Real, w: Real, plain: Real) -> Choice:

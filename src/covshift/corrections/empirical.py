@@ -200,6 +200,11 @@ def blended(weights: Any = None) -> Additive:
     return Additive(symmetric=True, normalize=True, blend="auto", weights=weights)
 
 
+def doubly_corrected(weights: Any = "cdf") -> Additive:
+    """Return what "doubly-corrected" stands for: blended, and the training rows weighted too."""
+    return blended(weights)
+
+
 class Pairwise(EmpiricalCorrection):
     """One view for each pair of coordinates, averaged: interactions of order two (ours).
 

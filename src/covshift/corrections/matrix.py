@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._array import Array, namespace
+from .._registry import AUTO, CorrectionEntry, Names
 from ..exceptions import CoverageWarning
 from ..weights import WEIGHTERS
 from .base import Correction
-from .empirical import Additive, EmpiricalCorrection, Multiplicative, Pairwise, Sliced, blended
-from .given import Importance, Unweighted
-from .known import Gaussian, Uniform
+from .empirical import EmpiricalCorrection
+from .given import Importance
 
-CORRECTIONS: dict[str, Callable[[], Correction]] = {
-    "none": Unweighted,
-    "uniform": Uniform,
-    "gaussian": Gaussian,
-    "multiplicative": Multiplicative,
-    "additive": Additive,
-    "pairwise": Pairwise,
-    "sliced": Sliced,
-    "blended": blended,
-}
+CORRECTIONS: Mapping[str, Callable[[], Correction]] = Names(CorrectionEntry)
 """The corrections that a name stands for."""
 
 _LOW_COVERAGE = 0.9
@@ -44,12 +35,12 @@ def as_correction(correction: Any) -> Any:
             return CORRECTIONS[correction]()
         if correction in WEIGHTERS:
             return Importance(correction)
-        if correction == "auto":
+        if correction == AUTO:
             raise ValueError(
                 "correction='auto' compares fitted models, so only estimators that say so take it, "
                 "such as VSVC and VSVR."
             )
-        names = dict.fromkeys([*CORRECTIONS, *WEIGHTERS])
+        names = [*CORRECTIONS, *WEIGHTERS]
         raise ValueError(
             f"correction={correction!r} is unknown. Choose one of {', '.join(map(repr, names))}, "
             "or pass an object of covshift.corrections."

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._registry import WeighterEntry, weighters
 from ..exceptions import NoOverlapError
 from ..weights import CDFWeights, Weighter, as_weighter
 
 Real = NDArray[np.float64]
 
-ROWS = {"cdf": 100_000, "discriminative": 30_000, "entropy": 30_000, "gaussian": 30_000}
-OTHER_ROWS = 1_000  # methods whose cost is quadratic or cubic
-METHODS = ("cdf", "discriminative", "entropy", "energy")
+METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
+"""Weighters whose effective sample size a diagnosis shows."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class MethodSize:
 
 def row_limit(method: str) -> int:
     """Rows of a sample beyond which it is cut for this method, to keep the cost down."""
-    return ROWS.get(method, OTHER_ROWS)
+    return {entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows)
 
 
 def weigh(

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import Kernel
+from .._registry import LearnerEntry, learners, load
 from ..boosting import VBoostClassifier, VBoostRegressor
 from ..boosting.ensemble import Ensemble
 from ..machine import VSVC, VSVR
 from ..machine.expansion import Expansion
 
 Arrays = dict[str, NDArray[Any]]
-Parts = tuple[str, dict[str, Any], Arrays]
+Parts = tuple[dict[str, Any], Arrays]
 
 _KERNELS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
 
-def to_parts(estimator: Any) -> Parts:
-    """Return the kind, parameters and arrays of a fitted estimator; TypeError for other kinds."""
-    from sklearn.linear_model import LogisticRegression, Ridge
+@dataclass(frozen=True)
+class FileKind:
+    """How the estimators of one learner go into a model file; the registry names it.
 
-    if isinstance(estimator, VSVC | VSVR):
-        return _from_machine(estimator)
-    if isinstance(estimator, LogisticRegression | Ridge):
-        arrays = {"coef": np.atleast_2d(estimator.coef_), "c": np.atleast_1d(estimator.intercept_)}
-        return "linear", {}, arrays
-    if hasattr(estimator, "ensemble_"):
-        return "boosting", {}, estimator.ensemble_.arrays()
+    ``to_parts(estimator)`` returns parameters, plain data for JSON, and arrays.
+    ``from_parts(parameters, arrays, classes, n_features)`` believes nothing: what does not fit
+    together is a ValueError. Numbers have no classes.
+    """
+
+    to_parts: Callable[[Any], Parts]
+    from_parts: Callable[[dict[str, Any], Arrays, list[str], int], Any]
+
+
+def to_parts(estimator: Any) -> tuple[str, dict[str, Any], Arrays]:
+    """Return the kind, a learner's name, the parameters and the arrays of a fitted estimator."""
+    saved = _learners()
+    for name, entry in saved.items():
+        if isinstance(estimator, entry.load()):
+            return name, *_kind(entry).to_parts(estimator)
+    able = ", ".join(kind.__name__ for entry in saved.values() for kind in entry.load())
     raise TypeError(
-        f"{type(estimator).__name__} cannot be saved in a model file. Use VSVC, VSVR, V-boosted "
-        "trees, LogisticRegression or Ridge."
+        f"{type(estimator).__name__} cannot be saved in a model file. These can: {able}."
     )
 
 
@@ -40,14 +51,23 @@ def from_parts(
     kind: str, parameters: dict[str, Any], arrays: Arrays, classes: list[str], n_features: int
 ) -> Any:
     """Return the estimator of `to_parts`, ready to predict; ValueError where parts do not fit."""
-    builders = {"kernel": _to_machine, "linear": _to_linear, "boosting": _to_boosting}
-    if kind not in builders:
+    saved = _learners()
+    if kind not in saved:
         raise ValueError(f"a function of unknown kind {kind!r}")
-    estimator = builders[kind](parameters, arrays, classes, n_features)
+    estimator = _kind(saved[kind]).from_parts(parameters, arrays, classes, n_features)
     estimator.n_features_in_ = n_features
     if classes:
         estimator.classes_ = np.array(classes, dtype=str)
     return estimator
+
+
+def _learners() -> dict[str, LearnerEntry]:
+    return {entry.name: entry for entry in learners() if entry.file is not None}
+
+
+def _kind(entry: LearnerEntry) -> FileKind:
+    found: FileKind = load(str(entry.file))
+    return found
 
 
 def _from_machine(machine: Any) -> Parts:
@@ -61,7 +81,7 @@ def _from_machine(machine: Any) -> Parts:
         "coef0": float(f.kernel.coef0),
         "probability": getattr(machine, "probability", None),
     }
-    return "kernel", parameters, {"Z": f.Z, "coef": f.coef, "c": f.c, "columns": machine._columns}
+    return parameters, {"Z": f.Z, "coef": f.coef, "c": f.c, "columns": machine._columns}
 
 
 def _to_machine(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -> Any:
@@ -84,6 +104,10 @@ def _to_machine(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -
     return machine
 
 
+def _from_linear(model: Any) -> Parts:
+    return {}, {"coef": np.atleast_2d(model.coef_), "c": np.atleast_1d(model.intercept_)}
+
+
 def _to_linear(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -> Any:
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -94,6 +118,10 @@ def _to_linear(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) ->
     model: Any = LogisticRegression() if classes else Ridge()
     model.coef_, model.intercept_ = (coef, c) if classes else (coef[0], float(c[0]))
     return model
+
+
+def _from_boosting(model: Any) -> Parts:
+    return {}, model.ensemble_.arrays()
 
 
 def _to_boosting(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -> Any:
@@ -148,3 +176,8 @@ def _finite(value: Any) -> float:
     if not np.isfinite(number):
         raise ValueError("a parameter that is not finite")
     return number
+
+
+KERNEL = FileKind(_from_machine, _to_machine)
+LINEAR = FileKind(_from_linear, _to_linear)
+BOOSTING = FileKind(_from_boosting, _to_boosting)

@@ -65,8 +65,9 @@ def build(
     weights_name : str, optional
         What made the weights.
     comparison : dict, optional
-        Methods and their estimated risks, as `covshift compare --json` writes them: "learner",
-        "loss", "chosen", "recommendation", "scored_on_target_labels" and "rows".
+        Methods and their estimated risks, as `Comparison.to_dict` and `covshift compare --json`
+        give them: "loss", "recommended", "recommendation", "scored_on_target_labels", "rows" and
+        the "learner", if there is one.
     diagnosis : Diagnosis, optional
         What `covshift.diagnose` found for the same samples and names, where it is known already;
         the weights are then those given, or none. Default: it is made here.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_TEXTS = ("learner", "loss", "chosen", "recommendation")
+_TEXTS = ("loss", "recommended", "recommendation")
 _NUMBERS = (
     "risk",
     "standard_error",
@@ -29,6 +29,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
     rows = [_row(row, at) for at, row in enumerate(comparison["rows"])]
     return {
         **{key: str(comparison[key]) for key in _TEXTS},
+        "learner": str(comparison.get("learner") or ""),
         "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
         "rows": rows,
         "noted": any(row["note"] for row in rows),

@@ -1,5 +1,6 @@
 """Weights that make a training sample look like the target: by name or as objects."""
 
+from ._named import WEIGHTERS, as_weighter
 from .base import Weighter, cdf_mismatch, effective_sample_size
 from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
@@ -10,7 +11,6 @@ from .kde import KDE
 from .kliep import KLIEP
 from .kmm import KMM
 from .neighbors import NearestNeighbors
-from .registry import WEIGHTERS, as_weighter
 from .ulsif import RULSIF, ULSIF
 
 __all__ = [

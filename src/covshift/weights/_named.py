@@ -1,34 +1,14 @@
-"""Weighters by name."""
+"""Weighters by name, as the registry has them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from .._registry import Names, WeighterEntry
 from .base import Weighter
-from .cdf.weighter import CDFWeights
-from .discriminative import Discriminative
-from .energy import EnergyWeights
-from .entropy import EntropyBalancing
-from .gaussian import GaussianRatio
-from .kde import KDE
-from .kliep import KLIEP
-from .kmm import KMM
-from .neighbors import NearestNeighbors
-from .ulsif import RULSIF, ULSIF
 
-WEIGHTERS: dict[str, type[Weighter]] = {
-    "kde": KDE,
-    "gaussian": GaussianRatio,
-    "kmm": KMM,
-    "kliep": KLIEP,
-    "ulsif": ULSIF,
-    "rulsif": RULSIF,
-    "discriminative": Discriminative,
-    "neighbors": NearestNeighbors,
-    "energy": EnergyWeights,
-    "entropy": EntropyBalancing,
-    "cdf": CDFWeights,
-}
+WEIGHTERS: Mapping[str, type[Weighter]] = Names(WeighterEntry)
 """The weighters that a name stands for."""
 
 

@@ -1,0 +1,289 @@
+"""Every correction, weighter and learner by name: one table, from which all lists of names derive.
+
+`covshift.weights.WEIGHTERS`, `covshift.corrections.CORRECTIONS`, `covshift.compare.LEARNERS`, what
+is compared, what "auto" tries, the command line's choices and the kinds of model files are read
+from it. A name stands for one thing everywhere. Entries are plain data: a class is given by its
+path and imported when it is first asked for, so that the table costs nothing to read.
+
+docs/extending.md walks through adding an entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from math import inf
+from typing import Any
+
+NONE = "none"
+"""The method that corrects nothing: V = I, all weights one."""
+
+AUTO = "auto"
+"""No entry, and never the name of one: "choose for me"."""
+
+NEEDS = {
+    "target rows": "it sees the target through its rows",
+    "labels": "it learns from outcomes",
+    "weights": "it weights the training rows: its factory takes weights, or what finds them",
+    "all pairs of rows": "its cost or its memory grows with the square of the rows",
+}
+CAN = {
+    "V": "fit(X, y, X_target=...) corrects by V: it has a parameter `correction`",
+    "sample weights": "fit takes sample_weight",
+    "many outputs": "its regressor takes a column of y for each output",
+    "blocks": "it can be summed over blocks of rows: landmarks, partial_fit, clusters",
+    "device": "it computes in the array library and on the device of its input",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What a name stands for; ``needs`` and ``can`` are words of `NEEDS` and `CAN`."""
+
+    name: str
+    about: str  # a few words, for the help of the command line
+    needs: frozenset[str] = frozenset()
+    can: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for word in self.needs - NEEDS.keys() | self.can - CAN.keys():
+            raise ValueError(f"{self.name}: {word!r} is neither in NEEDS nor in CAN.")
+
+    def load(self) -> Any:
+        """Import and return what the name stands for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectionEntry(Entry):
+    """A way to make V."""
+
+    path: str  # of a class or factory, "module:name"
+    compared_up_to: float = 0  # features up to which a comparison tries it
+    in_auto: bool = False  # whether correction="auto" tries it
+
+    def load(self) -> Any:
+        """Return the class, or the function that makes it."""
+        return load(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeighterEntry(Entry):
+    """A way to weight the training rows."""
+
+    path: str
+    rows: int = 1_000  # of either sample that a diagnosis or report gives it
+    in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size
+    in_auto: bool = False  # whether correction="auto" tries its weights
+
+    def load(self) -> Any:
+        """Return the class."""
+        return load(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerEntry(Entry):
+    """A classifier and a regressor that take V, or sample weights."""
+
+    classifier: str
+    regressor: str
+    classifier_options: Mapping[str, Any] = field(default_factory=dict)
+    regressor_options: Mapping[str, Any] = field(default_factory=dict)
+    default: str  # the method of ``covshift fit`` unless told otherwise
+    max_rows: int = 2_000  # of either sample that a comparison uses unless told otherwise
+    compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
+    tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
+    beside_others: bool = False  # stands in comparisons beside learners that take no V
+    file: str | None = None  # path of its `covshift.persistence.fitted.FileKind`, if it has one
+
+    def load(self) -> tuple[Any, Any]:
+        """Return the classes: classifier and regressor."""
+        return load(self.classifier), load(self.regressor)
+
+    def make(self, task: str, **options: Any) -> Any:
+        """Return an estimator for "classification" or "regression"."""
+        classify = task == "classification"
+        path = self.classifier if classify else self.regressor
+        own = self.classifier_options if classify else self.regressor_options
+        return load(path)(**{**own, **options})
+
+
+def load(path: str) -> Any:
+    """Import what ``"module:name"`` names."""
+    module, _, name = path.partition(":")
+    return reduce(getattr, name.split("."), import_module(module))
+
+
+TABLE: dict[str, Entry] = {}
+"""All entries by name."""
+
+
+def register(entry: Entry) -> Entry:
+    """Add an entry to the table; a name can be taken once."""
+    if not entry.name or entry.name == AUTO or ":" in entry.name:
+        raise ValueError(f"{entry.name!r} cannot be the name of an entry.")
+    if entry.name in TABLE:
+        raise ValueError(
+            f"The name {entry.name!r} is taken: {TABLE[entry.name].about}. Choose another one."
+        )
+    TABLE[entry.name] = entry
+    return entry
+
+
+class Names(Mapping[str, Any]):
+    """What the names of one kind stand for, imported when it is asked for."""
+
+    def __init__(self, kind: type[Entry]) -> None:
+        self.kind = kind
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return TABLE[name].load()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and isinstance(TABLE.get(name), self.kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in TABLE.items() if isinstance(entry, self.kind))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} names: {', '.join(self)}>"
+
+
+def corrections() -> list[CorrectionEntry]:
+    """Return the corrections in the order of the table."""
+    return [entry for entry in TABLE.values() if isinstance(entry, CorrectionEntry)]
+
+
+def weighters() -> list[WeighterEntry]:
+    """Return the weighters in the order of the table."""
+    return [entry for entry in TABLE.values() if isinstance(entry, WeighterEntry)]
+
+
+def learners() -> list[LearnerEntry]:
+    """Return the learners in the order of the table, the default first."""
+    return [entry for entry in TABLE.values() if isinstance(entry, LearnerEntry)]
+
+
+def listed(names: Any) -> str:
+    """Return names as a sentence has them: "a, b or c"."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else str(last)
+
+
+def _correction(name: str, path: str, about: str, needs: str, **more: Any) -> None:
+    by_blocks = "all pairs of rows" not in needs
+    can = {"device", "blocks"} if by_blocks else {"device"}
+    path = f"covshift.corrections.{path}"
+    register(
+        CorrectionEntry(
+            name=name, path=path, about=about, needs=_words(needs), can=frozenset(can), **more
+        )
+    )
+
+
+def _weighter(name: str, path: str, about: str, *, quadratic: bool = False, **more: Any) -> None:
+    needs = "target rows, all pairs of rows" if quadratic else "target rows"
+    path = f"covshift.weights.{path}"
+    register(WeighterEntry(name=name, path=path, about=about, needs=_words(needs), **more))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(", ")))
+
+
+# fmt: off
+_correction(NONE, "given:Unweighted", "no correction, V = I", "", in_auto=True)
+_correction("uniform", "known:Uniform", "a target uniform on a box", "all pairs of rows")
+_correction("gaussian", "known:Gaussian", "a target with normal, independent features",
+            "target rows, all pairs of rows")
+_correction("blended", "empirical:blended", "each feature's distribution function, mixed with I",
+            "target rows", compared_up_to=inf, in_auto=True)
+_correction("additive", "empirical:Additive", "each feature's distribution function",
+            "target rows", compared_up_to=inf)
+_correction("sliced", "empirical:Sliced", "distribution functions along random directions",
+            "target rows", compared_up_to=inf)
+_correction("pairwise", "empirical:Pairwise", "pairs of features", "target rows", compared_up_to=4)
+_correction("multiplicative", "empirical:Multiplicative", "all features jointly", "target rows",
+            compared_up_to=3)
+_correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows weighted too",
+            "target rows, weights", in_auto=True)
+
+_weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
+          in_diagnosis=True, in_auto=True, can=frozenset({"device"}))
+_weighter("discriminative", "discriminative:Discriminative", "a classifier of the two samples",
+          rows=30_000, in_diagnosis=True)
+_weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000, in_diagnosis=True)
+_weighter("energy", "energy:EnergyWeights", "energy distance", quadratic=True, in_diagnosis=True)
+_weighter("gaussian-ratio", "gaussian:GaussianRatio", "ratio of two normal densities", rows=30_000)
+_weighter("kde", "kde:KDE", "ratio of two kernel densities", quadratic=True)
+_weighter("kmm", "kmm:KMM", "kernel mean matching", quadratic=True)
+_weighter("kliep", "kliep:KLIEP", "density ratio by Kullback-Leibler divergence")
+_weighter("ulsif", "ulsif:ULSIF", "density ratio by least squares")
+_weighter("rulsif", "ulsif:RULSIF", "relative density ratio by least squares")
+_weighter("neighbors", "neighbors:NearestNeighbors", "target rows among nearest neighbours",
+          quadratic=True)
+# fmt: on
+
+register(
+    LearnerEntry(
+        name="vsvm",
+        about="V-SVM",
+        needs=_words("target rows, labels"),
+        can=_words("V, sample weights, many outputs, blocks, device"),
+        classifier="covshift.machine:VSVC",
+        regressor="covshift.machine:VSVR",
+        default="blended",
+        max_rows=1_000,
+        tuned="reg",
+        beside_others=True,
+        file="covshift.persistence.fitted:KERNEL",
+    )
+)
+register(
+    LearnerEntry(
+        name="linear",
+        about="logistic or ridge regression",
+        needs=_words("labels"),
+        can=_words("sample weights, many outputs"),
+        classifier="sklearn.linear_model:LogisticRegression",
+        regressor="sklearn.linear_model:Ridge",
+        classifier_options={"max_iter": 2000},
+        default="cdf",
+        file="covshift.persistence.fitted:LINEAR",
+    )
+)
+register(
+    LearnerEntry(
+        name="trees",
+        about="boosted trees of scikit-learn",
+        needs=_words("labels"),
+        can=_words("sample weights"),
+        classifier="sklearn.ensemble:HistGradientBoostingClassifier",
+        regressor="sklearn.ensemble:HistGradientBoostingRegressor",
+        default="cdf",
+    )
+)
+_LARGE_STEPS = {"n_estimators": 30, "learning_rate": 0.3}  # a comparison fits ninety models
+register(
+    LearnerEntry(
+        name="vboost",
+        about="V-boosted trees",
+        needs=_words("target rows, labels"),
+        can=_words("V, sample weights, many outputs"),
+        classifier="covshift.boosting:VBoostClassifier",
+        regressor="covshift.boosting:VBoostRegressor",
+        classifier_options=_LARGE_STEPS,
+        regressor_options=_LARGE_STEPS,
+        default="blended",
+        max_rows=300,
+        compares=frozenset({"blended"}),
+        file="covshift.persistence.fitted:BOOSTING",
+    )
+)
