@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ._optional import import_extra
+from .exceptions import InputTypeError
 
 Array: TypeAlias = Any
 """An array of NumPy or of another library that follows the array API standard."""
@@ -26,7 +27,7 @@ def namespace(array: Array) -> ModuleType:
     if hasattr(array, "__array_namespace__"):
         found: ModuleType = array.__array_namespace__()
         return found
-    raise TypeError(f"{type(array).__name__} is not an array of a known library.")
+    raise InputTypeError(f"{type(array).__name__} is not an array of a known library.")
 
 
 def is_array(candidate: object) -> bool:

@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from ._array import is_numpy
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
+from .exceptions import InputError
 
 Real = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def check_kernel(kernel: Any) -> None:
     """Refuse a kernel that is neither known to scikit-learn, nor callable, nor "precomputed"."""
     if callable(kernel) or kernel == "precomputed" or kernel in PAIRWISE_KERNEL_FUNCTIONS:
         return
-    raise ValueError(
+    raise InputError(
         f"kernel={kernel!r} is unknown. Choose one of "
         f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', or pass a callable."
     )
@@ -79,7 +80,7 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
         return None
     if isinstance(gamma, str) or gamma is None:
         if gamma not in (None, "scale", "median", "cv"):
-            raise ValueError(
+            raise InputError(
                 f"gamma={gamma!r} is unknown. Use a positive number, None, 'scale', 'median' or "
                 "'cv'."
             )
@@ -87,7 +88,7 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
             return median_width(HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
         return Spread.of(X, w).width(kernel, X.shape[1])
     if not gamma > 0:
-        raise ValueError(f"gamma={gamma!r} must be positive.")
+        raise InputError(f"gamma={gamma!r} must be positive.")
     return float(gamma)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ._array import is_array, to_numpy
+from .exceptions import InputError
 
 Real = NDArray[np.float64]
 
@@ -18,7 +19,7 @@ Real = NDArray[np.float64]
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
     if y is None:
-        raise ValueError(
+        raise InputError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     labels = np.asarray(column_or_1d(to_numpy(y) if is_array(y) else y, warn=True))
@@ -32,7 +33,7 @@ def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
 def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Return the classes, of which a classifier needs two."""
     if len(classes) < 2:
-        raise ValueError(
+        raise InputError(
             f"{type(estimator).__name__} needs at least two classes, but y holds only one class: "
             f"{', '.join(map(repr, classes.tolist()))}."
         )

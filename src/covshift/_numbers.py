@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .exceptions import InputError
+
 _NUMBERS = re.compile(
     r"u?int\d|float|double|halffloat|bool|decimal|complex|sparse\[(u?int|float|bool)"
 )
@@ -36,7 +38,7 @@ def check_numbers(X: Any, name: str, names: list[str] | None) -> list[Any]:
 def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
     repeated = [column for column, times in Counter(names).items() if times > 1]
     if repeated:
-        raise ValueError(
+        raise InputError(
             f"{name} has several columns named {', '.join(map(repr, repeated))}. Rename them."
         )
     schema = getattr(X, "schema", None)  # pyarrow
@@ -90,7 +92,7 @@ def _refuse(name: str, what: str, columns: Iterable[Any]) -> None:
     found = [repr(column) if isinstance(column, str) else str(column) for column in columns]
     if found:
         where = ":" if what.endswith("columns") else " in column"
-        raise ValueError(f"{name} has {what}{where} {', '.join(found)}. {_REMEDY[what]}")
+        raise InputError(f"{name} has {what}{where} {', '.join(found)}. {_REMEDY[what]}")
 
 
 def _inexact_columns(values: NDArray[Any]) -> NDArray[np.intp]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+from .exceptions import MissingExtraError
+
 
 def import_extra(module: str, *, extra: str, needed_by: str) -> ModuleType:
     """Import ``module``, or say which extra of covshift brings it.
 
     >>> import_extra("a_missing_module", extra="plot", needed_by="covshift.plot")
     Traceback (most recent call last):
-    ImportError: covshift.plot needs a_missing_module. Install it with: pip install "covshift[plot]"
+    covshift.exceptions.MissingExtraError: covshift.plot needs a_missing_module. Install it ...
     """
     try:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(
+        raise MissingExtraError(
             f'{needed_by} needs {package}. Install it with: pip install "covshift[{extra}]"'
         ) from error

@@ -17,6 +17,8 @@ from importlib import import_module
 from math import inf
 from typing import Any
 
+from .exceptions import InputError
+
 NONE = "none"
 """The method that corrects nothing: V = I, all weights one."""
 
@@ -49,7 +51,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         for word in self.needs - NEEDS.keys() | self.can - CAN.keys():
-            raise ValueError(f"{self.name}: {word!r} is neither in NEEDS nor in CAN.")
+            raise InputError(f"{self.name}: {word!r} is neither in NEEDS nor in CAN.")
 
     def load(self) -> Any:
         """Import and return what the name stands for."""
@@ -123,9 +125,9 @@ TABLE: dict[str, Entry] = {}
 def register(entry: Entry) -> Entry:
     """Add an entry to the table; a name can be taken once."""
     if not entry.name or entry.name == AUTO or ":" in entry.name:
-        raise ValueError(f"{entry.name!r} cannot be the name of an entry.")
+        raise InputError(f"{entry.name!r} cannot be the name of an entry.")
     if entry.name in TABLE:
-        raise ValueError(
+        raise InputError(
             f"The name {entry.name!r} is taken: {TABLE[entry.name].about}. Choose another one."
         )
     TABLE[entry.name] = entry

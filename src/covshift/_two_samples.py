@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ._array import to_numpy
 from ._validation import check_samples, check_weight, column_names, unwrap_target
+from .exceptions import InputError
 from .weights._rows import target_size
 
 Real = NDArray[np.float64]
@@ -48,7 +49,7 @@ def two_samples(X: Any, X_target: Any, target_weight: Any, feature_names: Any) -
     """Check both samples, their weights and their names."""
     target = unwrap_target(X_target)
     if target is None:
-        raise ValueError(
+        raise InputError(
             "X_target is None. Pass the rows of the target: there is nothing to compare."
         )
     names = column_names(X) or column_names(target)
@@ -68,10 +69,10 @@ def feature_labels(given: Any, found: list[str] | None, n_features: int) -> tupl
     if given is None:
         return tuple(found) if found else tuple(f"x{k}" for k in range(n_features))
     if isinstance(given, str):
-        raise ValueError(f"feature_names={given!r} is one string. Pass a list of {n_features}.")
+        raise InputError(f"feature_names={given!r} is one string. Pass a list of {n_features}.")
     names = tuple(str(name) for name in given)
     if len(names) != n_features:
-        raise ValueError(
+        raise InputError(
             f"feature_names holds {len(names)} names, but X has {n_features} columns. "
             "Pass one name a column."
         )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
 from ._numbers import check_exact, check_numbers
+from .exceptions import InputError, InputTypeError
 
 
 class Samples(NamedTuple):
@@ -56,7 +57,7 @@ def unwrap_target(X_target: Any) -> Any:
     """Return the target from an array, a one-tuple of it, or None."""
     if isinstance(X_target, tuple):
         if len(X_target) != 1:
-            raise ValueError(
+            raise InputError(
                 f"X_target is a tuple of {len(X_target)} items. Pass the target as an array, "
                 "or as a one-tuple (X_target,) inside a search."
             )
@@ -81,7 +82,7 @@ def check_points(X: Any, name: str) -> Array:
         try:
             X = check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise InputError(f"{name}: {error}") from error
     _check_finite(X, name, names)
     return X
 
@@ -89,25 +90,25 @@ def check_points(X: Any, name: str) -> Array:
 def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
     """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
     if np.ma.is_masked(weight):
-        raise ValueError(f"{name} has masked entries. Fill them first.")
+        raise InputError(f"{name} has masked entries. Fill them first.")
     values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
     if values.shape != (length,):
-        raise ValueError(
+        raise InputError(
             f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight a row."
         )
     if not np.isfinite(values).all():
-        raise ValueError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
+        raise InputError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
     if (values < 0).any():
-        raise ValueError(f"{name} contains {int((values < 0).sum())} negative values.")
+        raise InputError(f"{name} contains {int((values < 0).sum())} negative values.")
     if not (values > 0).any():
-        raise ValueError(f"{name} is zero for every row; at least one must be positive.")
+        raise InputError(f"{name} is zero for every row; at least one must be positive.")
     return values
 
 
 def weight_like(weight: NDArray[np.float64], X: Array, name: str) -> Array:
     """Move checked weights to the library, device and precision of the points ``X``."""
     if weight.max() > float(namespace(X).finfo(X.dtype).max):
-        raise ValueError(
+        raise InputError(
             f"{name} reaches {weight.max():.3g}, beyond {X.dtype}, the precision of X. Divide by "
             "the mean weight, or pass X as float64."
         )
@@ -125,11 +126,11 @@ def column_names(X: Any) -> list[str] | None:
 def _check_foreign(X: Array, name: str) -> Array:
     xp = namespace(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead for {name}.")
+        raise InputError(f"Expected 2D array, got {X.ndim}D array instead for {name}.")
     if 0 in X.shape:
-        raise ValueError(f"{name} is empty: its shape is {tuple(X.shape)}.")
+        raise InputError(f"{name} is empty: its shape is {tuple(X.shape)}.")
     if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"Complex data not supported in {name}.")
+        raise InputError(f"Complex data not supported in {name}.")
     if not xp.isdtype(X.dtype, "real floating"):
         check_exact(to_numpy(X), name)
         return xp.astype(X, xp.float64)
@@ -149,7 +150,7 @@ def _check_finite(X: Array, name: str, names: list[str] | None) -> None:
         for k in np.flatnonzero(missing + infinite)
     ]
     shown = ", ".join(columns[:5]) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
-    raise ValueError(
+    raise InputError(
         f"{name} contains NaN or inf: {shown}. Impute or drop them first, in the same way for "
         "X and X_target, for example with sklearn.impute.SimpleImputer."
     )
@@ -165,26 +166,26 @@ def check_same_columns(
 ) -> None:
     """Refuse a target (M, n) of another number of columns, or of others by name."""
     if X.shape[1] != T.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"X_target has {T.shape[1]} features, but X has {X.shape[1]}. "
             "Pass both through the same preprocessing."
         )
     if names is None or target_names is None or names == target_names:
         return
     if sorted(names) == sorted(target_names):
-        raise ValueError(
+        raise InputError(
             "X_target has the columns of X in another order. Reorder them: X_target[X.columns]."
         )
     only_X = [name for name in names if name not in target_names]
     only_T = [name for name in target_names if name not in names]
-    raise ValueError(
+    raise InputError(
         f"X and X_target have different columns: {only_X} only in X, {only_T} only in X_target."
     )
 
 
 def _check_same_library(X: Array, T: Array) -> None:
     if namespace(X) is not namespace(T) or device(X) != device(T):
-        raise TypeError(
+        raise InputTypeError(
             f"X is a {type(X).__name__} on {device(X)}, but X_target is a {type(T).__name__} on "
             f"{device(T)}. Pass both as arrays of the same library, on the same device."
         )
@@ -200,7 +201,7 @@ def _in_one_precision(X: Array, T: Array) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):
             narrow = xp.astype(points, xp.float32)
         if not bool(xp.all(xp.isfinite(narrow))):
-            raise ValueError(
+            raise InputError(
                 f"{name} holds numbers beyond float32, the precision of the other sample. Pass "
                 "both as float64, or scale them down."
             )

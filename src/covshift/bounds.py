@@ -30,6 +30,8 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .exceptions import InputError
+
 __all__ = [
     "confidence",
     "confidence_1d",
@@ -83,7 +85,7 @@ def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: in
     if confidence is not None:
         return _width(C, M, confidence)
     if C >= M**2:
-        raise ValueError(
+        raise InputError(
             f"The paper's half width promises nothing for n_target={M} and n_views={n_views}: "
             "1 - 2 n_views / M^2 is not positive. Pass a confidence, for example 0.95."
         )
@@ -221,12 +223,12 @@ def loss_error_1d(
     views = np.asarray(X, dtype=np.float64)
     views = views[:, None] if views.ndim == 1 else views
     if views.ndim != 2 or len(views) != len(r) or views.shape[1] == 0:
-        raise ValueError(
+        raise InputError(
             f"X has shape {np.shape(X)}, but there are {len(r)} residuals. Pass one row per "
             "residual, and one column per view."
         )
     if not np.isfinite(views).all():
-        raise ValueError("X holds missing or infinite values.")
+        raise InputError("X holds missing or infinite values.")
     h = half_width_1d(n_target, confidence, n_views=views.shape[1])
     columns = [column for view in views.T for column in ((view, -view) if symmetric else (view,))]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -274,7 +276,7 @@ def _size(C: int, half_width: float, confidence: float) -> int:
     h = _positive("half_width", half_width)
     size = _exponent(C, confidence) / 2 / h / h
     if size > _MOST:
-        raise ValueError(f"half_width={half_width!r} needs {size:.3g} target rows: ask for less.")
+        raise InputError(f"half_width={half_width!r} needs {size:.3g} target rows: ask for less.")
     M = max(1, math.floor(size))
     # Rounding up through the width itself makes the two directions agree to the last digit.
     return M if _width(C, M, confidence) <= h else M + 1
@@ -283,7 +285,7 @@ def _size(C: int, half_width: float, confidence: float) -> int:
 def _exponent(C: int, confidence: float) -> float:
     """2 M h^2 such that C exp(-2 M h^2) = 1 - confidence."""
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+        raise InputError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     return math.log(C / (1 - confidence))
 
 
@@ -298,27 +300,27 @@ def _turns(view: NDArray[np.float64], r: NDArray[np.float64]) -> float:
 
 def _finite(bound: float) -> float:
     if not math.isfinite(bound):
-        raise ValueError("residuals are so large that the bound overflows. Scale them down.")
+        raise InputError("residuals are so large that the bound overflows. Scale them down.")
     return bound
 
 
 def _count(name: str, value: object) -> int:
     if not isinstance(value, Integral) or not 1 <= int(value) <= _MOST:
-        raise ValueError(f"{name}={value!r} must be an integer of at least 1, and at most 2^62.")
+        raise InputError(f"{name}={value!r} must be an integer of at least 1, and at most 2^62.")
     return int(value)
 
 
 def _positive(name: str, value: float) -> float:
     if not 0 < value < math.inf:
-        raise ValueError(f"{name}={value!r} must be positive and finite.")
+        raise InputError(f"{name}={value!r} must be positive and finite.")
     return float(value)
 
 
 def _residuals(residuals: ArrayLike) -> NDArray[np.float64]:
     r = np.asarray(residuals, dtype=np.float64)
     if r.ndim != 1 or r.size == 0:
-        raise ValueError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")
+        raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")
     unusable = np.count_nonzero(~np.isfinite(r))
     if unusable:
-        raise ValueError(f"residuals holds {unusable} missing or infinite values of {r.size}.")
+        raise InputError(f"residuals holds {unusable} missing or infinite values of {r.size}.")
     return r

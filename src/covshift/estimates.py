@@ -17,7 +17,7 @@ from ._array import to_numpy
 from ._gains import weighted_means
 from ._progress import track
 from ._validation import check_samples, check_weight, unwrap_target
-from .exceptions import NoOverlapError, WeightWarning
+from .exceptions import InputError, NoOverlapError, WeightWarning
 from .weights import as_weighter, effective_sample_size
 from .weights.cdf.weighter import target_size
 
@@ -125,10 +125,10 @@ def estimate_mean(
     size, note = effective_sample_size(w), TARGET_KNOWN
     if X is None and X_target is None:
         if target_weight is not None:
-            raise ValueError("target_weight weighs the rows of X_target: pass X and X_target too.")
+            raise InputError("target_weight weighs the rows of X_target: pass X and X_target too.")
     elif X is None or X_target is None:
         missing = "X" if X is None else "X_target"
-        raise ValueError(
+        raise InputError(
             f"{missing} is missing: the target's own sampling error needs X, the training rows, "
             "and X_target, the target rows."
         )
@@ -256,7 +256,7 @@ def bootstrap_mean(
     check_consistent_length(X, values)
     _check_confidence(confidence)
     if n_bootstrap < 2:
-        raise ValueError(f"n_bootstrap={n_bootstrap!r}: at least two draws are needed.")
+        raise InputError(f"n_bootstrap={n_bootstrap!r}: at least two draws are needed.")
     weighter = as_weighter(weighter)
     rng = check_random_state(random_state)
     given = unwrap_target(target_weight)
@@ -336,15 +336,15 @@ def _errors(y: Real, w: Real, X: Any, X_target: Any, target_weight: Any) -> _Err
 def _check_values(values: Any, name: str) -> Real:
     numbers: Real = column_or_1d(values, dtype=np.float64, input_name=name)
     if not len(numbers):
-        raise ValueError(f"{name} is empty.")
+        raise InputError(f"{name} is empty.")
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} contains {int((~np.isfinite(numbers)).sum())} NaN or inf values.")
+        raise InputError(f"{name} contains {int((~np.isfinite(numbers)).sum())} NaN or inf values.")
     return numbers
 
 
 def _check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r} is not between 0 and 1.")
+        raise InputError(f"confidence={confidence!r} is not between 0 and 1.")
 
 
 def _student(value: float, error: float, size: float, confidence: float) -> tuple[float, float]:

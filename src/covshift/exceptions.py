@@ -1,4 +1,4 @@
-"""Warnings that a user may want to filter or to turn into errors."""
+"""Errors about what was given, and warnings that a user may want to filter."""
 
 
 class CoverageWarning(UserWarning):
@@ -21,9 +21,17 @@ class ConditionWarning(UserWarning):
     """A system is so ill conditioned that rounding may dominate its coefficients."""
 
 
-class NoOverlapError(ValueError):
+class InputError(ValueError):
+    """Data, a file or an option that cannot be used; the message says what to do next."""
+
+
+class InputTypeError(InputError, TypeError):
+    """Something of a kind that cannot be used, such as a class in place of an object."""
+
+
+class NoOverlapError(InputError):
     """No weights make the training sample look like the target: parts of it have no rows."""
 
 
-class InputError(ValueError):
-    """A file, a table or an option that cannot be used; the message says what to do next."""
+class MissingExtraError(InputError, ImportError):
+    """A package that an extra of covshift brings is not installed."""

@@ -21,6 +21,7 @@ from ._validation import check_samples, unwrap_target
 from .corrections import as_correction
 from .corrections.base import check_flag
 from .corrections.matrix import warn_if_unseen
+from .exceptions import InputError
 from .operators import VOperator
 from .operators.base import blocks
 
@@ -216,7 +217,7 @@ class VObjective:
         unit_hessian: bool = True,
     ) -> None:
         if squash not in (None, "sigmoid"):
-            raise ValueError(f"squash={squash!r} is unknown. Use None or 'sigmoid'.")
+            raise InputError(f"squash={squash!r} is unknown. Use None or 'sigmoid'.")
         check_flag(unit_hessian, "unit_hessian")
         self.squash, self.unit_hessian = squash, unit_hessian
         self.correction = clone(as_correction(correction), safe=False)
@@ -273,7 +274,7 @@ class VObjective:
         V = self._weighted(sample_weight).V
         ones = V.matmat(np.ones((len(Y), 1)))[:, 0]
         if not ones.sum() > 0:
-            raise ValueError("V is zero: no training row is seen from the target.")
+            raise InputError("V is zero: no training row is seen from the target.")
         best = ones @ Y / ones.sum()
         if self.squash is not None:
             best = logit(best)
@@ -300,7 +301,7 @@ class VObjective:
         f, y = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y_pred, y_true))
         N = len(self._X)
         if f.ndim not in (1, 2) or len(f) != N or (y.shape != (N,) and y.size != f.size):
-            raise ValueError(
+            raise InputError(
                 f"Predictions {f.shape} and outcomes {y.shape} do not fit the {N} training rows "
                 "that this objective was made from. Make one from the very rows that the engine "
                 "trains on, in their order; in a cross-validation, one for every fold."
@@ -308,9 +309,9 @@ class VObjective:
         f = f.reshape(N, -1)
         y = y.reshape(f.shape) if y.size == f.size else _one_hot(y, f.shape[1])
         if not np.isfinite(y).all():
-            raise ValueError("The outcomes contain NaN or inf values. Leave those rows out.")
+            raise InputError("The outcomes contain NaN or inf values. Leave those rows out.")
         if self.squash is not None and not ((y >= 0) & (y <= 1)).all():
-            raise ValueError(
+            raise InputError(
                 f"squash='sigmoid' needs outcomes between 0 and 1, got {y.min():.3g} to "
                 f"{y.max():.3g}. Encode two classes as 0 and 1."
             )
@@ -346,7 +347,7 @@ def _one_hot(y: Real, n_classes: int) -> Real:
     """Return the class numbers 0 ... n_classes - 1 as columns of zeros and ones."""
     classes = np.arange(n_classes)
     if not np.isin(y, classes).all():
-        raise ValueError(
+        raise InputError(
             f"The engine predicts {n_classes} columns, so the outcomes must be classes 0 to "
             f"{n_classes - 1}, or as many columns; got {np.unique(y)[:5]}. Encode the labels."
         )

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from ._validation import check_weight, unwrap_target
+from .exceptions import InputTypeError
 from .weights import as_weighter
 
 Real = NDArray[np.float64]
@@ -214,7 +215,7 @@ def _fit_last(
     given: dict[str, Any] = {}
     if weights is not None:
         if not takes(estimator, "sample_weight"):
-            raise TypeError(
+            raise InputTypeError(
                 f"{type(estimator).__name__}.fit takes no sample_weight, so the weights would be "
                 "lost. Choose an estimator that takes them, or weighter=None."
             )
@@ -234,7 +235,7 @@ def _target_options(estimator: Any, target: Any, target_weight: Any) -> dict[str
     target_weight = unwrap_target(target_weight)
     if target_weight is not None:
         if not takes(estimator, "target_weight"):
-            raise TypeError(
+            raise InputTypeError(
                 f"{type(estimator).__name__}.fit takes X_target but no target_weight, so the "
                 "target's weights would be lost. Repeat its rows, or leave the weights out."
             )
@@ -248,7 +249,7 @@ def _refuse_lost_target(estimator: Any) -> None:
     """Refuse a search around a pipeline whose end would need the target transformed."""
     inner = _searched(estimator)
     if isinstance(inner, Pipeline) and takes(inner.steps[-1][1], "X_target"):
-        raise TypeError(
+        raise InputTypeError(
             f"{type(estimator).__name__} around a pipeline cannot hand the target to its last "
             "step. Search around the wrapped pipeline: "
             f"{type(estimator).__name__}(Reweighted(pipeline, weighter=None), ...)."

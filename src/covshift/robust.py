@@ -16,7 +16,7 @@ from ._array import to_numpy
 from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._validation import check_rows, check_samples, check_weight, unwrap_target
-from .exceptions import WeightWarning
+from .exceptions import InputError, WeightWarning
 from .weights import Discriminative, as_weighter
 
 Real = NDArray[np.float64]
@@ -109,9 +109,9 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Weights of the target rows.
         """
         if not self.reg >= 0:
-            raise ValueError(f"reg={self.reg!r} is negative.")
+            raise InputError(f"reg={self.reg!r} is negative.")
         if not self.clip >= 1:
-            raise ValueError(f"clip={self.clip!r} is less than one.")
+            raise InputError(f"clip={self.clip!r} is less than one.")
         validate_data(self, X, reset=True, skip_check_array=True)
         labels = check_labels(self, X, y)
         samples = check_samples(X, X_target, target_weight)

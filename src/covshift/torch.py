@@ -19,6 +19,7 @@ from ._optional import import_extra
 from ._validation import check_samples, check_weight, unwrap_target
 from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
+from .exceptions import InputError, InputTypeError
 from .operators import VOperator
 
 torch: Any = import_extra("torch", extra="torch", needed_by="covshift.torch")
@@ -120,7 +121,7 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         here = self._on_device(r.device)
         if index is None:
             if r.shape[0] != self.n_rows:
-                raise ValueError(
+                raise InputError(
                     f"residuals have {r.shape[0]} rows, but X has {self.n_rows}. For a batch, pass "
                     "the numbers of its rows too: loss(residuals, index)."
                 )
@@ -138,12 +139,12 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
 
     def _check_residuals(self, residuals: Tensor) -> Tensor:
         if not isinstance(residuals, torch.Tensor) or not residuals.is_floating_point():
-            raise TypeError(
+            raise InputTypeError(
                 "residuals must be a tensor of floating point numbers, got "
                 f"{getattr(residuals, 'dtype', type(residuals).__name__)}."
             )
         if residuals.ndim not in (1, 2):
-            raise ValueError(
+            raise InputError(
                 f"residuals have shape {tuple(residuals.shape)}; expected (rows,) or (rows, k). "
                 "Subtract outcomes in the shape of the predictions."
             )
@@ -154,24 +155,24 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
     def _check_index(self, index: Any, r: Tensor, here: _OnDevice) -> Any:
         rows = torch.as_tensor(index)
         if rows.ndim != 1 or rows.is_floating_point() or rows.dtype == torch.bool:
-            raise ValueError(
+            raise InputError(
                 f"index must be a list of row numbers, got {rows.dtype} of shape "
                 f"{tuple(rows.shape)}."
             )
         if len(rows) != r.shape[0]:
-            raise ValueError(f"index names {len(rows)} rows, but residuals have {r.shape[0]}.")
+            raise InputError(f"index names {len(rows)} rows, but residuals have {r.shape[0]}.")
         if len(rows) < 2:
-            raise ValueError(
+            raise InputError(
                 "A batch of one row holds no pair, and the V-loss is about pairs. Use batches of "
                 "two rows or more, and drop_last=True in the DataLoader."
             )
         if int(rows.min()) < 0 or int(rows.max()) >= self.n_rows:
-            raise ValueError(
+            raise InputError(
                 f"index goes from {int(rows.min())} to {int(rows.max())}, but X has rows 0 to "
                 f"{self.n_rows - 1}."
             )
         if len(torch.unique(rows)) < len(rows):
-            raise ValueError("index names a row twice. Draw batches without replacement.")
+            raise InputError("index names a row twice. Draw batches without replacement.")
         return to_numpy(rows) if here.host else rows.to(r.device)
 
     def _on_device(self, device: Any) -> _OnDevice:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError
+
 Real = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -32,11 +34,11 @@ class Polytope:
         high = np.broadcast_to(np.asarray(upper, dtype=np.float64), (N,)).copy()
         least, most = (float(end) for end in np.broadcast_to(np.asarray(total, np.float64), (2,)))
         if not np.isfinite(low).all():
-            raise ValueError("lower must be finite: the problem may have no minimum otherwise.")
+            raise InputError("lower must be finite: the problem may have no minimum otherwise.")
         if np.isnan(high).any() or (low > high).any():
-            raise ValueError("lower exceeds upper, or upper is NaN: no vector satisfies both.")
+            raise InputError("lower exceeds upper, or upper is NaN: no vector satisfies both.")
         if not least <= most or low.sum() > most or high.sum() < least:
-            raise ValueError(
+            raise InputError(
                 f"No vector between lower and upper has a sum from {least:g} to {most:g}: the "
                 f"bounds allow sums from {low.sum():g} to {high.sum():g}."
             )

@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._optional import import_extra
 from .._parallel import one_blas_thread
+from ..exceptions import InputError
 from .interior import interior_point
 from .projection import Flags, Polytope, Real
 
@@ -89,12 +90,12 @@ def solve_simplex(
     """
     C = Polytope.of(len(b), lower, upper, total)
     if not (np.isfinite(C.upper).all() or np.isfinite(C.most)):
-        raise ValueError("Bound the entries or their sum from above: both are infinite.")
+        raise InputError("Bound the entries or their sum from above: both are infinite.")
     if backend is None:
         with one_blas_thread(H.size):
             return _Pivoting(H, b, C, tol).solve(start)
     if backend != "piqp":
-        raise ValueError(f"backend={backend!r} is unknown. Use None or 'piqp'.")
+        raise InputError(f"backend={backend!r} is unknown. Use None or 'piqp'.")
     return _solution(H, b, C, _piqp(H, b, C), 0)
 
 

@@ -166,7 +166,7 @@ class ColumnBuilder:
 def days_of(text: str) -> float:
     """Return days since 1970-01-01 for an ISO date, with or without a time."""
     if not re.match(r"\d{4}-\d{2}-\d{2}", text):
-        raise ValueError(text)
+        raise InputError(text)
     moment = np.datetime64(text.replace(" ", "T").removesuffix("Z"), "us")
     return float(moment.astype(np.int64)) / 86_400e6
 

@@ -124,11 +124,11 @@ class Encoding:
         for item in data:
             kind, levels, fill = item["kind"], item["levels"], item["fill"]
             if kind not in ("number", "category", "date") or not isinstance(item["name"], str):
-                raise ValueError("a feature of unknown kind")
+                raise InputError("a feature of unknown kind")
             if not all(isinstance(level, str) for level in levels):
-                raise ValueError("a level that is not text")
+                raise InputError("a level that is not text")
             if fill is not None and not np.isfinite(fill):
-                raise ValueError("a fill value that is not finite")
+                raise InputError("a fill value that is not finite")
             features.append(
                 Feature(item["name"], kind, tuple(levels), fill, bool(item["indicator"]))
             )

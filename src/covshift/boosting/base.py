@@ -21,6 +21,7 @@ from .._progress import track
 from .._validation import check_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
+from ..exceptions import InputError
 from ..operators import VOperator
 from .auto import Boosted, fit_auto
 from .binning import Bins
@@ -146,7 +147,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         n_folds = max(2, round(1 / float(fraction)))
         folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
         if len(folds) < n_folds:
-            raise ValueError(
+            raise InputError(
                 f"early_stopping holds out every {n_folds}th row, and there are too few: "
                 f"{problem.N}. Use early_stopping=False."
             )
@@ -204,7 +205,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         _check_number(self.validation_fraction, "validation_fraction", above=0, most=0.5)
         stopping = self.early_stopping
         if stopping != "auto" and not isinstance(stopping, bool | np.bool_):
-            raise ValueError(f"early_stopping={stopping!r} is neither 'auto' nor True or False.")
+            raise InputError(f"early_stopping={stopping!r} is neither 'auto' nor True or False.")
 
     # The fitted function
 
@@ -244,7 +245,7 @@ def _squared_error(f: Real, problem: FitData, held: Fold) -> float:
 
 def _check_integer(value: Any, name: str, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name}={value!r} is not an integer of at least {least}.")
+        raise InputError(f"{name}={value!r} is not an integer of at least {least}.")
 
 
 def _check_number(
@@ -263,4 +264,4 @@ def _check_number(
         bounds = [f"at least {least}"] if least is not None else []
         bounds += [f"above {above}"] if above is not None else []
         bounds += [f"at most {most}"] if most is not None else []
-        raise ValueError(f"{name}={value!r} is not a number {' and '.join(bounds)}.")
+        raise InputError(f"{name}={value!r} is not a number {' and '.join(bounds)}.")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from ..exceptions import InputError
 from .base import Booster
 
 Real = NDArray[np.float64]
@@ -156,7 +157,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
 
     def _outcomes(self, X: Any, y: Any) -> Real:
         if y is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

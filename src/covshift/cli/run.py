@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import signal
 import sys
@@ -11,7 +10,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
@@ -58,7 +56,7 @@ def _guarded(work: Any, *, debug: bool) -> int:
 
 
 def _explain(error: Exception, debug: bool) -> int:
-    if isinstance(error, InputError) or _is_ours(error):
+    if isinstance(error, InputError):
         console.complain(str(error))
         return BAD_INPUT
     if isinstance(error, MemoryError):
@@ -75,24 +73,6 @@ def _explain(error: Exception, debug: bool) -> int:
         f"something went wrong inside covshift ({what}). This is a bug, not your input.{hint}"
     )
     return INTERNAL
-
-
-def _is_ours(error: Exception) -> bool:
-    """Tell whether covshift itself refused something, as against code that failed inside it.
-
-    It did where the error comes from a ``raise`` of its own. What compiled code raises, such as a
-    shape that NumPy cannot use, has no frame of its own: its traceback ends in the line of covshift
-    that called it, at another instruction.
-    """
-    last = error.__traceback__
-    if last is None or not isinstance(error, ValueError | TypeError | ImportError):
-        return False
-    while last.tb_next is not None:
-        last = last.tb_next
-    code = last.tb_frame.f_code
-    package = str(Path(__file__).parents[1])
-    raised = code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-    return raised and code.co_filename.startswith(package)
 
 
 def _reproduce(argv: list[str]) -> int:

@@ -15,6 +15,7 @@ from .._gains import paired_gains
 from .._progress import track
 from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
+from ..exceptions import InputError
 from ..weights import effective_sample_size
 from .methods import (
     Method,
@@ -105,9 +106,9 @@ def compare_methods(
     X, X_target = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
     y = np.asarray(y)
     if loss not in LOSSES:
-        raise ValueError(f"loss={loss!r} is unknown. Use one of {', '.join(LOSSES)}.")
+        raise InputError(f"loss={loss!r} is unknown. Use one of {', '.join(LOSSES)}.")
     if task == "regression" and loss != "squared_error":
-        raise ValueError(f"loss={loss!r} is for classes; numbers have 'squared_error'.")
+        raise InputError(f"loss={loss!r} is for classes; numbers have 'squared_error'.")
     methods = methods_for(learner, X.shape[1]) if methods is None else methods
     for method in methods:
         check_method(learner, method.name)

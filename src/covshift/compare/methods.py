@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed
 from ..corrections import CORRECTIONS, Importance, as_correction
+from ..exceptions import InputError
 from ..weights import WEIGHTERS, as_weighter
 
 Real = NDArray[np.float64]
@@ -57,7 +58,7 @@ def learner_entry(name: str) -> LearnerEntry:
     """Return the entry of a learner."""
     entry = TABLE.get(name)
     if not isinstance(entry, LearnerEntry):
-        raise ValueError(f"learner={name!r} is unknown. Use one of {', '.join(LEARNERS)}.")
+        raise InputError(f"learner={name!r} is unknown. Use one of {', '.join(LEARNERS)}.")
     return entry
 
 
@@ -76,11 +77,11 @@ def resolve(learner: str, method: str) -> tuple[LearnerEntry, str]:
         if "V" in entry.can:
             return entry, method
         able = [found.name for found in learners() if "V" in found.can]
-        raise ValueError(
+        raise InputError(
             f"The correction {method!r} needs a learner that takes V: {listed(able)}. With "
             f"{learner}, use weights ({', '.join(WEIGHTERS)}) or {able[0]}:{method}."
         )
-    raise ValueError(
+    raise InputError(
         f"The method {method!r} is unknown. Use weights ({', '.join(WEIGHTERS)}) or a correction "
         f"({', '.join(CORRECTIONS)})."
     )

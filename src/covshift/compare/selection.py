@@ -21,6 +21,7 @@ from .._gains import paired_gains
 from .._registry import NONE
 from .._validation import unwrap_target
 from ..estimates import estimate_risk
+from ..exceptions import InputError
 from ..reweighted import fit_for_target
 from ..weights import as_weighter
 from .result import Comparison, empty_row
@@ -210,7 +211,7 @@ def compare(
     ['none', 'weighted']
     """
     if baseline is not None and NONE in estimators:
-        raise ValueError(
+        raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'
         )
     contenders = {NONE: _baseline(estimators, baseline), **estimators}
@@ -260,7 +261,7 @@ def _held_out_losses(
     for model, test in _fits(splitter, estimator, X, y, X_target, target_weight):
         losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
     if np.isnan(losses).any():
-        raise ValueError("cv leaves rows out: every row must be held out once.")
+        raise InputError("cv leaves rows out: every row must be held out once.")
     return losses
 
 
@@ -269,7 +270,7 @@ def _losses(loss: Any) -> Losses:
         found: Losses = loss
         return found
     if loss not in LOSSES:
-        raise ValueError(f"loss={loss!r} is unknown. Use one of {', '.join(map(repr, LOSSES))}.")
+        raise InputError(f"loss={loss!r} is unknown. Use one of {', '.join(map(repr, LOSSES))}.")
     return LOSSES[loss]
 
 
@@ -284,6 +285,6 @@ def _baseline(estimators: Mapping[str, Any], baseline: Any) -> Any:
             return clone(estimator).set_params(weighter=None)
         if "correction" in parameters:
             return clone(estimator).set_params(correction=NONE)
-    raise ValueError(
+    raise InputError(
         "No contender shows what the unweighted model is. Pass it: baseline=LogisticRegression()."
     )

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
 from .._validation import check_samples, check_weight, unwrap_target, weight_like
-from ..exceptions import CoverageWarning
+from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
 
@@ -58,7 +58,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             return self._finish(V, own)
         w = check_weight(sample_weight, int(X.shape[0]), "sample_weight", of="X")
         if w.max() > (float(namespace(X).finfo(X.dtype).max) / len(w)) ** 0.5:
-            raise ValueError(
+            raise InputError(
                 f"sample_weight reaches {w.max():.3g}: its square overflows {X.dtype}. Divide it "
                 "by its mean."
             )
@@ -90,7 +90,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
 
         ``X`` is the whole training sample where it is in memory, None where rows arrive in blocks.
         """
-        raise ValueError(
+        raise InputError(
             f"{type(self).__name__} needs all pairs of training rows at once, so it cannot be "
             "summed over blocks of rows. Use solver='dual', or a correction made from target rows, "
             "such as 'additive'."
@@ -132,7 +132,7 @@ class VMatrixCorrection(Correction):
         if isinstance(blend, str) and blend == "auto":
             return
         if isinstance(blend, bool) or not isinstance(blend, Real) or not 0 <= float(blend) <= 1:
-            raise ValueError(
+            raise InputError(
                 f"blend={blend!r} is neither 'auto' nor a number between 0 (V alone) and 1 (the "
                 "identity alone)."
             )
@@ -157,4 +157,4 @@ class VMatrixCorrection(Correction):
 def check_flag(value: Any, name: str) -> None:
     """Refuse an option that is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} is neither True nor False.")
+        raise InputError(f"{name}={value!r} is neither True nor False.")

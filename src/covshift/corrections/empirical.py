@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from .._array import Array, like, namespace, to_numpy
 from .._moments import moments
 from .._validation import check_weight
+from ..exceptions import InputError
 from ..operators import (
     BoxViews,
     Coordinates,
@@ -99,7 +100,7 @@ class EmpiricalCorrection(VMatrixCorrection):
         if self.weights is None:
             return target_sums
         if X is None:
-            raise ValueError("weights need the whole training sample, not blocks of it.")
+            raise InputError("weights need the whole training sample, not blocks of it.")
         return WeightedTargetSums(target_sums, importance_weights(self.weights, X, T, share))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
@@ -123,7 +124,7 @@ class EmpiricalCorrection(VMatrixCorrection):
             return share, False
         if isinstance(self.phi, str):
             if self.phi != "anderson-darling":
-                raise ValueError(
+                raise InputError(
                     f"phi={self.phi!r} is unknown. The only name is 'anderson-darling'."
                 )
             return share, True
@@ -300,15 +301,15 @@ class Sliced(EmpiricalCorrection):
         if self.directions is not None:
             directions = np.asarray(self.directions, dtype=np.float64)
             if directions.ndim != 2 or directions.shape[1] != n_features or not directions.size:
-                raise ValueError(
+                raise InputError(
                     f"directions has shape {directions.shape}, expected (G, {n_features})."
                 )
             if not np.isfinite(directions).all() or not directions.any(axis=1).all():
-                raise ValueError("directions must be finite, and none of them all zero.")
+                raise InputError("directions must be finite, and none of them all zero.")
             return directions
         G: Any = self.n_directions
         if not isinstance(G, Integral) or int(G) < 1:
-            raise ValueError(f"n_directions={G!r} is not an integer of at least one.")
+            raise InputError(f"n_directions={G!r} is not an integer of at least one.")
         draws = check_random_state(self.random_state).normal(size=(int(G), n_features))
         return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
 
@@ -322,7 +323,7 @@ def _joint_weight(share: Array, phi: NDArray[np.float64], T: Array) -> Array:
     weight = share * like(phi, share)
     total = float(xp.sum(weight))
     if not 0 < total < float(xp.finfo(T.dtype).max):
-        raise ValueError(
+        raise InputError(
             "phi times the target's weights is zero in every row of X_target, or overflows: its "
             f"sum is {total:.3g}. Give some row a positive weight in both, of ordinary size."
         )
@@ -344,7 +345,7 @@ class _Projections:
         for direction in self.directions:
             values = projected(points, direction)
             if not bool(xp.all(xp.isfinite(values))):
-                raise ValueError(
+                raise InputError(
                     "A projection overflows. Scale the features to ordinary sizes first."
                 )
             yield values

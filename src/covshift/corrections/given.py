@@ -6,6 +6,7 @@ from typing import Any
 
 from .._array import Array, device, is_numpy, like, namespace, to_numpy
 from .._validation import check_points
+from ..exceptions import InputError
 from ..operators import Dense, Diagonal, DiagonalTargetSums, TargetSums, VOperator
 from .base import Correction
 from .importance import importance_weights
@@ -82,7 +83,7 @@ class Importance(_EveryPoint):
 
     def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
         if X is None:
-            raise ValueError("Importance weights need the whole training sample, not blocks of it.")
+            raise InputError("Importance weights need the whole training sample, not blocks of it.")
         return DiagonalTargetSums(self._build(X, T, share).diagonal())
 
 
@@ -113,5 +114,5 @@ class Precomputed(Correction):
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         V = check_points(self.V, "V")
         if tuple(V.shape) != (X.shape[0], X.shape[0]):
-            raise ValueError(f"V has shape {tuple(V.shape)}, but X has {X.shape[0]} rows.")
+            raise InputError(f"V has shape {tuple(V.shape)}, but X has {X.shape[0]} rows.")
         return Dense(V if is_numpy(X) and is_numpy(V) else like(to_numpy(V), X))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._array import Array, namespace
 from .._validation import check_weight, weight_like
+from ..exceptions import InputTypeError
 from ..weights import as_weighter
 
 
@@ -25,7 +26,7 @@ def _fitted(weighter: Any, X: Array, T: Array, share: Array) -> Any:
     if has_fit_parameter(weighter, "target_weight"):
         return weighter.fit(X, X_target=T, target_weight=share)
     if bool(namespace(share).any(share != share[0])):
-        raise TypeError(
+        raise InputTypeError(
             f"{type(weighter).__name__}.fit takes no target_weight, but the target has weights."
         )
     return weighter.fit(X, X_target=T)

@@ -16,6 +16,7 @@ from scipy.special import ndtr
 
 from .._array import Array, like, to_numpy
 from .._moments import moments
+from ..exceptions import InputError, InputTypeError
 from ..operators import VOperator, min_product
 from .base import VMatrixCorrection
 
@@ -79,7 +80,7 @@ class Uniform(_KnownTarget):
         low = _per_feature(X.min(axis=0) if self.low is None else self.low, X, "low")
         high = _per_feature(X.max(axis=0) if self.high is None else self.high, X, "high")
         if (low > high).any():
-            raise ValueError(f"low exceeds high in feature {int(np.argmax(low > high))}.")
+            raise InputError(f"low exceeds high in feature {int(np.argmax(low > high))}.")
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             # Halved, so that a box as wide as the floats does not overflow.
             u = (high / 2 - X / 2) / (high / 2 - low / 2)
@@ -127,7 +128,7 @@ class Gaussian(_KnownTarget):
         mean = _per_feature(target_mean if self.mean is None else self.mean, X, "mean")
         std = _per_feature(target_std if self.std is None else self.std, X, "std")
         if (std < 0).any():
-            raise ValueError(f"std is negative in feature {int(np.argmax(std < 0))}.")
+            raise InputError(f"std is negative in feature {int(np.argmax(std < 0))}.")
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             standard = (mean - X) / std
         # A target without spread is a single point.
@@ -170,12 +171,12 @@ class Product(_KnownTarget):
         one_for_all = not isinstance(self.cdfs, Sequence)
         cdfs = [self.cdfs] * X.shape[1] if one_for_all else self.cdfs
         if len(cdfs) != X.shape[1]:
-            raise ValueError(
+            raise InputError(
                 f"cdfs has {len(cdfs)} distributions, but X has {X.shape[1]} features."
             )
         u = np.stack([_at_or_above(cdf, x) for cdf, x in zip(cdfs, X.T, strict=True)], axis=1)
         if not ((u >= -_ROUNDING) & (u <= 1 + _ROUNDING)).all():
-            raise ValueError("A distribution in cdfs gave values outside [0, 1].")
+            raise InputError("A distribution in cdfs gave values outside [0, 1].")
         return np.clip(u, 0.0, 1.0)
 
 
@@ -189,9 +190,9 @@ def _at_or_above(cdf: Any, x: Real) -> Real:
     elif callable(cdf):
         u = 1 - np.asarray(cdf(np.nextafter(x, -np.inf)), dtype=np.float64)
     else:
-        raise TypeError(f"{cdf!r} is neither a distribution with .sf nor a callable.")
+        raise InputTypeError(f"{cdf!r} is neither a distribution with .sf nor a callable.")
     if np.shape(u) != x.shape:
-        raise ValueError(
+        raise InputError(
             f"A distribution in cdfs gave shape {np.shape(u)} for {len(x)} values. Pass "
             "distributions of one variable, and vectorised callables."
         )
@@ -209,7 +210,7 @@ def _next_value(discrete: Any, x: Real) -> Real:
 def _per_feature(value: Any, X: Real, name: str) -> Real:
     values = np.asarray(value, dtype=np.float64)
     if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != X.shape[1]):
-        raise ValueError(f"{name} has shape {values.shape}, but X has {X.shape[1]} features.")
+        raise InputError(f"{name} has shape {values.shape}, but X has {X.shape[1]} features.")
     if not np.isfinite(values).all():
-        raise ValueError(f"{name} contains NaN or inf.")
+        raise InputError(f"{name} contains NaN or inf.")
     return np.broadcast_to(values, (X.shape[1],))

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._array import Array, namespace
 from .._registry import AUTO, CorrectionEntry, Names
-from ..exceptions import CoverageWarning
+from ..exceptions import CoverageWarning, InputError, InputTypeError
 from ..weights import WEIGHTERS
 from .base import Correction
 from .empirical import EmpiricalCorrection
@@ -36,17 +36,17 @@ def as_correction(correction: Any) -> Any:
         if correction in WEIGHTERS:
             return Importance(correction)
         if correction == AUTO:
-            raise ValueError(
+            raise InputError(
                 "correction='auto' compares fitted models, so only estimators that say so take it, "
                 "such as VSVC and VSVR."
             )
         names = [*CORRECTIONS, *WEIGHTERS]
-        raise ValueError(
+        raise InputError(
             f"correction={correction!r} is unknown. Choose one of {', '.join(map(repr, names))}, "
             "or pass an object of covshift.corrections."
         )
     if isinstance(correction, type) or not hasattr(correction, "operator"):
-        raise TypeError(
+        raise InputTypeError(
             f"correction={correction!r} has no usable operator(X, X_target). Pass a name or an "
             "instance such as covshift.corrections.Additive()."
         )

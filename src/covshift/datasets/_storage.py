@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError
+
 __all__ = ["checksum", "read_table", "write_table"]
 
 FloatArray = NDArray[np.float64]
@@ -22,16 +24,16 @@ def read_table(path: Path, columns: Sequence[str]) -> tuple[FloatArray, IntArray
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
+        raise InputError(f"{path} is not text in UTF-8: {error}.") from error
     header = ",".join(columns)
     if not lines or lines[0] != header:
         found = repr(lines[0]) if lines else "an empty file"
-        raise ValueError(f"{path}: the first line must be {header!r}, but it is {found}.")
+        raise InputError(f"{path}: the first line must be {header!r}, but it is {found}.")
     rows = [_parse_row(line, path, at, len(columns)) for at, line in enumerate(lines[1:], start=2)]
     table = np.array(rows, dtype=np.float64).reshape(-1, len(columns))
     X, labels = table[:, :-1], table[:, -1]
     if not np.isin(labels, (0, 1)).all():
-        raise ValueError(f"{path}: the last column must hold labels 0 and 1 only.")
+        raise InputError(f"{path}: the last column must hold labels 0 and 1 only.")
     return np.ascontiguousarray(X), labels.astype(np.int64)
 
 
@@ -59,11 +61,11 @@ def checksum(X: FloatArray, y: IntArray) -> str:
 def _parse_row(line: str, path: Path, at: int, width: int) -> list[float]:
     cells = line.split(",")
     if len(cells) != width:
-        raise ValueError(f"{path}, line {at}: {len(cells)} values, but {width} were expected.")
+        raise InputError(f"{path}, line {at}: {len(cells)} values, but {width} were expected.")
     try:
         row = [float(cell) for cell in cells]
     except ValueError:
-        raise ValueError(f"{path}, line {at}: not all values are numbers: {line[:80]!r}.") from None
+        raise InputError(f"{path}, line {at}: not all values are numbers: {line[:80]!r}.") from None
     if not np.isfinite(row).all():
-        raise ValueError(f"{path}, line {at}: missing or infinite values: {line[:80]!r}.")
+        raise InputError(f"{path}, line {at}: missing or infinite values: {line[:80]!r}.")
     return row

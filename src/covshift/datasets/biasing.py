@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state, check_scalar
 
+from ..exceptions import InputError
+
 __all__ = ["BiasedSplit", "bias_by_acceptance", "bias_by_feature", "bias_by_norm"]
 
 Direction = Literal["up", "down"]
@@ -86,7 +88,7 @@ def bias_by_acceptance(
     check_scalar(n_train, "n_train", Integral, min_val=1)
     check_scalar(n_target, "n_target", Integral, min_val=1)
     if X.min() < 0 or X.max() > 1:
-        raise ValueError(
+        raise InputError(
             f"X lies in [{X.min():.4g}, {X.max():.4g}], but the acceptance rule needs features in "
             "[0, 1]. Scale X first, for example with sklearn.preprocessing.MinMaxScaler."
         )
@@ -96,13 +98,13 @@ def bias_by_acceptance(
     order = rng.permutation(len(X))
     accepted = np.flatnonzero(rng.uniform(size=len(X)) < acceptance[order])
     if len(accepted) < n_target:
-        raise ValueError(
+        raise InputError(
             f"The data ran out: only {len(accepted)} of {len(X)} rows were accepted by feature "
             f"{c}, but n_target={n_target}. Ask for fewer target rows or pass more data."
         )
     looked_at = accepted[n_target - 1] + 1
     if len(X) - looked_at < n_train:
-        raise ValueError(
+        raise InputError(
             f"The data ran out: {len(X) - looked_at} of {len(X)} rows are left after the target "
             f"was drawn, but n_train={n_train}. Ask for fewer rows or pass more data."
         )
@@ -222,17 +224,17 @@ def _bias_at_median(
     check_scalar(n_train, "n_train", Integral, min_val=1)
     check_scalar(factor, "factor", Real, min_val=1)
     if not math.isfinite(factor * rows):
-        raise ValueError(f"factor={factor!r} must be a finite number of ordinary size.")
+        raise InputError(f"factor={factor!r} must be a finite number of ordinary size.")
     if n_train >= rows:
-        raise ValueError(f"n_train={n_train} leaves no target row: X has {rows} rows.")
+        raise InputError(f"n_train={n_train} leaves no target row: X has {rows} rows.")
     if direction is None:
         direction = "up" if rng.randint(2) else "down"
     if direction not in ("up", "down"):
-        raise ValueError(f'direction={direction!r} must be "up", "down" or None.')
+        raise InputError(f'direction={direction!r} must be "up", "down" or None.')
     above = values > np.median(values)
     if not above.any():
         what = "the norm" if feature is None else f"feature {feature}"
-        raise ValueError(f"No row lies above the median of {what}, so it cannot bias the draw.")
+        raise InputError(f"No row lies above the median of {what}, so it cannot bias the draw.")
     weight = np.where(above, factor if direction == "up" else 1.0 / factor, 1.0)
     train = rng.choice(rows, size=n_train, replace=False, p=weight / weight.sum())
     return BiasedSplit(

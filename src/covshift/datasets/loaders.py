@@ -21,6 +21,8 @@ from sklearn.utils import Bunch
 from covshift.datasets._sources import BANKNOTE, CANCER, DIABETES, RINGNORM, TWONORM, Source
 from covshift.datasets._storage import FloatArray, IntArray, checksum, read_table, write_table
 
+from ..exceptions import InputError
+
 __all__ = [
     "DatasetNotFoundError",
     "load_banknote",
@@ -158,9 +160,9 @@ def _read(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
     try:
         X, y = read_table(path, source.columns)
         if checksum(X, y) != source.checksum:
-            raise ValueError(f"{path} is not the known {source.name} data: its checksum differs.")
+            raise InputError(f"{path} is not the known {source.name} data: its checksum differs.")
     except (OSError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"{str(error).rstrip('.')}. Replace {path}, or remove it to fetch the data from "
             "OpenML again."
         ) from error
@@ -181,7 +183,7 @@ def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
     complete = ~np.isnan(X).any(axis=1)
     X, y = X[complete], (classes[complete] == source.positive_class).astype(np.int64)
     if checksum(X, y) != source.checksum:
-        raise ValueError(
+        raise InputError(
             f"OpenML's data id {source.openml_id} is not the known {source.name} data: its "
             f"checksum differs. Nothing was kept. Put the known file at {path}."
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._notes import Note
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .._two_samples import TwoSamples, two_samples
+from ..exceptions import InputError
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
 from .result import Diagnosis
@@ -149,11 +150,11 @@ def diagnose_and_weigh(
 
 def _check(methods: Any, confidence: float, random_state: Any) -> None:
     if isinstance(methods, str):
-        raise ValueError(f"methods={methods!r} is one string. Pass a list of names.")
+        raise InputError(f"methods={methods!r} is one string. Pass a list of names.")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+        raise InputError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     if not isinstance(random_state, Integral) or int(random_state) < 0:
-        raise ValueError(
+        raise InputError(
             f"random_state={random_state!r} must be a whole number, zero or more, so that the "
             "diagnosis can be repeated."
         )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._optional import import_extra
+from ..exceptions import InputError, InputTypeError
 
 _FAN_IN = 4  # partial sums that one task of the tree adds
 
@@ -34,12 +35,12 @@ class Cluster:
     def rows(self, X: Any, y: Any = None, weight: Any = None) -> Rows:
         """Line up the partitions of collections that have the same rows."""
         if not is_dask(X):
-            raise TypeError(
+            raise InputTypeError(
                 f"X is a {type(X).__name__}, not a Dask array or data frame. Turn it into one "
                 "(dask.array.from_array), or use the estimator's own fit."
             )
         if len(X.shape) != 2:
-            raise ValueError(f"Expected 2D array, got {len(X.shape)}D array instead for X.")
+            raise InputError(f"Expected 2D array, got {len(X.shape)}D array instead for X.")
         parts = _partitions(X)
         others = [
             _aligned(other, X, len(parts), name)
@@ -133,7 +134,7 @@ def named(number: int, what: str = "X") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"In partition {number} of {what}: {error}") from error
+        raise InputError(f"In partition {number} of {what}: {error}") from error
 
 
 def dask_module(name: str) -> ModuleType:
@@ -166,21 +167,21 @@ def _aligned(other: Any, X: Any, count: int, name: str) -> list[Any]:
     if other is None:
         return [None] * count
     if not is_dask(other):
-        raise TypeError(
+        raise InputTypeError(
             f"{name} is a {type(other).__name__}, but X is a Dask collection. Pass {name} as one "
             "too, in the same partitions (dask.array.from_array)."
         )
     if hasattr(X, "rechunk") and hasattr(other, "rechunk"):
         known = not any(np.isnan(size) for size in (*X.chunks[0], *other.chunks[0]))
         if known and sum(X.chunks[0]) != sum(other.chunks[0]):
-            raise ValueError(
+            raise InputError(
                 f"X has {sum(X.chunks[0])} rows, but {name} has {sum(other.chunks[0])}."
             )
         if known and X.chunks[0] != other.chunks[0]:
             other = other.rechunk({0: X.chunks[0]})
     parts = _partitions(other)
     if len(parts) != count:
-        raise ValueError(
+        raise InputError(
             f"X has {count} partitions, but {name} has {len(parts)}, and their lengths are not "
             f"known. Take {name} from the same data frame as X, or repartition both alike."
         )

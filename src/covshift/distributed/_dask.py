@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import unwrap_target
+from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
 from ..machine.blocks import BlockFit, Survey
 from ..machine.primal import Partial, Primal, combine
@@ -77,17 +78,17 @@ def fit(
     cluster = Cluster(client)
     if isinstance(estimator, CDFWeights):
         if sample_weight is not None:
-            raise ValueError("CDFWeights makes weights; sample_weight has no meaning here.")
+            raise InputError("CDFWeights makes weights; sample_weight has no meaning here.")
         rows = cluster.rows(X)
         target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
         return fit_weights(estimator, cluster, rows, target)
     if not isinstance(estimator, KernelMachine):
-        raise TypeError(
+        raise InputTypeError(
             f"distributed.fit fits VSVC, VSVR and CDFWeights, not {type(estimator).__name__}. "
             "Other learners: weigh the rows with CDFWeights and pass weights_ to them."
         )
     if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but y is None.")
+        raise InputError(f"{type(estimator).__name__} requires y to be passed, but y is None.")
     rows = cluster.rows(X, y, sample_weight)
     target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
     target.check_columns(rows.header)
@@ -121,7 +122,7 @@ def predict(estimator: Any, X: Any, method: str | None = None) -> Any:
     """
     da = dask_module("dask.array")
     if not is_dask(X):
-        raise TypeError(f"X is a {type(X).__name__}, not a Dask array or data frame.")
+        raise InputTypeError(f"X is a {type(X).__name__}, not a Dask array or data frame.")
     if method is None:
         method = "predict" if hasattr(estimator, "predict") else "predict_weights"
     light = _without_rows(estimator)
@@ -210,7 +211,7 @@ def _join_margins(parts: list[Margins | None]) -> Margins | None:
 
 def _some(survey: Survey | None) -> Survey:
     if survey is None:
-        raise ValueError("X has no rows of positive weight in any partition.")
+        raise InputError("X has no rows of positive weight in any partition.")
     return survey
 
 
@@ -234,5 +235,5 @@ def _target(
         rows = cluster.rows(X_target, None, target_weight)
     found = cluster.total(rows, partial(_margins, bins), _join_margins)
     if found is None:
-        raise ValueError("X_target has no rows of positive weight.")
+        raise InputError("X_target has no rows of positive weight.")
     return of_margins(found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from ..exceptions import InputError
+
 Value = TypeVar("Value")
 
 
@@ -32,5 +34,5 @@ def tree_reduce(
         if held is not None:
             total = held if total is None else combine(held, total)
     if total is None:
-        raise ValueError(f"{what} has no rows of positive weight.")
+        raise InputError(f"{what} has no rows of positive weight.")
     return total

@@ -19,6 +19,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..corrections import as_correction
+from ..exceptions import InputError
 from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins
 
@@ -62,7 +63,7 @@ def read_target(
             return _in_memory(X_target, target_weight)
         return of_margins(margins([(T, target_weight)], bins))
     if target_weight is not None:
-        raise ValueError("Where X_target comes in blocks, so do its weights: (T, weight).")
+        raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
     make = X_target if callable(X_target) else lambda: iter(X_target)
     return of_margins(margins(_target_blocks(make), bins))
 
@@ -82,7 +83,7 @@ def check_by_features(estimator: Any) -> None:
         correction = clone(as_correction(estimator.correction), safe=False)
         alone, what = correction.by_features, repr(correction)
     if not alone:
-        raise ValueError(
+        raise InputError(
             f"target_bins keeps the distribution of each feature by itself, and {what} looks at "
             "more. Use additive views ('additive', 'blended'), or a sample of the target."
         )
@@ -99,12 +100,12 @@ def _is_nested(X: Any) -> bool:
 
 def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
     if X_target is None:
-        raise ValueError(
+        raise InputError(
             "X_target is missing. Pass target rows; or target_bins, to let the training rows be "
             "the target, reduced to quantiles."
         )
     if not is_frame(X_target):
-        raise ValueError(
+        raise InputError(
             "X_target comes in blocks. Pass target_bins as well, to reduce it to quantiles while "
             "it is read, or one array."
         )

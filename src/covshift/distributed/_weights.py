@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from .._array import to_numpy
 from .._support import beyond_extremes
 from .._validation import check_points
+from ..exceptions import InputError
 from ..weights.cdf.lines import LineRows, LineTarget, Real
 from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import Target
@@ -25,9 +26,9 @@ def fit_weights(
 ) -> CDFWeights:
     """Fit the weights of partitioned rows; ``weights_`` is a Dask array."""
     if estimator._penalty() == "cv":
-        raise ValueError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
+        raise InputError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
     if estimator.solver not in ("auto", "thresholds"):
-        raise ValueError(
+        raise InputError(
             f"solver={estimator.solver!r} needs all rows in one place. Use 'auto' or 'thresholds'."
         )
     validate_data(estimator, rows.header, reset=True, skip_check_array=True)
@@ -37,7 +38,7 @@ def fit_weights(
     counts = np.asarray(cluster.joined(cluster.mapped(_count, X), _joined), dtype=np.intp)
     N = int(counts.sum())
     if N == 0:
-        raise ValueError("X has no rows in any partition.")
+        raise InputError("X has no rows in any partition.")
 
     def make(lines: Target) -> ThresholdMatching:
         made = estimator._lines(lines)
@@ -54,7 +55,7 @@ def fit_weights(
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
     total, squares = np.asarray(sums)
     if not (np.isfinite(total) and total > 0):
-        raise ValueError(
+        raise InputError(
             "CDFWeights found no usable weights: they are zero or not finite. Check that X and "
             "X_target overlap."
         )
@@ -147,4 +148,4 @@ def _added(parts: list[Any]) -> Any:
 
 
 def _no_folds() -> float:
-    raise ValueError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
+    raise InputError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._optional import import_extra
+from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
 from ..machine.primal import combine
@@ -79,7 +80,7 @@ def fit_blocks(
     array([0.48])
     """
     if not isinstance(estimator, KernelMachine):
-        raise TypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
+        raise InputTypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
     make = _as_callable(blocks, "blocks")
     header = _header(make)
     target = read_target(X_target, target_weight, target_bins, estimator, make)
@@ -136,7 +137,7 @@ def from_arrays(
     """
     lengths = {len(array) for array in (X, y, sample_weight) if array is not None}
     if len(lengths) > 1:
-        raise ValueError(f"X, y and sample_weight differ in length: {sorted(lengths)}.")
+        raise InputError(f"X, y and sample_weight differ in length: {sorted(lengths)}.")
     step = _check_rows(batch_rows)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
@@ -183,7 +184,7 @@ def from_parquet(
     features = [name for name in names if name not in left_out] if columns is None else [*columns]
     absent = [name for name in (*features, *extra) if name not in names]
     if absent:
-        raise ValueError(f"The Parquet files have no columns {absent}; they have {names}.")
+        raise InputError(f"The Parquet files have no columns {absent}; they have {names}.")
     step = _check_rows(batch_rows)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
@@ -216,7 +217,7 @@ def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
         try:
             block = fit.read(X, y, weight[0] if weight else None)
         except ValueError as error:
-            raise ValueError(f"In block {number}: {error}") from error
+            raise InputError(f"In block {number}: {error}") from error
         if block is not None:
             yield block
 
@@ -224,26 +225,26 @@ def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
 def _header(make: Callable[[], Iterable[Any]]) -> Any:
     for block in make():
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            raise ValueError("A block must be (X, y) or (X, y, sample_weight).")
+            raise InputError("A block must be (X, y) or (X, y, sample_weight).")
         return block[0]
-    raise ValueError("There are no blocks: the iterable is empty.")
+    raise InputError("There are no blocks: the iterable is empty.")
 
 
 def _as_callable(blocks: Any, name: str) -> Callable[[], Iterable[Any]]:
     if callable(blocks):
         return lambda: iter(blocks())
     if isinstance(blocks, Iterator):
-        raise ValueError(
+        raise InputError(
             f"{name} is an iterator, which can be read once only, and the rows are read twice. "
             "Pass the function that makes it, or a list; or use partial_fit, whose first block "
             "gives the landmarks."
         )
     if not isinstance(blocks, Iterable):
-        raise TypeError(f"{name} is a {type(blocks).__name__}, not an iterable of (X, y).")
+        raise InputTypeError(f"{name} is a {type(blocks).__name__}, not an iterable of (X, y).")
     return lambda: iter(blocks)
 
 
 def _check_rows(batch_rows: int) -> int:
     if int(batch_rows) < 1:
-        raise ValueError(f"batch_rows={batch_rows!r} must be at least one.")
+        raise InputError(f"batch_rows={batch_rows!r} must be at least one.")
     return int(batch_rows)

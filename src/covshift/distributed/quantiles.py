@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._array import to_numpy
 from .._validation import check_points
+from ..exceptions import InputError
 from ._reduce import tree_reduce
 
 Real = NDArray[np.float64]
@@ -146,7 +147,7 @@ def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
     points = to_numpy(check_points(T, "X_target")).astype(np.float64)
     w = np.ones(len(points)) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (len(points),) or not np.isfinite(w).all() or (w < 0).any():
-        raise ValueError("The target's weights must be one finite, non-negative number a row.")
+        raise InputError("The target's weights must be one finite, non-negative number a row.")
     points, w = points[w > 0], w[w > 0]
     for start in range(0, len(points), _ROWS):
         rows = slice(start, start + _ROWS)
@@ -156,5 +157,5 @@ def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
 def check_bins(target_bins: Any) -> int:
     """Refuse what is no number of bins."""
     if isinstance(target_bins, bool) or target_bins != int(target_bins) or int(target_bins) < 2:
-        raise ValueError(f"target_bins={target_bins!r} is not an integer of at least two.")
+        raise InputError(f"target_bins={target_bins!r} is not an integer of at least two.")
     return int(target_bins)

@@ -14,6 +14,7 @@ from .._folds import Fold, ranked_folds
 from .._kernels import landmarks
 from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
+from ..exceptions import InputError
 from ..operators import VOperator
 from ..weights import CDFWeights
 from .dual import Dual, small_factor
@@ -118,14 +119,14 @@ def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: Sequence[Fold])
 
 def _check(machine: Any, problem: FitData) -> None:
     if machine.kernel == "precomputed":
-        raise ValueError("correction='auto' needs points, not a precomputed kernel.")
+        raise InputError("correction='auto' needs points, not a precomputed kernel.")
     check_equal_weights(problem)
 
 
 def check_equal_weights(problem: FitData) -> None:
     """Refuse unequal sample weights."""
     if np.ptp(problem.w) > 0:
-        raise ValueError(
+        raise InputError(
             "correction='auto' judges by weights that carry the training rows to the target, "
             "which are found for rows of equal sample_weight only. Choose a correction, such "
             "as 'blended'."

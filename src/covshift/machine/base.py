@@ -20,7 +20,7 @@ from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
-from ..exceptions import ConditionWarning
+from ..exceptions import ConditionWarning, InputError
 from ..operators.device import is_torch
 from .auto import fit_auto
 from .device import KERNELS as DEVICE_KERNELS
@@ -97,7 +97,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             return self
         self.correction_ = clone(as_correction(self.correction), safe=False)
         if given and self.correction_.needs_points:
-            raise ValueError(
+            raise InputError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
                 "needs. Make it beforehand: correction=Precomputed(v_matrix(X, X_target))."
             )
@@ -243,9 +243,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self._check_parameters()
             self._forget()
             if self.kernel == "precomputed":
-                raise ValueError("partial_fit needs points, not a precomputed kernel.")
+                raise InputError("partial_fit needs points, not a precomputed kernel.")
             if self._chooses():
-                raise ValueError(
+                raise InputError(
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
@@ -255,7 +255,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self._start_primal(problem, None)
         else:
             if unwrap_target(X_target) is not None or target_weight is not None:
-                raise ValueError(
+                raise InputError(
                     "X_target and target_weight belong to the first call of partial_fit only."
                 )
             problem = check_fit_data(X, Y, None, sample_weight, None, streamed=True)
@@ -305,15 +305,15 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_kernel(self.kernel)
         if self.solver not in ("auto", "dual", "primal"):
-            raise ValueError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
+            raise InputError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
         if self.reg != "cv" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
-            raise ValueError(f"reg={self.reg!r} must be a positive number or 'cv'.")
+            raise InputError(f"reg={self.reg!r} must be a positive number or 'cv'.")
         if int(self.n_components) < 1:
-            raise ValueError(f"n_components={self.n_components!r} must be at least one.")
+            raise InputError(f"n_components={self.n_components!r} must be at least one.")
         if int(self.n_folds) < 2:
-            raise ValueError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
+            raise InputError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
         if self.kernel == "precomputed" and self.solver == "primal":
-            raise ValueError("solver='primal' needs points, not a precomputed kernel.")
+            raise InputError("solver='primal' needs points, not a precomputed kernel.")
 
     def _forget(self) -> None:
         """Drop what an earlier fit by another route left behind."""
@@ -329,7 +329,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if getattr(correction, "by_blocks", True):
             return "primal"
         if N > _PAIRED_ROWS:
-            raise ValueError(
+            raise InputError(
                 f"{type(correction).__name__} needs all pairs of the {N} training rows, arrays of "
                 f"{8 * N**2 / 1e9:.1f} GB each. Use fewer rows or a correction made from target "
                 "rows, such as 'additive'; or insist with solver='dual'."

@@ -23,7 +23,7 @@ from .._hashing import HashedSample, draw_seed
 from .._kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
 from .._validation import check_points, check_weight
 from ..corrections import as_correction
-from ..exceptions import ConstantColumnWarning
+from ..exceptions import ConstantColumnWarning, InputError
 from .base import KernelMachine
 from .primal import Partial, Primal
 
@@ -56,7 +56,7 @@ class Survey:
     def combine(self, other: Survey) -> Survey:
         """Add what other rows tell."""
         if self.outputs != other.outputs:
-            raise ValueError(
+            raise InputError(
                 f"y has {self.outputs} outputs in one block and {other.outputs} in another."
             )
         labels = None
@@ -103,7 +103,7 @@ class BlockFit:
             return None
         points = to_numpy(check_points(X, "X"))
         if points.shape[1] != self.estimator.n_features_in_:
-            raise ValueError(
+            raise InputError(
                 f"X has {points.shape[1]} features, but {self.estimator.n_features_in_} were "
                 "expected from the first rows."
             )
@@ -183,12 +183,12 @@ class BlockFit:
 def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
     name = type(estimator).__name__
     if estimator.solver == "dual" or estimator.kernel == "precomputed":
-        raise ValueError(
+        raise InputError(
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."
         )
     if estimator.gamma == "cv" and has_width(estimator.kernel):
-        raise ValueError(
+        raise InputError(
             "gamma='cv' compares widths on rows in memory. Fit on a sample of them first and "
             "pass its gamma_, or use None or 'median'."
         )

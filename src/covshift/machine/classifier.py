@@ -13,6 +13,7 @@ from .._array import namespace, to_numpy
 from .._fit_data import FitData
 from .._labels import at_least_two, check_labels, most_probable, one_hot
 from .._validation import check_rows
+from ..exceptions import InputError
 from .base import KernelMachine
 from .bounded import bounded_expansion
 from .dual import Dual
@@ -208,13 +209,13 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         if classes is not None:
             given = np.unique(classes)
             if not first and not np.array_equal(given, self.classes_):
-                raise ValueError("classes belong to the first call of partial_fit; these differ.")
+                raise InputError("classes belong to the first call of partial_fit; these differ.")
             self.classes_ = given
         if not hasattr(self, "classes_"):
-            raise ValueError("The first call of partial_fit needs classes, all of them.")
+            raise InputError("The first call of partial_fit needs classes, all of them.")
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
-            raise ValueError(f"y holds {unknown.tolist()}, which are not among the classes.")
+            raise InputError(f"y holds {unknown.tolist()}, which are not among the classes.")
         Y = one_hot(labels, self.classes_)
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
@@ -240,11 +241,11 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.probability not in ("clip", "qp", None):
-            raise ValueError(
+            raise InputError(
                 f"probability={self.probability!r} is unknown. Use 'clip', 'qp' or None."
             )
         if self.probability == "qp" and self._chooses():
-            raise ValueError(
+            raise InputError(
                 "probability='qp' bounds one machine, and correction='auto' mixes two. Use "
                 "probability='clip', or choose a correction."
             )
@@ -256,7 +257,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         if self.probability == "qp":
-            raise ValueError(
+            raise InputError(
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
         return super()._primal(Z, target_sums, example)

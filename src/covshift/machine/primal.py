@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from .._folds import Fold, hashed_folds
 from .._kernels import Kernel, whitening
 from .._parallel import over_rows, thread_count
+from ..exceptions import InputError
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
@@ -110,7 +111,7 @@ class Primal:
         errors = np.zeros(len(regs))
         for fold, held_out in self.folds.items():
             if held_out.plain is None:
-                raise ValueError("Penalties can be compared only where n_folds > 1.")
+                raise InputError("Penalties can be compared only where n_folds > 1.")
             others = [sums for number, sums in self.folds.items() if number != fold]
             for j, (v, c) in enumerate(self._path(others, regs)):
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from .._array import is_array, to_numpy
 from .._validation import check_rows
+from ..exceptions import InputError
 from .base import KernelMachine
 
 Real = NDArray[np.float64]
@@ -78,7 +79,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         if first:
             self._single = single
         elif Y.shape[1] != len(self.intercept_):
-            raise ValueError(
+            raise InputError(
                 f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
                 f"{len(self.intercept_)}."
             )
@@ -102,7 +103,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     def _outcomes(self, X: Any, y: Any) -> tuple[Real, bool]:
         """Return the outcomes as columns (N, k), and whether they came as one plain array."""
         if y is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         Y = check_array(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, is_array, namespace
+from ..exceptions import InputError, InputTypeError
 
 
 @runtime_checkable
@@ -86,10 +87,10 @@ def columns(A: Array, rows: int, what: str, like: Array | None = None) -> Array:
     """Return ``A`` as every product takes it: real, (rows, D), in the library of ``like``."""
     _check_library(A, what, like)
     if A.ndim != 2 or A.shape[0] != rows:
-        raise ValueError(f"{what} expects an array of shape ({rows}, D), got {tuple(A.shape)}.")
+        raise InputError(f"{what} expects an array of shape ({rows}, D), got {tuple(A.shape)}.")
     xp = namespace(A)
     if xp.isdtype(A.dtype, "complex floating"):
-        raise ValueError(f"{what} expects real numbers, got {A.dtype}.")
+        raise InputError(f"{what} expects real numbers, got {A.dtype}.")
     if like is None or xp.isdtype(A.dtype, "real floating"):
         return A
     return xp.astype(A, like.dtype)
@@ -99,7 +100,7 @@ def row_weights(w: Array, rows: int, like: Array | None = None) -> Array:
     """Check that ``w`` holds a weight a training row, in the library of ``like``."""
     _check_library(w, "weighted", like)
     if tuple(w.shape) != (rows,):
-        raise ValueError(f"weighted expects an array of shape ({rows},), got {tuple(w.shape)}.")
+        raise InputError(f"weighted expects an array of shape ({rows},), got {tuple(w.shape)}.")
     return w
 
 
@@ -107,7 +108,7 @@ def _check_library(array: Array, what: str, like: Array | None) -> None:
     if is_array(array) and (like is None or namespace(array) is namespace(like)):
         return
     expected = "an array" if like is None else f"a {type(like).__name__}, as V was made from"
-    raise TypeError(f"{what} expects {expected}, got a {type(array).__name__}.")
+    raise InputTypeError(f"{what} expects {expected}, got a {type(array).__name__}.")
 
 
 def scale_rows(w: Array, A: Array) -> Array:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, searchsorted
 from .._parallel import over_rows
+from ..exceptions import InputTypeError
 from .base import anderson_darling_weights, blocks, columns
 from .bins import BinSums, bin_offsets, bin_sums
 from .device import line_totals
@@ -152,7 +153,7 @@ class LineFactor:
 
     def _need_bins(self) -> BinnedLines:
         if self._binned is None:
-            raise TypeError("Trees need V made from NumPy arrays. Convert the samples first.")
+            raise InputTypeError("Trees need V made from NumPy arrays. Convert the samples first.")
         return self._binned
 
     def matmat(self, A: Array) -> Array:

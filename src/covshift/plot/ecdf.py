@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._two_samples import two_samples
 from .._validation import check_weight
+from ..exceptions import InputError
 from . import style
 
 Real = NDArray[np.float64]
@@ -100,12 +101,12 @@ class ECDFDisplay:
 def _column(feature: int | str, names: tuple[str, ...]) -> int:
     if isinstance(feature, str):
         if feature not in names:
-            raise ValueError(
+            raise InputError(
                 f"feature={feature!r} is not a column. The columns are {', '.join(names[:20])}."
             )
         return names.index(feature)
     if not 0 <= feature < len(names):
-        raise ValueError(f"feature={feature!r} is not between 0 and {len(names) - 1}.")
+        raise InputError(f"feature={feature!r} is not between 0 and {len(names) - 1}.")
     return int(feature)
 
 

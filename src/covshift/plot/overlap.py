@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._distances import distances
 from .._two_samples import TwoSamples, two_samples
+from ..exceptions import InputError
 from ..weights._points import pooled_units
 from . import style
 
@@ -62,7 +63,7 @@ class OverlapDisplay:
         """
         samples = two_samples(X, X_target, target_weight, feature_names)
         if plane not in ("shifted", "principal"):
-            raise ValueError(f"plane={plane!r} is unknown. Use 'shifted' or 'principal'.")
+            raise InputError(f"plane={plane!r} is unknown. Use 'shifted' or 'principal'.")
         project, labels = _shifted(samples) if plane == "shifted" else _principal(samples)
         rng = np.random.default_rng(random_state)
         rows = rng.permutation(len(samples.X))[:most]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_weight
+from ..exceptions import InputError
 from . import style
 
 Real = NDArray[np.float64]
@@ -87,15 +88,15 @@ def calibration_curve(
     """Return mean prediction, share of positives and its standard error, per bin."""
     p, truth = (np.asarray(values, dtype=np.float64) for values in (probability, y))
     if p.ndim != 1 or p.shape != truth.shape or not len(p):
-        raise ValueError(
+        raise InputError(
             f"y has shape {truth.shape} and probability {p.shape}. Pass one of each a row."
         )
     if not np.isin(truth, (0, 1)).all():
-        raise ValueError("y must hold 0 and 1 only. Pass y == positive_class.")
+        raise InputError("y must hold 0 and 1 only. Pass y == positive_class.")
     if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("probability must lie between 0 and 1.")
+        raise InputError("probability must lie between 0 and 1.")
     if n_bins < 1:
-        raise ValueError(f"n_bins={n_bins!r}: at least one bin is needed.")
+        raise InputError(f"n_bins={n_bins!r}: at least one bin is needed.")
     w = np.ones(len(p)) if weights is None else check_weight(weights, len(p), "weights", of="y")
     p, truth, w = p[w > 0], truth[w > 0], w[w > 0] / w.max()
     order = np.argsort(p, kind="stable")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..exceptions import InputError
+
 _TEXTS = ("loss", "recommended", "recommendation")
 _NUMBERS = (
     "risk",
@@ -23,7 +25,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows; a missing or wrong entry is an error that names it."""
     missing = [key for key in (*_TEXTS, "scored_on_target_labels", "rows") if key not in comparison]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"comparison lacks {', '.join(map(repr, missing))}. Pass what covshift compare found."
         )
     rows = [_row(row, at) for at, row in enumerate(comparison["rows"])]
@@ -40,11 +42,11 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
     if "method" not in row or "risk" not in row:
-        raise ValueError(f"comparison: row {at} lacks 'method' or 'risk'.")
+        raise InputError(f"comparison: row {at} lacks 'method' or 'risk'.")
     found: dict[str, Any] = {key: str(row.get(key, "")) for key in ("method", "kind", "note")}
     for key in _NUMBERS:
         value = row.get(key)
         if value is not None and (isinstance(value, str) or not isinstance(value + 0.0, float)):
-            raise ValueError(f"comparison: {key}={value!r} in row {at} is not a number.")
+            raise InputError(f"comparison: {key}={value!r} in row {at} is not a number.")
         found[key] = None if value is None else float(value)
     return found

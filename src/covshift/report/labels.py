@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._two_samples import TwoSamples
+from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
 
 Real = NDArray[np.float64]
@@ -24,7 +25,7 @@ def check_labels(y: Any, rows: int, name: str, of: str) -> NDArray[Any]:
     """Return one label a row."""
     values = np.asarray(y)
     if values.shape != (rows,):
-        raise ValueError(
+        raise InputError(
             f"{name} has shape {values.shape}, but {of} has {rows} rows. Pass one label a row."
         )
     return values

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._registry import Names, WeighterEntry
+from ..exceptions import InputError, InputTypeError
 from .base import Weighter
 
 WEIGHTERS: Mapping[str, type[Weighter]] = Names(WeighterEntry)
@@ -21,13 +22,13 @@ def as_weighter(weighter: Any) -> Any:
     """
     if isinstance(weighter, str):
         if weighter not in WEIGHTERS:
-            raise ValueError(
+            raise InputError(
                 f"weighter={weighter!r} is unknown. Choose one of "
                 f"{', '.join(map(repr, WEIGHTERS))}, or pass an object of covshift.weights."
             )
         return WEIGHTERS[weighter]()
     if isinstance(weighter, type) or not hasattr(weighter, "fit"):
-        raise TypeError(
+        raise InputTypeError(
             f"weighter={weighter!r} has no usable fit(X, X_target=...). Pass a name or an instance "
             "such as covshift.weights.KLIEP()."
         )

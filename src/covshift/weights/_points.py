@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from .._moments import moments
+from ..exceptions import InputError
 
 Real = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -76,13 +77,13 @@ def candidates(value: Any, name: str, defaults: Real, *, zero: bool = False) -> 
     """Read a parameter that is "cv", a number, or a list of numbers to choose from."""
     if isinstance(value, str):
         if value != "cv":
-            raise ValueError(
+            raise InputError(
                 f'{name}={value!r} is unknown. Pass "cv", a number, or a list of them.'
             )
         return defaults
     values = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"{name}={value!r} is neither a finite number nor a list of them.")
+        raise InputError(f"{name}={value!r} is neither a finite number nor a list of them.")
     if (values < 0).any() or (not zero and (values == 0).any()):
-        raise ValueError(f"{name}={value!r} must be {'zero or ' if zero else ''}positive.")
+        raise InputError(f"{name}={value!r} must be {'zero or ' if zero else ''}positive.")
     return values

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
 from .._validation import check_rows, check_samples
-from ..exceptions import WeightWarning
+from ..exceptions import InputError, WeightWarning
 from ..operators import LineViews
 from ._rows import row_counts, target_size
 from ._selfcheck import shift
@@ -72,7 +72,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         mean = raw.mean()
         smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
         if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} found no usable weights: they are zero, negative or not "
                 "finite. Check that X and X_target overlap."
             )

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._progress import track
+from ..exceptions import InputError, InputTypeError
 from ._points import Real, equal_shares, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
@@ -85,14 +86,14 @@ class Discriminative(LogRatioWeighter):
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         if self.cv is not None and self.cv < 2:
-            raise ValueError(f"cv={self.cv!r}: at least two folds are needed, or None.")
+            raise InputError(f"cv={self.cv!r}: at least two folds are needed, or None.")
         if not self.max_ratio >= 1:
-            raise ValueError(f"max_ratio={self.max_ratio!r} is less than one.")
+            raise InputError(f"max_ratio={self.max_ratio!r} is less than one.")
         self._units = pooled_units(X, T, share)
         self._varies = bool(((X != X[0]).any(axis=0) | (T != X[0]).any(axis=0)).any())
         weighted = takes_sample_weight(self._template())
         if not weighted and np.ptp(share) > 1e-9 * share.max():
-            raise ValueError(
+            raise InputError(
                 f"target_weight was given, but {type(self.classifier).__name__} takes no "
                 "sample_weight. Use a classifier that does, or repeat the target rows."
             )
@@ -127,7 +128,7 @@ class Discriminative(LogRatioWeighter):
                 solver="newton-cholesky" if self._varies else "lbfgs", tol=1e-6
             )
         if not hasattr(self.classifier, "predict_proba"):
-            raise TypeError(
+            raise InputTypeError(
                 f"classifier={self.classifier!r} has no predict_proba. Pass an instance that has, "
                 "or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._qp.simplex import solve_simplex
+from ..exceptions import InputError
 from ._points import Real, blocks, pooled_units
 from .base import Weighter
 from .cdf.dense import check_fits, target_mean
@@ -87,7 +88,7 @@ class EnergyWeights(Weighter):
         N = len(X)
         check_fits(N, self.max_rows, "EnergyWeights")
         if not (np.isfinite(self.reg) and self.reg >= 0):
-            raise ValueError(f"reg={self.reg!r} must be zero or a positive number.")
+            raise InputError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
         apart = target_mean(  # d(x_i)
@@ -115,7 +116,7 @@ class EnergyWeights(Weighter):
 
     def _ratio(self, X: Real) -> Real:
         if not self.reg > 0:
-            raise ValueError(
+            raise InputError(
                 "EnergyWeights with reg=0 defines weights of the training rows alone. Fit with a "
                 "positive reg to predict those of new rows."
             )

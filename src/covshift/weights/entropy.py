@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
-from ..exceptions import NoOverlapError
+from ..exceptions import InputError, NoOverlapError
 from ._points import Real, pooled_units
 from .base import LogRatioWeighter
 
@@ -85,9 +85,9 @@ class EntropyBalancing(LogRatioWeighter):
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         if self.moments not in (1, 2):
-            raise ValueError(f"moments={self.moments!r} is not 1 or 2.")
+            raise InputError(f"moments={self.moments!r} is not 1 or 2.")
         if not (np.isfinite(self.reg) and self.reg >= 0):
-            raise ValueError(f"reg={self.reg!r} must be zero or a positive number.")
+            raise InputError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share)
         f_X, f_T = self._raw_moments(X), self._raw_moments(T)
         self._scales = pooled_units(f_X, f_T, share)

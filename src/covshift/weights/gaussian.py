@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..exceptions import InputError
 from ._points import Real, equal_shares, pooled_units
 from .base import LogRatioWeighter
 
@@ -52,7 +53,7 @@ class GaussianRatio(LogRatioWeighter):
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         if not 0 <= self.shrinkage <= 1:
-            raise ValueError(f"shrinkage={self.shrinkage!r} is not between 0 and 1.")
+            raise InputError(f"shrinkage={self.shrinkage!r} is not between 0 and 1.")
         self._units = pooled_units(X, T, share)
         mean_X, S_X = _mean_and_covariance(self._units(X), equal_shares(len(X)))
         mean_T, S_T = _mean_and_covariance(self._units(T), share)

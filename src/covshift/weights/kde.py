@@ -9,6 +9,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, col
 
 from .._moments import moments
 from .._parallel import over_rows
+from ..exceptions import InputError
 from ._points import (
     Real,
     Units,
@@ -100,11 +101,11 @@ class KDE(LogRatioWeighter):
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:
         by_labels = isinstance(self.tau, str)
         if by_labels and self.tau != "cv":
-            raise ValueError(f'tau={self.tau!r} is unknown. Pass a number from 0 to 1, or "cv".')
+            raise InputError(f'tau={self.tau!r} is unknown. Pass a number from 0 to 1, or "cv".')
         if not by_labels and not 0 <= self.tau <= 1:
-            raise ValueError(f"tau={self.tau!r} is not between 0 and 1.")
+            raise InputError(f"tau={self.tau!r} is not between 0 and 1.")
         if by_labels and y is None:
-            raise ValueError(
+            raise InputError(
                 'KDE(tau="cv") requires y to be passed, but the target y is None: tau is chosen by '
                 "the error of predicting y. Call fit(X, y, X_target=...), or give tau a number."
             )
@@ -156,10 +157,10 @@ class _Density:
         if not isinstance(bandwidth, str):
             h = candidates(bandwidth, "bandwidth", np.ones(1))
             if len(h) > 1:
-                raise ValueError(f"bandwidth={bandwidth!r}: one number serves all features.")
+                raise InputError(f"bandwidth={bandwidth!r}: one number serves all features.")
             return cls(sample, h[0] / units.scale)
         if bandwidth not in ("scott", "silverman", "cv"):
-            raise ValueError(
+            raise InputError(
                 f'bandwidth={bandwidth!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
             )
         m = 1 / float(share @ sample.row)  # Kish's number of rows
@@ -225,7 +226,7 @@ def _columns(y: Any) -> Real:
     if labels.dtype.kind in "fiu" and len(classes) > 2:
         values = labels.astype(np.float64)
         if not np.isfinite(values).all():
-            raise ValueError("y contains NaN or inf.")
+            raise InputError("y contains NaN or inf.")
         return np.asarray(values[:, None])
     return np.asarray(np.eye(len(classes))[codes])
 

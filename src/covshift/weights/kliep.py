@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
 from .._progress import track
+from ..exceptions import InputError
 from ._points import (
     Real,
     Whole,
@@ -111,7 +112,7 @@ class KLIEP(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         if self.n_centers < 1:
-            raise ValueError(f"n_centers={self.n_centers!r}: at least one is needed.")
+            raise InputError(f"n_centers={self.n_centers!r}: at least one is needed.")
         rng = check_random_state(self.random_state)
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)

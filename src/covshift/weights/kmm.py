@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels import Kernel, width
 from .._qp.simplex import solve_simplex
-from ..exceptions import WeightWarning
+from ..exceptions import InputError, WeightWarning
 from ._points import Real, blocks, pooled_units, squared_distances
 from .base import Weighter
 from .cdf.dense import check_fits, target_mean
@@ -146,13 +146,13 @@ class KMM(Weighter):
     def _total(self, N: int) -> tuple[float, float]:
         """Bounds on the sum."""
         if not self.B > 0:
-            raise ValueError(f"B={self.B!r} must be positive.")
+            raise InputError(f"B={self.B!r} must be positive.")
         eps = (np.sqrt(N) - 1) / np.sqrt(N) if self.eps is None else self.eps
         if not eps >= 0:
-            raise ValueError(f"eps={self.eps!r} must be None, zero or positive.")
+            raise InputError(f"eps={self.eps!r} must be None, zero or positive.")
         least = max(N * (1 - eps), 0.0)
         if N * self.B < least:
-            raise ValueError(
+            raise InputError(
                 f"No weights up to B={self.B:g} have a mean of at least {1 - eps:g}: raise B or "
                 "eps."
             )
@@ -160,7 +160,7 @@ class KMM(Weighter):
 
     def _make_kernel(self, X: Real) -> Kernel:
         if not callable(self.kernel) and self.kernel not in _KERNELS:
-            raise ValueError(
+            raise InputError(
                 f"kernel={self.kernel!r} is unknown. Use 'rbf', 'laplacian' or a callable."
             )
         return Kernel(self.kernel, width(self.gamma, self.kernel, X, np.ones(len(X))))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ..exceptions import InputError
 from ._points import (
     Real,
     blocks,
@@ -90,10 +91,10 @@ class NearestNeighbors(Weighter):
         N = len(X)
         if not isinstance(self.n_neighbors, str):
             if self.n_neighbors < 1:
-                raise ValueError(f"n_neighbors={self.n_neighbors!r}: at least one is needed.")
+                raise InputError(f"n_neighbors={self.n_neighbors!r}: at least one is needed.")
             return min(int(self.n_neighbors), N)
         if self.n_neighbors != "cv":
-            raise ValueError(f'n_neighbors={self.n_neighbors!r} is unknown. Pass "cv" or a number.')
+            raise InputError(f'n_neighbors={self.n_neighbors!r} is unknown. Pass "cv" or a number.')
         tried = [4 << step for step in range(N.bit_length()) if 4 << step <= N // 2]
         if not tried or target.size == 1:
             return min(4, N)

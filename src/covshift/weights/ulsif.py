@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
 from .._progress import track
+from ..exceptions import InputError
 from ._points import (
     Real,
     blocks,
@@ -45,7 +46,7 @@ class _LeastSquaresRatio(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         alpha = self._mixture()
         if self.n_centers < 1:
-            raise ValueError(f"n_centers={self.n_centers!r}: at least one is needed.")
+            raise InputError(f"n_centers={self.n_centers!r}: at least one is needed.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
@@ -234,7 +235,7 @@ class RULSIF(_LeastSquaresRatio):
 
     def _mixture(self) -> float:
         if not 0 <= self.alpha < 1:
-            raise ValueError(f"alpha={self.alpha!r} is not in [0, 1).")
+            raise InputError(f"alpha={self.alpha!r} is not in [0, 1).")
         return float(self.alpha)
 
     def _flat_on_purpose(self) -> bool:

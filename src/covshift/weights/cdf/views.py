@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._moments import moments
+from ...exceptions import InputError
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from .lines import TAILS, Flags, LineTarget, Real
 
@@ -82,7 +83,7 @@ def make_target(
     """
     n = T.shape[1]
     if views not in VIEWS:
-        raise ValueError(
+        raise InputError(
             f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
         )
     if views == "sliced":
@@ -155,7 +156,7 @@ class _Projections:
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
     """Random unit directions (G, n), for features in units of the target's standard deviation."""
     if count < 1:
-        raise ValueError(f"n_directions={count!r}: at least one is needed.")
+        raise InputError(f"n_directions={count!r}: at least one is needed.")
     draws = check_random_state(random_state).normal(size=(count, T.shape[1]))
     directions = draws / np.linalg.norm(draws, axis=1, keepdims=True)
     _, std = moments(T, share)

@@ -14,7 +14,7 @@ from ..._array import is_numpy, like, to_numpy
 from ..._parallel import one_blas_thread
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._validation import check_rows, check_samples
-from ...exceptions import NoOverlapError, WeightWarning
+from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...operators import Coordinates
 from ...operators.device import is_torch
 from .._rows import distinct
@@ -325,19 +325,19 @@ class CDFWeights(Weighter):
 
     def _penalty(self) -> float | str:
         if self.purpose not in ("estimation", "training"):
-            raise ValueError(
+            raise InputError(
                 f"purpose={self.purpose!r} is unknown. Use 'estimation' or 'training'."
             )
         if self.reg is None:
             return "discrepancy" if self.purpose == "estimation" else _TRAINING
         if isinstance(self.reg, str):
             if self.reg not in ("discrepancy", "cv"):
-                raise ValueError(
+                raise InputError(
                     f"reg={self.reg!r} is unknown. Use a positive number, 'discrepancy' or 'cv'."
                 )
             return self.reg
         if not (np.isfinite(self.reg) and self.reg > 0):
-            raise ValueError(f"reg={self.reg!r} must be a positive number.")
+            raise InputError(f"reg={self.reg!r} must be a positive number.")
         return float(self.reg)
 
     def _target(self, T: Real, share: Real) -> Target:
@@ -354,7 +354,7 @@ class CDFWeights(Weighter):
 
     def _check_phi(self) -> None:
         if self.phi not in (None, "anderson-darling"):
-            raise ValueError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
+            raise InputError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
 
     def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
@@ -367,7 +367,7 @@ class CDFWeights(Weighter):
     def _lines(self, target: Target) -> LineTarget:
         if isinstance(target, LineTarget):
             return target
-        raise ValueError(
+        raise InputError(
             f"solver='thresholds' is for views of one dimension without their mirror images; "
             f"these are views={self.views!r} with symmetric={self.symmetric!r}. Use 'additive' or "
             "'sliced' and symmetric=False."
@@ -375,7 +375,7 @@ class CDFWeights(Weighter):
 
     def _is_dense(self, X: Real, target: Target) -> bool:
         if self.solver not in _SOLVERS:
-            raise ValueError(
+            raise InputError(
                 f"solver={self.solver!r} is unknown. Use {', '.join(map(repr, _SOLVERS))}."
             )
         most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
