@@ -403,14 +403,14 @@ def stream(s, rows):
     host = s.draw(size).cpu()
     host = host.pin_memory() if s.device.type == "cuda" else host
     for view in ("additive", "multiplicative"):
-        lens = as_correction(view).lens(s.T, share, None)
+        target_sums = as_correction(view).target_sums(s.T, share, None)
         for source in ("generated on the device", "from pinned host memory"):
 
-            def work(lens=lens, source=source):
+            def work(target_sums=target_sums, source=source):
                 primal = DevicePrimal(
                     Kernel("rbf", s.gamma),
                     s.Z.double().cpu().numpy(),
-                    lens,
+                    target_sums,
                     n_folds=1,
                     example=s.T[:1],
                 )

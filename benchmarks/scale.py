@@ -163,7 +163,7 @@ def measure(name, limit=None, memory=None, **options):
 def out_of_core(sizes, M, D):
     lines, first = [], None
     for N in sizes:
-        for correction, reg in (("additive", 1.0), ("blended", "auto")):
+        for correction, reg in (("additive", 1.0), ("blended", "cv")):
             found = measure("blocks", N=N, M=M, D=D, correction=correction, reg=reg)
             read = measure("read", N=N)
             if found is None:

@@ -8,6 +8,7 @@ trials.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -40,6 +41,24 @@ class Cell(NamedTuple):
         if abs(self.mean - 1) <= self.margin:
             return 0
         return 1 if self.mean > 1 else -1
+
+    @property
+    def p_worse(self) -> float:
+        """Probability of so large a mean, or a larger one, if it were one in truth."""
+        if self.standard_error == 0:
+            return float(self.mean <= 1)
+        return float(t.sf((self.mean - 1) / self.standard_error, self.trials - 1))
+
+
+def clearly_worse(cells: Sequence[Cell], level: float = 0.05) -> list[bool]:
+    """Tell which means are above one: by Holm's method, since of many cells some are by chance."""
+    order = sorted(range(len(cells)), key=lambda k: cells[k].p_worse)
+    found = [False] * len(cells)
+    for rank, k in enumerate(order):
+        if cells[k].p_worse > level / (len(cells) - rank):
+            break
+        found[k] = True
+    return found
 
 
 @cache

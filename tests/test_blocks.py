@@ -251,7 +251,7 @@ def test_bad_blocks_are_named(blocks, message):
     ("parameters", "message"),
     [
         ({"solver": "dual"}, "all pairs"),
-        ({"gamma": "auto"}, "compares widths"),
+        ({"gamma": "cv"}, "compares widths"),
         ({"correction": Importance("kliep")}, "whole training sample"),
     ],
 )

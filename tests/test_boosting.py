@@ -31,10 +31,10 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
+from covshift.operators.trees.bin_loops import add_some, exact_squares
 from covshift.operators.trees.binned import NestedLines
-from covshift.operators.trees.lined import lined
+from covshift.operators.trees.line_form import line_form
 from covshift.operators.trees.prefixes import nested, prefix_squares
-from covshift.operators.trees.sweeps import add_some, exact_squares
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {
@@ -144,7 +144,7 @@ def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weigh
     for (k, b), f in np.ndenumerate(share):
         x = z * (codes[:, k] <= b) - f * z
         exact[k, b] = x @ dense @ x
-    spread = part.spread(rows, u, below, share)
+    spread = part.split_squares(rows, u, below, share)
     assert (spread <= exact + 1e-9).all()
     if part.whole:
         np.testing.assert_allclose(spread, exact, atol=1e-10)
@@ -156,7 +156,7 @@ def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weigh
 def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
     X, T, _, w = sample()
     V = correction.operator(X, T, sample_weight=w if weighted else None)
-    form, dense = lined(V), V.dense()
+    form, dense = line_form(V), V.dense()
     if form is None:  # views of several features, or no views at all
         assert isinstance(correction, Multiplicative | Pairwise | Gaussian)
         return
@@ -174,7 +174,7 @@ def weights_of_some(order, end):
 @pytest.mark.parametrize("name", ["additive", "symmetric", "doubly", "sliced"])
 def test_forms_bound_squares_and_thresholds_make_them_exact(name):
     X, T, _, w = sample(M=60, digits=2)
-    form = lined(CORRECTIONS[name].operator(X, T, sample_weight=w))
+    form = line_form(CORRECTIONS[name].operator(X, T, sample_weight=w))
     lines = form.lines
     V = form.scale * form.u[:, None] * lines.normal(np.eye(40)) * form.u
     order, ends = np.random.default_rng(1).permutation(40), np.array([0, 3, 9, 9, 20, 40])
@@ -200,7 +200,7 @@ def test_forms_bound_squares_and_thresholds_make_them_exact(name):
 @pytest.mark.parametrize("name", ["additive", "blended", "doubly", "sliced"])
 def test_the_sketch_of_a_leaf_is_below_its_squares(name):
     X, T, _, w = sample(M=60, digits=1)
-    form = lined(CORRECTIONS[name].operator(X, T, sample_weight=w))
+    form = line_form(CORRECTIONS[name].operator(X, T, sample_weight=w))
     bins = Bins(X, np.ones(40), 255)
     codes, parts = bins.codes(X), Partition(bins.codes(X), form, 4)
     parts.split(0, 1, int(np.median(codes[:, 1])), 1)
@@ -219,7 +219,7 @@ def test_the_sketch_of_a_leaf_is_below_its_squares(name):
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_exact_squares_may_start_from_all_rows_and_take_some_off(symmetric):
     X, T, _, _ = sample(M=60, digits=2)
-    form = lined(Additive(symmetric=symmetric).operator(X, T))
+    form = line_form(Additive(symmetric=symmetric).operator(X, T))
     lines, order, ends = form.lines, np.random.default_rng(1).permutation(40), np.array([5, 35, 38])
     bins = np.zeros(int(lines.offsets[-1]))
     add_some(lines.codes, lines.offsets, 0, 40, form.weights, bins)
@@ -245,7 +245,7 @@ def test_the_nested_part_of_additive_v_is_most_of_it():
             [np.bincount(code, np.ones(200), bins.n_bins).cumsum() for code in codes.T]
         )
         half = np.full(below.shape, 0.5)
-        part = nested(V, codes, bins.n_bins).spread(every, np.ones(200), below, half)
+        part = nested(V, codes, bins.n_bins).split_squares(every, np.ones(200), below, half)
         x = (codes[:, 0] < 100) - 0.5
         assert part[0, 99] > 0.5 * (x @ V.dense() @ x)
 

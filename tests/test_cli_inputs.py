@@ -69,10 +69,10 @@ def test_missing_values_are_told_apart_for_train_and_target(tmp_path):
 
 
 def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
-    from covshift._tables import Declared, read_samples
+    from covshift._tables import ColumnOptions, read_samples
 
     path = write(tmp_path / "t.csv", with_cell(with_cell(TRAIN, 3, "age", ""), 5, "town", ""))
-    samples = read_samples(str(path), str(target), Declared(label="y", impute=True))
+    samples = read_samples(str(path), str(target), ColumnOptions(label="y", impute=True))
     ages = sorted(float(row[0]) for k, row in enumerate(TRAIN[1:], 1) if k != 3)
     expected = ["age", "age missing", "income", "town=u", "town=v", "town=w", "town=(missing)"]
     assert samples.names == expected
@@ -112,9 +112,9 @@ def test_unseen_levels_of_the_target_are_reported_with_their_share(tmp_path, tra
 
 
 def test_text_becomes_one_column_a_level(train, target):
-    from covshift._tables import Declared, read_samples
+    from covshift._tables import ColumnOptions, read_samples
 
-    samples = read_samples(str(train), str(target), Declared(label="y"))
+    samples = read_samples(str(train), str(target), ColumnOptions(label="y"))
     assert samples.names == ["age", "income", "town=u", "town=v", "town=w"]
     assert (samples.X[:, 2:].sum(axis=1) == 1).all()
     assert samples.X[1, 2:].tolist() == [0, 1, 0]

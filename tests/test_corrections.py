@@ -395,9 +395,9 @@ def test_normalizing_a_v_too_small_to_be_scaled_warns_and_leaves_it(dtype, tiny)
         V = faint.operator(X, X)
     assert np.isfinite(V.dense()).all()
     assert np.isfinite(V.matmat(np.ones((4, 1), dtype=dtype))).all()
-    lens = faint.lens(X, np.full(4, 0.25))
-    sums = lens.sums(X, np.ones((4, 1)), np.ones(4), np.arange(4))
-    assert np.isfinite(lens.gram(sums)).all()
+    target_sums = faint.target_sums(X, np.full(4, 0.25))
+    sums = target_sums.sums(X, np.ones((4, 1)), np.ones(4), np.arange(4))
+    assert np.isfinite(target_sums.gram(sums)).all()
 
 
 def test_blend_mixes_with_the_identity(sample):
@@ -625,7 +625,7 @@ def test_bad_options_are_refused(correction, message):
 def test_options_are_checked_where_sums_are_made_block_by_block():
     T = np.zeros((3, 1))
     with pytest.raises(ValueError, match="normalize=1 is neither"):
-        Additive(normalize=1).lens(T, np.full(3, 1 / 3))
+        Additive(normalize=1).target_sums(T, np.full(3, 1 / 3))
 
 
 def test_product_refuses_what_is_not_a_distribution():
@@ -784,7 +784,7 @@ def test_sample_weights_multiply_those_of_the_correction():
 def test_weights_cannot_be_had_from_blocks_of_rows():
     T, share = np.zeros((3, 1)), np.full(3, 1 / 3)
     with pytest.raises(ValueError, match="whole training sample"):
-        Additive(weights=np.ones(4)).lens(T, share)
+        Additive(weights=np.ones(4)).target_sums(T, share)
 
 
 def test_an_automatic_blend_gives_v_the_weight_of_75_rows_at_most():
@@ -796,9 +796,9 @@ def test_an_automatic_blend_gives_v_the_weight_of_75_rows_at_most():
         automatic = Additive(symmetric=True, normalize=True, blend="auto")
         expected = given.operator(X, T).dense()
         np.testing.assert_allclose(automatic.operator(X, T).dense(), expected, rtol=1e-12)
-        sums = automatic.lens(T, np.full(30, 1 / 30)).sums(X, np.eye(N), np.ones(N), None)
-        lens = automatic.lens(T, np.full(30, 1 / 30))
-        np.testing.assert_allclose(lens.gram(sums), expected, atol=1e-10)
+        sums = automatic.target_sums(T, np.full(30, 1 / 30)).sums(X, np.eye(N), np.ones(N), None)
+        target_sums = automatic.target_sums(T, np.full(30, 1 / 30))
+        np.testing.assert_allclose(target_sums.gram(sums), expected, atol=1e-10)
     twice = np.repeat(np.arange(600), 2)
     A = rng.normal(size=(600, 1))
     weighted = automatic.operator(X, T, sample_weight=np.full(600, 2.0)).matmat(A)

@@ -329,7 +329,8 @@ def test_large_samples_are_cut_and_the_result_says_so(monkeypatch):
     assert (found.support.train_rows, found.support.target_rows) == (40, 40)
     row = found.methods[0]
     assert (row.train_rows, row.effective_sample_size) == (60, pytest.approx(200 * row.share))
-    assert "two-sample AUC 50 and 45; outside support 40 and 40; cdf 60 and 45" in found.notes[0]
+    text = str(found.notes[0])
+    assert "two-sample AUC 50 and 45; outside support 40 and 40; cdf 60 and 45" in text
     assert found.features[0].smd_corrected is not None
 
 
@@ -407,7 +408,9 @@ def test_a_small_part_without_training_rows_is_noted_and_changes_no_verdict():
     T[:60, 1] = 9.0 + np.arange(60)
     found = diagnose(X, T, methods=())
     assert found.support.uncovered[0].share == 0.03
-    assert any("3% of the target lies above" in note and "'x1'" in note for note in found.notes)
+    assert any(
+        "3% of the target lies above" in str(note) and "'x1'" in str(note) for note in found.notes
+    )
     assert found.verdict in ("no shift", "correctable")
 
 

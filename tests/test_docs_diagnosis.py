@@ -58,9 +58,9 @@ def test_the_thresholds_on_the_page_are_those_of_the_code():
     assert "a tenth of the target" in rules
     assert "half of the target" in rules
     for rows in (
-        sizes.most_rows("cdf"),
-        sizes.most_rows("entropy"),
-        sizes.most_rows("energy"),
+        sizes.row_limit("cdf"),
+        sizes.row_limit("entropy"),
+        sizes.row_limit("energy"),
         measure._CLASSIFIER_ROWS,
         measure._NEIGHBOR_ROWS,
     ):

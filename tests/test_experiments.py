@@ -28,7 +28,7 @@ from experiments.seeds import seed_of
 from experiments.store import Store, read_compact, write_compact
 from experiments.table import options_of
 from experiments.trials import Trials, as_cell
-from experiments.verdict import Cell, standard_errors, verdict
+from experiments.verdict import Cell, clearly_worse, standard_errors, verdict
 
 SETTINGS = read_settings()
 FOLDER = Path(experiments.__file__).parent
@@ -349,7 +349,16 @@ def test_a_claim_is_not_judged_by_the_few_trials_of_a_quick_run():
     assert standing("Never significantly worse", trials) == "too few trials"
 
 
-def test_one_cell_worse_by_two_standard_errors_refutes_never_worse():
+def test_of_many_cells_one_at_two_standard_errors_is_chance():
+    """Of twelve equal cells one exceeds two standard errors every fourth time."""
+    ordinary = [Cell(0.97, 0.1, 100)] * 11
+    assert not any(clearly_worse([*ordinary, Cell(1.02, 0.1, 100)]))
+    assert clearly_worse([*ordinary, Cell(1.04, 0.1, 100)]) == [False] * 11 + [True]
+    assert clearly_worse([Cell(1.02, 0.1, 100)]) == [True]  # alone it is clear
+    assert clearly_worse([Cell(1.0, 0.0, 100), Cell(1.1, 0.0, 100)]) == [False, True]
+
+
+def test_one_cell_worse_beyond_chance_refutes_never_worse():
     title = "Never significantly worse"
     assert standing(title, trials_with({"cancer": 0.9, "diabetes": 0.99})) == "holds"
     assert standing(title, trials_with({"cancer": 0.9, "diabetes": 1.1})) == "does not hold"

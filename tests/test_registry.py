@@ -33,8 +33,8 @@ from covshift.compare import LEARNERS, methods_for
 from covshift.compare.methods import check_method, fit_method
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
-from covshift.diagnostics.sizes import METHODS, most_rows
-from covshift.persistence.fitted import FileKind, put_together, take_apart
+from covshift.diagnostics.sizes import METHODS, row_limit
+from covshift.persistence.fitted import FileKind, from_parts, to_parts
 from covshift.weights import WEIGHTERS, Weighter, as_weighter
 
 rng = np.random.default_rng(0)
@@ -135,7 +135,7 @@ def test_a_weighter_s_name_stands_for_its_weights_everywhere(name):
     weighter = as_weighter(name)
     assert isinstance(weighter, Weighter)
     assert isinstance(as_correction(name), Importance)
-    assert most_rows(name) == TABLE[name].rows
+    assert row_limit(name) == TABLE[name].rows
     for learner in LEARNERS:
         check_method(learner, name)
         assert name in [method.name for method in methods_for(learner, 3)]
@@ -173,13 +173,13 @@ def test_a_learner_is_fitted_by_its_name_and_saved_if_it_says_so(name, task):
     assert type(model) in LEARNERS[name]
     if TABLE[name].file is None:
         with pytest.raises(TypeError, match="cannot be saved"):
-            take_apart(model)
+            to_parts(model)
         return
     assert isinstance(load(TABLE[name].file), FileKind)
-    kind, parameters, arrays = take_apart(model)
+    kind, parameters, arrays = to_parts(model)
     assert kind == name
     classes = list(model.classes_) if task == "classification" else []
-    again = put_together(kind, parameters, arrays, classes, 3)
+    again = from_parts(kind, parameters, arrays, classes, 3)
     np.testing.assert_array_equal(again.predict(T), model.predict(T))
 
 

@@ -13,7 +13,7 @@ from covshift._qp import simplex
 from covshift._qp.interior import interior_point
 from covshift._qp.projection import Polytope
 from covshift._qp.simplex import solve_simplex
-from covshift.weights.cdf.newton import simplex_shift, solve_ridge_simplex
+from covshift.weights.cdf.row_newton import simplex_shift, solve_ridge_simplex
 
 
 def problem(seed, N, rank=None, scale=1.0):

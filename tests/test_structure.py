@@ -27,6 +27,7 @@ LAYERS = [
         "_numbers",
         "_validation",
         "_labels",
+        "_notes",
         "_moments",
         "_holm",
         "_support",

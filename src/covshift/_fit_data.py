@@ -21,7 +21,7 @@ _SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal s
 
 
 @dataclass(frozen=True)
-class Problem:
+class FitData:
     """Training rows X (N, n) with outcomes Y (N, k) and weights w; target T with shares."""
 
     X: Real
@@ -51,12 +51,12 @@ class Problem:
         diagonal = correction.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
-    def rows(self, some: NDArray[np.intp]) -> Problem:
+    def rows(self, some: NDArray[np.intp]) -> FitData:
         """Return the problem of some of the training rows, with the whole target."""
         return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some])
 
 
-def check_problem(
+def check_fit_data(
     X: Any,
     Y: Real,
     X_target: Any,
@@ -65,7 +65,7 @@ def check_problem(
     *,
     kernel_given: bool = False,
     streamed: bool = False,
-) -> Problem:
+) -> FitData:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows says nothing; rows of weight zero are
@@ -88,12 +88,12 @@ def check_problem(
         T, share = X, w[kept] / w[kept].sum()
     else:
         X, T, share = X[np.ix_(kept, columns)], T[:, columns], to_numpy(samples.share)
-    return Problem(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
+    return FitData(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
 
 
-def check_device_problem(
+def check_device_fit_data(
     X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-) -> Problem:
+) -> FitData:
     """Do the same for PyTorch tensors, which stay on their device and in their precision."""
     target_weight = unwrap_target(target_weight)
     if unwrap_target(X_target) is None and target_weight is None:
@@ -106,7 +106,7 @@ def check_device_problem(
         kept = np.flatnonzero(w > 0)
         if len(kept) < len(w):
             X, Y, w = take_rows(X, kept), Y[kept], w[kept]
-    return Problem(
+    return FitData(
         take_columns(X, columns),
         like(np.ascontiguousarray(Y), X),
         like(w, X),

@@ -9,7 +9,7 @@ from covshift import VBoostClassifier, VBoostRegressor, _compiled, _parallel
 from covshift.boosting import candidates, sketch
 from covshift.corrections import Additive
 from covshift.exceptions import CoverageWarning
-from covshift.operators.trees import binned, images
+from covshift.operators.trees import binned, leaf_products
 
 from .conftest import require
 
@@ -70,7 +70,7 @@ def test_threads_change_nothing(correction, monkeypatch):
     one = model.fit(X, y > 0, X_target=T).predict_proba(T)
     for module, limit in (
         (candidates, "_CELLS"),
-        *((m, "_ROWS") for m in (sketch, images, binned)),
+        *((m, "_ROWS") for m in (sketch, leaf_products, binned)),
     ):
         monkeypatch.setattr(module, limit, 1)
     parts: set[tuple[str, int]] = set()
@@ -82,11 +82,13 @@ def test_threads_change_nothing(correction, monkeypatch):
 
         _parallel.over_rows(noted, n_rows, at_least=at_least)
 
-    for module in (candidates, sketch, images):
+    for module in (candidates, sketch, leaf_products):
         monkeypatch.setattr(module, "over_rows", over_rows)
     for module in (_parallel, candidates):
         monkeypatch.setattr(module, "thread_count", lambda: 3)
     many = model.fit(X, y > 0, X_target=T).predict_proba(T)
     np.testing.assert_allclose(many, one, atol=1e-10)
     shared = {name for name, start in parts if start > 0}
-    assert shared == ({"Candidates", "Sketch", "LineImages"} if correction != "none" else shared)
+    assert shared == (
+        {"Candidates", "Sketch", "LineLeafProducts"} if correction != "none" else shared
+    )

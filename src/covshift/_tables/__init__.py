@@ -1,19 +1,19 @@
 """Tables of files, read strictly, aligned by name and encoded as numbers. For the command line."""
 
-from .encoding import Encoding, Feature, Findings
+from .encoding import ColumnProblems, Encoding, Feature
 from .labels import Labels
-from .samples import Declared, Samples, read_samples
+from .samples import ColumnOptions, Samples, read_samples
 from .table import Table, open_stream, read_table
-from .text import MISSING, Reading
+from .text import MISSING, ReadOptions
 
 __all__ = [
     "MISSING",
-    "Declared",
+    "ColumnOptions",
+    "ColumnProblems",
     "Encoding",
     "Feature",
-    "Findings",
     "Labels",
-    "Reading",
+    "ReadOptions",
     "Samples",
     "Table",
     "open_stream",

@@ -30,16 +30,30 @@ _EXACT = 2.0**53  # whole numbers beyond are not all float64
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Why the kind of a column is uncertain."""
+
+    kind: Literal["dates", "codes", "identifiers", "mixed", "numbers as text"]
+    text: str
+    example: str = ""
+
+
+@dataclass(frozen=True)
 class Column:
     """One column: float64 with NaN for missing cells, or objects with None for them."""
 
     name: str
     kind: Kind
     values: NDArray[Any]
-    doubt: str = ""  # why its kind is uncertain, in words; empty where it is not
+    doubt: Doubt | None = None
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+LONG_NUMBERS = Doubt(
+    "identifiers", "holds whole numbers of more than 15 digits, as identifiers have them"
+)
 
 
 class ColumnBuilder:
@@ -74,12 +88,12 @@ class ColumnBuilder:
             return Column(self.name, self.kind, _joined(self._parts, object))
         if self.kind in ("number", "date") or not self._words:
             values = _joined(self._parts, np.float64)
-            doubt = "" if self.kind else self._doubt_of_numbers(values)
+            doubt = None if self.kind else self._doubt_of_numbers(values)
             return Column(self.name, "date" if self.kind == "date" else "number", values, doubt)
         values = _joined([_without_nan(part) for part in self._parts], object)
         if self._numbers:  # blocks of numbers have lost their spelling, which nobody will need
-            doubt = f"holds numbers and text (such as {self._first_word!r})"
-            return Column(self.name, "category", values, doubt)
+            text = f"holds numbers and text (such as {self._first_word!r})"
+            return Column(self.name, "category", values, Doubt("mixed", text, self._first_word))
         return Column(self.name, "category", values, doubt_of_text(values))
 
     def _add_any(self, cells: Sequence[str], line: int) -> None:
@@ -139,14 +153,14 @@ class ColumnBuilder:
                 ) from None
         return days
 
-    def _doubt_of_numbers(self, values: Real) -> str:
+    def _doubt_of_numbers(self, values: Real) -> Doubt | None:
         if self._zeros:
-            return "holds numbers with leading zeros, as codes have them"
+            return Doubt("codes", "holds numbers with leading zeros, as codes have them")
         finite = values[np.isfinite(values)]
         largest = float(np.abs(finite).max(initial=0))
         if _EXACT < largest < 1e22 and (np.mod(finite, 1) == 0).all():
-            return "holds whole numbers of more than 15 digits, as identifiers have them"
-        return ""
+            return LONG_NUMBERS
+        return None
 
 
 def days_of(text: str) -> float:
@@ -157,15 +171,16 @@ def days_of(text: str) -> float:
     return float(moment.astype(np.int64)) / 86_400e6
 
 
-def doubt_of_text(values: NDArray[Any]) -> str:
+def doubt_of_text(values: NDArray[Any]) -> Doubt | None:
     """Say why a column of text may be something else than categories, or nothing."""
     levels = {value for value in values if value is not None}
     some = next(iter(sorted(levels)), "")
     if levels and all(map(_DATE.fullmatch, levels)):
-        return f"holds dates or times (such as {some!r})"
+        return Doubt("dates", f"holds dates or times (such as {some!r})", some)
     if levels and all(map(_LOOSE_NUMBER.fullmatch, levels)):
-        return f"holds numbers written as text (such as {some!r})"
-    return ""
+        text = f"holds numbers written as text (such as {some!r})"
+        return Doubt("numbers as text", text, some)
+    return None
 
 
 def _without_nan(part: NDArray[Any]) -> NDArray[Any]:

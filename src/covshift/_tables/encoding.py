@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._notes import Note
 from ..exceptions import InputError
 from .columns import Column, Kind
 from .table import Table
@@ -43,28 +44,29 @@ class Feature:
 
 
 @dataclass
-class Findings:
+class ColumnProblems:
     """What encoding met on its way, counted."""
 
     rows: int = 0
     unseen: dict[str, Counter[str]] = field(default_factory=dict)
     filled: Counter[str] = field(default_factory=Counter)
 
-    def notes(self, title: str) -> list[str]:
+    def notes(self, title: str) -> list[Note]:
         """Say it in words."""
         notes = []
         for name, levels in self.unseen.items():
             count = sum(levels.values())
             shown = ", ".join(repr(level) for level, _ in levels.most_common(5))
             more = f" and {len(levels) - 5} more" if len(levels) > 5 else ""
-            notes.append(
+            text = (
                 f"{title}: column {name!r} has levels that training never saw: {shown}{more} "
                 f"({count} of {self.rows} rows, {count / max(self.rows, 1):.0%}). Nothing is "
                 "known about them; they count as none of the known levels."
             )
+            notes.append(Note("unseen levels", text, "warning"))
         for name, count in self.filled.items():
             what = "missing value was" if count == 1 else "missing values were"
-            notes.append(f"{title}, column {name!r}: {count} {what} imputed.")
+            notes.append(Note("imputed", f"{title}, column {name!r}: {count} {what} imputed."))
         return notes
 
 
@@ -89,9 +91,9 @@ class Encoding:
         """What to read each column as."""
         return {feature.name: feature.kind for feature in self.features}
 
-    def encode(self, table: Table, findings: Findings | None = None) -> Real:
+    def encode(self, table: Table, findings: ColumnProblems | None = None) -> Real:
         """Return X (rows, columns): finite, or an `InputError` that names column and count."""
-        findings = Findings() if findings is None else findings
+        findings = ColumnProblems() if findings is None else findings
         check_complete(table, self)
         X = np.empty((len(table), len(self.columns)))
         findings.rows += len(table)
@@ -172,7 +174,7 @@ def count_missing(column: Column) -> tuple[int, int]:
     return int(np.isnan(column.values).sum()), int(np.isinf(column.values).sum())
 
 
-def _encoded(feature: Feature, column: Column, findings: Findings) -> Real:
+def _encoded(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     if feature.kind == "category":
         return _one_hot(feature, column, findings)
     values = np.asarray(column.values, dtype=np.float64)
@@ -190,7 +192,7 @@ def _encoded(feature: Feature, column: Column, findings: Findings) -> Real:
     return np.column_stack([values, lost]) if feature.indicator else values[:, None]
 
 
-def _one_hot(feature: Feature, column: Column, findings: Findings) -> Real:
+def _one_hot(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     place = {level: k for k, level in enumerate(feature.levels)}
     missing = place.get(MISSING_LEVEL)
     hot = np.zeros((len(column), len(feature.levels)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._notes import Note
 from ..exceptions import InputError
 from .columns import Column
 from .table import Table
@@ -32,7 +33,7 @@ class Labels:
 
 
 def read_labels(
-    train: Table, target: Table, name: str, task: str | None, notes: list[str]
+    train: Table, target: Table, name: str, task: str | None, notes: list[Note]
 ) -> Labels:
     """Read the label of both tables. Missing ones are an error in training, not in the target."""
     cells = _cells(train.columns[name])
@@ -45,7 +46,8 @@ def read_labels(
     numbers = _numbers(cells)
     if task is None:
         task = _infer(name, cells, numbers)
-        notes.append(f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise).")
+        text = f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise)."
+        notes.append(Note("kind of label", text))
     if task == "regression":
         y = _check_numbers(train.title, name, numbers)
         if y.min() == y.max():
@@ -92,7 +94,7 @@ def _infer(name: str, cells: list[str], numbers: NDArray[np.float64] | None) -> 
 
 
 def _target_labels(
-    target: Table, name: str, task: str, are_numbers: bool, notes: list[str]
+    target: Table, name: str, task: str, are_numbers: bool, notes: list[Note]
 ) -> tuple[NDArray[Any] | None, NDArray[np.intp]]:
     nothing = np.arange(0)
     if name not in target.columns:
@@ -100,12 +102,14 @@ def _target_labels(
     cells = _cells(target.columns[name])
     scored = np.flatnonzero([cell is not None for cell in cells])
     if not len(scored):
-        notes.append(f"{target.title}: its label column {name!r} is empty, and was not used.")
+        text = f"{target.title}: its label column {name!r} is empty, and was not used."
+        notes.append(Note("target labels", text))
         return None, nothing
-    notes.append(
+    text = (
         f"{target.title} has the label {name!r} in {len(scored)} of {len(cells)} rows: used only "
         "to score, never to fit or to choose."
     )
+    notes.append(Note("target labels", text))
     present = [cell for cell in cells if cell is not None]
     numbers = _numbers(present)
     if task == "regression":

@@ -10,14 +10,14 @@ import numpy as np
 
 from .._optional import import_extra
 from ..exceptions import InputError
-from .columns import Column, Kind, days_of, doubt_of_text
-from .text import Reading, title_of
+from .columns import LONG_NUMBERS, Column, Doubt, Kind, days_of, doubt_of_text
+from .text import ReadOptions, title_of
 
 
 class ParquetTable:
     """The columns of a Parquet file, and its rows in blocks."""
 
-    def __init__(self, source: str, file: BinaryIO, reading: Reading) -> None:
+    def __init__(self, source: str, file: BinaryIO, reading: ReadOptions) -> None:
         self.title = title_of(source)
         self._missing = reading.missing
         self._polars: Any = import_extra("polars", extra="cli", needed_by="Reading Parquet files")
@@ -52,7 +52,7 @@ class ParquetTable:
             return self._as_text(series, name, kind)
         if dtype in (pl.Date, pl.Datetime):
             values = series.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64) / 86_400e6
-            doubt = "" if kind == "date" else "holds dates or times"
+            doubt = None if kind == "date" else Doubt("dates", "holds dates or times")
             return Column(name, "date", _floats(values), doubt)
         if dtype.is_numeric() or dtype == pl.Boolean:
             return self._as_numbers(series, name, kind)
@@ -65,8 +65,7 @@ class ParquetTable:
         whole = series.dtype.is_integer()
         values = _floats(series.cast(self._polars.Float64))
         large = whole and (np.abs(values[np.isfinite(values)]) > 2.0**53).any()
-        doubt = "holds whole numbers of more than 15 digits, as identifiers have them"
-        return Column(name, "number", values, doubt if large and kind is None else "")
+        return Column(name, "number", values, LONG_NUMBERS if large and kind is None else None)
 
     def _as_text(self, series: Any, name: str, kind: Kind | None) -> Column:
         is_text = series.dtype in (self._polars.String, self._polars.Categorical, self._polars.Enum)
@@ -78,7 +77,7 @@ class ParquetTable:
             return Column(name, kind, np.array([self._number(c, name, kind) for c in cells]))
         values = np.empty(len(cells), dtype=object)
         values[:] = ["" if cell is None and kind == "text" else cell for cell in cells]
-        doubt = doubt_of_text(values) if is_text and kind is None else ""
+        doubt = doubt_of_text(values) if is_text and kind is None else None
         return Column(name, "text" if kind == "text" else "category", values, doubt)
 
     def _number(self, cell: str | None, name: str, kind: Kind) -> float:

@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._notes import Note
 from ..exceptions import InputError
-from .columns import Column, Kind
+from .columns import Column, Doubt, Kind
 from .encoding import (
     ADVICE,
     MISSING_LEVEL,
+    ColumnProblems,
     Encoding,
     Feature,
-    Findings,
     count_missing,
     incomplete,
 )
 from .labels import Labels, read_labels
 from .table import Table, read_table
-from .text import Reading
+from .text import ReadOptions
 
 Real = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ _SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0
 
 
 @dataclass(frozen=True)
-class Declared:
+class ColumnOptions:
     """What the user says about columns."""
 
     label: str | None = None
@@ -85,7 +86,7 @@ class Samples:
     weight: Real | None
     target_weight: Real | None
     id_name: str | None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))  # of the training file
 
     @property
@@ -120,7 +121,7 @@ class Samples:
 
 
 def read_samples(
-    train: str, target: str, declared: Declared, reading: Reading | None = None
+    train: str, target: str, declared: ColumnOptions, reading: ReadOptions | None = None
 ) -> Samples:
     """Read two files and make samples of them; `InputError` where that would need a guess."""
     if train == "-" and target == "-":
@@ -128,14 +129,14 @@ def read_samples(
     a = read_table(train, declared.kinds(weight=declared.weight), reading)
     b = read_table(target, declared.kinds(weight=declared.target_weight), reading)
     _check_declared(declared, a, b)
-    notes: list[str] = []
+    notes: list[Note] = []
     shared = _shared_columns(a, b, declared, notes)
     for table in (a, b):
         if len(table) < 2:
             raise InputError(f"{table.title} has one row. A sample needs at least two.")
     labels = read_labels(a, b, declared.label, declared.task, notes) if declared.label else None
     encoding = learn_encoding(a, b, shared, declared, notes)
-    found_a, found_b = Findings(), Findings()
+    found_a, found_b = ColumnProblems(), ColumnProblems()
     X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
     notes += found_a.notes(a.title) + found_b.notes(b.title)
     return Samples(
@@ -153,7 +154,7 @@ def read_samples(
 
 
 def learn_encoding(
-    train: Table, target: Table, names: list[str], declared: Declared, notes: list[str]
+    train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
     """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
     _refuse_doubtful(train, target, names)
@@ -161,7 +162,8 @@ def learn_encoding(
     _refuse_row_numbers(train, names, declared)
     constant = [name for name in names if _is_constant(train, target, name)]
     if constant:
-        notes.append(f"Left out, for they never vary: {_listed(constant)}.")
+        text = f"Left out, for they never vary: {_listed(constant)}."
+        notes.append(Note("constant columns", text, "warning"))
     names = [name for name in names if name not in constant]
     if not names:
         raise InputError("No column is left that varies. There is nothing to compare.")
@@ -174,7 +176,7 @@ def learn_encoding(
     )
 
 
-def _feature(column: Column, other: Column, declared: Declared, title: str) -> Feature:
+def _feature(column: Column, other: Column, declared: ColumnOptions, title: str) -> Feature:
     name = column.name
     lost = any(map(any, (count_missing(column), count_missing(other))))
     if column.kind == "category":
@@ -195,7 +197,7 @@ def _feature(column: Column, other: Column, declared: Declared, title: str) -> F
     return Feature(name, column.kind, (), fill, lost)
 
 
-def _check_declared(declared: Declared, train: Table, target: Table) -> None:
+def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
     def where(name: str, table: Table, option: str) -> None:
         if name not in table.columns:
             raise InputError(
@@ -224,7 +226,7 @@ def _check_declared(declared: Declared, train: Table, target: Table) -> None:
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
 
 
-def _shared_columns(a: Table, b: Table, declared: Declared, notes: list[str]) -> list[str]:
+def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Note]) -> list[str]:
     roles = declared.roles()
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
@@ -238,9 +240,11 @@ def _shared_columns(a: Table, b: Table, declared: Declared, notes: list[str]) ->
         )
     for title, only in ((a.title, only_a), (b.title, only_b)):
         if only:
-            notes.append(f"Only in {title}, and left out: {_listed(only)}.")
+            text = f"Only in {title}, and left out: {_listed(only)}."
+            notes.append(Note("columns of one file", text))
     if shared != [name for name in second if name in first]:
-        notes.append(f"{b.title} has its columns in another order; they were matched by name.")
+        text = f"{b.title} has its columns in another order; they were matched by name."
+        notes.append(Note("order of columns", text))
     return shared
 
 
@@ -248,12 +252,13 @@ def _refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
     for table in (train, target):
         for name in names:
             column = table.columns[name]
-            if column.doubt:
-                date = f"--date {name!r} (ISO dates, as days), " * ("dates" in column.doubt)
+            if column.doubt is not None:
+                date = f"--date {name!r} (ISO dates, as days), " * (column.doubt.kind == "dates")
                 number = f"--numeric {name!r}, " * (column.kind == "number")
                 raise InputError(
-                    f"{table.title}: column {name!r} {column.doubt}. Say what it is: {number}{date}"
-                    f"--categorical {name!r} or --drop {name!r}{_if_missing(column)}."
+                    f"{table.title}: column {name!r} {column.doubt.text}. Say what it is: "
+                    f"{number}{date}--categorical {name!r} or --drop {name!r}"
+                    f"{_if_missing(column.doubt)}."
                 )
     for name in names:
         kinds = [table.columns[name].kind for table in (train, target)]
@@ -275,12 +280,13 @@ def _refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
 _PLURAL = {"number": "numbers", "category": "text", "date": "dates", "text": "text"}
 
 
-def _if_missing(column: Column) -> str:
-    mixed = re.search(r"numbers and text \(such as (.*)\)$", column.doubt)
-    return f"; if {mixed[1]} stands for a missing value: --missing {mixed[1]}" if mixed else ""
+def _if_missing(doubt: Doubt) -> str:
+    if doubt.kind != "mixed":
+        return ""
+    return f"; if {doubt.example!r} stands for a missing value: --missing {doubt.example!r}"
 
 
-def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
+def _refuse_codes(train: Table, names: list[str], declared: ColumnOptions) -> None:
     """Refuse whole numbers that are codes to all appearance: by name, or by a sentinel like 999."""
     for name in names:
         column = train.columns[name]
@@ -305,7 +311,7 @@ def _refuse_codes(train: Table, names: list[str], declared: Declared) -> None:
             )
 
 
-def _refuse_row_numbers(train: Table, names: list[str], declared: Declared) -> None:
+def _refuse_row_numbers(train: Table, names: list[str], declared: ColumnOptions) -> None:
     """Refuse a column that counts the rows: as a feature it tells any two samples apart."""
     for name in names:
         column = train.columns[name]
@@ -340,13 +346,14 @@ def _refuse_missing(train: Table, target: Table, names: list[str], impute: bool)
         raise InputError(" ".join(problems) + f" {ADVICE}")
 
 
-def _ids(table: Table, name: str | None, notes: list[str]) -> NDArray[Any] | None:
+def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | None:
     if name is None:
         return None
     ids = table.columns[name].values
     repeated = len(ids) - len(set(ids))
     if repeated:
-        notes.append(f"{table.title}: {repeated} values of the id column {name!r} are repeated.")
+        text = f"{table.title}: {repeated} values of the id column {name!r} are repeated."
+        notes.append(Note("repeated ids", text))
     return ids
 
 

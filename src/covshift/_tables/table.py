@@ -12,7 +12,7 @@ import numpy as np
 from ..exceptions import InputError
 from .columns import Column, ColumnBuilder, Kind
 from .parquet import ParquetTable
-from .text import Reading, TextTable, open_bytes
+from .text import ReadOptions, TextTable, open_bytes
 
 _READ_ROWS = 20_000
 
@@ -33,7 +33,7 @@ class Table:
 
 
 def read_table(
-    source: str, kinds: Mapping[str, Kind] | None = None, reading: Reading | None = None
+    source: str, kinds: Mapping[str, Kind] | None = None, reading: ReadOptions | None = None
 ) -> Table:
     """Read a CSV, TSV or Parquet file, or standard input for "-".
 
@@ -44,7 +44,7 @@ def read_table(
         or by the file's name.
     kinds : mapping of column names to "number", "category", "date" or "text"
         What the user declared; other columns are found out.
-    reading : Reading, optional
+    reading : ReadOptions, optional
         Separator, encoding and the words for missing values.
 
     Returns
@@ -115,7 +115,7 @@ class Stream:
 def _joined(parts: tuple[Column, ...]) -> Column:
     doubts = [part.doubt for part in parts]
     sure = parts[0].kind == "category" and not all(doubts)  # one block of mere words is enough
-    doubt = "" if sure else next(filter(None, doubts), "")
+    doubt = None if sure else next(filter(None, doubts), None)
     return Column(
         parts[0].name, parts[0].kind, np.concatenate([part.values for part in parts]), doubt
     )
@@ -123,10 +123,10 @@ def _joined(parts: tuple[Column, ...]) -> Column:
 
 @contextmanager
 def open_stream(
-    source: str, kinds: Mapping[str, Kind] | None = None, reading: Reading | None = None
+    source: str, kinds: Mapping[str, Kind] | None = None, reading: ReadOptions | None = None
 ) -> Iterator[Stream]:
     """Open a table for reading in blocks, in memory that does not grow with its length."""
-    reading = Reading() if reading is None else reading
+    reading = ReadOptions() if reading is None else reading
     file = open_bytes(source)
     try:
         try:

@@ -1,7 +1,7 @@
 """Text tables, read strictly: a CSV or TSV file gives its header and blocks of cells, or an error.
 
 Nothing is repaired: a row of another length, a repeated column name, a NUL byte or an open quote
-stops the reading, with the line where it was found. Reading streams; a block is held at a time.
+stops the reading, with the line where it was found. ReadOptions streams; a block is held at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KNOWN_BYTES = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files are read."""
 
     separator: str | None = None  # None: a tab for .tsv and .tab, else a comma
@@ -63,7 +63,7 @@ def open_bytes(source: str) -> BinaryIO:
 class TextTable:
     """The header of a text table, and its rows in blocks."""
 
-    def __init__(self, source: str, file: BinaryIO, head: bytes, reading: Reading) -> None:
+    def __init__(self, source: str, file: BinaryIO, head: bytes, reading: ReadOptions) -> None:
         self.title = title_of(source)
         self._told = reading.separator is not None
         self._separator = reading.separator or _separator_of(source)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .._fit_data import Problem, some_rows
+from .._fit_data import FitData, some_rows
 from .._folds import Fold, ranked_folds
 from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..machine.auto import check_equal_weights, target_weighter, target_weights
@@ -31,7 +31,7 @@ class Boosted:
     scores: Real | None
 
 
-def fit_auto(booster: Any, problem: Problem) -> Boosted:
+def fit_auto(booster: Any, problem: FitData) -> Boosted:
     """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
 
     As many fits as candidates times folds, and one or two more.
@@ -52,7 +52,7 @@ def fit_auto(booster: Any, problem: Problem) -> Boosted:
     return Boosted(mixture(parts), scores)
 
 
-def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any]:
+def _choose(booster: Any, problem: FitData, *, stops: bool) -> tuple[Choice, Any]:
     """Return the choice, and the weights of the rows, or what would find them."""
     folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
     if len(folds) < 2:
@@ -66,7 +66,7 @@ def _choose(booster: Any, problem: Problem, *, stops: bool) -> tuple[Choice, Any
 
 
 def _held_out(
-    booster: Any, problem: Problem, V: VOperator, folds: Sequence[Fold], *, stops: bool
+    booster: Any, problem: FitData, V: VOperator, folds: Sequence[Fold], *, stops: bool
 ) -> Real:
     """Predict every row without its fold, by trees that stop early or not: (1, N, k)."""
     f = np.empty((1, *problem.Y.shape))

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import to_numpy
-from .._fit_data import Problem, check_problem
+from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._progress import track
 from .._validation import check_rows
@@ -82,7 +82,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         self.__dict__.pop("validation_score_", None)
         self.__dict__.pop("selection_report_", None)
-        problem = check_problem(X, Y, X_target, sample_weight, target_weight)
+        problem = check_fit_data(X, Y, X_target, sample_weight, target_weight)
         self._warn_if_light(problem)
         if is_auto(self.correction):
             found = fit_auto(self, problem)
@@ -96,7 +96,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             self.validation_score_ = found.scores
         return self
 
-    def _boost(self, problem: Problem, V: VOperator, *, stops: bool | None = None) -> Boosted:
+    def _boost(self, problem: FitData, V: VOperator, *, stops: bool | None = None) -> Boosted:
         """Add trees until the rounds are over, or rows held out say so, if it ``stops`` early."""
         held, (train, share) = self._parts(problem, stops)
         held_out = held.rows
@@ -137,7 +137,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         wanted = self.early_stopping
         return N > _STOP_ROWS if wanted == "auto" else bool(wanted)
 
-    def _parts(self, problem: Problem, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
+    def _parts(self, problem: FitData, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
         """Rows held out for early stopping; and rows to fit, with the share of their weight."""
         if not (self._stops(problem.N) if stops is None else stops):
             nothing = Fold(np.arange(0), np.zeros(0))
@@ -176,7 +176,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             reg_leaves=float(self.reg_leaves),
         )
 
-    def _warn_if_light(self, problem: Problem) -> None:
+    def _warn_if_light(self, problem: FitData) -> None:
         total, least = float(problem.w.sum()), 2 * float(self.min_samples_leaf)
         if problem.weighted and total < least <= problem.N:
             warnings.warn(
@@ -234,7 +234,7 @@ def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:
     return np.asarray(weight @ Y / weight.sum())
 
 
-def _squared_error(f: Real, problem: Problem, held: Fold) -> float:
+def _squared_error(f: Real, problem: FitData, held: Fold) -> float:
     """Mean squared error of held-out rows, summed over columns; by weight."""
     if not len(held.rows):
         return 0.0

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..operators.trees.lined import Lined
+from ..operators.trees.line_form import LineForm
 from ..operators.trees.prefixes import Real
 
 
 class Columns:
     """``store`` (C, N): 1 and Vg, then what is added up of every V, then directions.
 
-    That is the weights of the rows, and u and d of a V of the form of `Lined`. A column of ones is
+    That is the weights of the rows, and u and d of a V that is a `LineForm`. A column of ones is
     the first again, one of zeros is None. If V is diagonal, its diagonal takes the place of a
     direction, and there are no others.
     """
 
     gradient = 1
 
-    def __init__(self, w: Real, form: Lined | None, n_directions: int) -> None:
+    def __init__(self, w: Real, form: LineForm | None, n_directions: int) -> None:
         ones = np.ones(len(w))
         fixed = [ones, ones]  # the second is Vg, of every tree
 

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop, has_numba
-from ..operators.trees.lined import Lined
+from ..operators.trees.line_form import LineForm
 from ..operators.trees.prefixes import Codes, Rows
 
 
 class Partition:
     """Position p holds row ``order[p]`` and its bins ``codes[p]`` (n,); ``ranges`` are the leaves'.
 
-    Bins move with their rows, so that sums over a leaf read them one after another. Where V is of
-    the form of `Lined`, so do their bins in its views, ``views[p]`` (G,), and ``u`` unless it is 1.
+    Bins move with their rows, so that sums over a leaf read them one after another. Where V is
+    a `LineForm`, so do their bins in its views, ``views[p]`` (G,), and ``u`` unless it is 1.
     """
 
-    def __init__(self, codes: Codes, form: Lined | None, L: int) -> None:
+    def __init__(self, codes: Codes, form: LineForm | None, L: int) -> None:
         N = len(codes)
         self.codes, self.order = np.array(codes, order="C"), np.arange(N)
         lines = None if form is None else form.lines

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop
-from ..operators.trees.sweeps import exact_squares
+from ..operators.trees.bin_loops import exact_squares
 from .loops import sort_by_bin
 from .ranking import SPAN, TIE, rank_feature
 

@@ -1,6 +1,6 @@
 """A few linear forms of every candidate, whose squares bound z'Vz from below (theory, 5.2).
 
-They are those of `Lined.forms`, a few for every view, summed over the rows of a leaf up to every
+They are those of `LineForm.forms`, a few for every view, summed over the rows of a leaf up to every
 bin of every feature. Compiled, as `search` is, which needs them.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._compiled import Loop
 from .._parallel import over_rows
 from ..operators.base import blocks
-from ..operators.trees.lined import Lined
+from ..operators.trees.line_form import LineForm
 from ..operators.trees.prefixes import Real
 from .partition import Partition
 
@@ -25,7 +25,7 @@ _BYTES = 32 << 20  # of sums that a thread holds
 class Sketch:
     """Bounds squares by the forms of views: of those that a feature has ``elsewhere`` (n, G)."""
 
-    def __init__(self, form: Lined, elsewhere: NDArray[np.bool_], B: int) -> None:
+    def __init__(self, form: LineForm, elsewhere: NDArray[np.bool_], B: int) -> None:
         assert form.lines is not None
         self._offsets, self._table = form.lines.offsets, form.forms()
         self._elsewhere, self._B = elsewhere, B

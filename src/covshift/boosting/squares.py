@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..operators import VOperator
 from ..operators.trees.binned import NestedLines
-from ..operators.trees.lined import Lined
+from ..operators.trees.line_form import LineForm
 from ..operators.trees.prefixes import Codes, Real, Rows, nested, prefix_squares
 from .candidates import Candidates
 from .columns import Columns
@@ -25,11 +25,11 @@ _KEPT_BYTES = 32 << 20
 class Squares:
     """Bounds the squares of a leaf from below, and makes them exact where that is asked for.
 
-    Where V has the form of `Lined`, bin by bin, in `search`; elsewhere a feature at a time.
+    Where V has the form of `LineForm`, bin by bin, in `search`; elsewhere a feature at a time.
     """
 
     def __init__(
-        self, V: VOperator, form: Lined | None, codes: Codes, n_bins: int, columns: Columns
+        self, V: VOperator, form: LineForm | None, codes: Codes, n_bins: int, columns: Columns
     ) -> None:
         self._V, self._form, self._codes, self._B = V, form, codes, n_bins
         self._columns = columns
@@ -47,7 +47,7 @@ class Squares:
     ) -> None:
         """Bound the squares of a new leaf (theory, eq. 5.9), or recall them from earlier trees.
 
-        ``bins`` are its totals in the bins of the views, where V is of the form of `Lined`.
+        ``bins`` are its totals in the bins of the views, where V is of the form of `LineForm`.
         """
         kept = self._kept.get(box)
         if kept is not None:
@@ -60,7 +60,9 @@ class Squares:
             exact, spread = self._lines.whole, self._spread(state, leaf, parts, bins, share)
         else:
             exact, rows = self._nested.whole, parts.rows(leaf)
-            spread = self._nested.spread(rows, np.ones(len(rows)), state.sums(leaf, 0), share)
+            spread = self._nested.split_squares(
+                rows, np.ones(len(rows)), state.sums(leaf, 0), share
+            )
         margin = 0.0 if exact else MARGIN * total
         state.set_squares(leaf, share * own + spread - margin, exact=exact)
 
@@ -106,7 +108,7 @@ class Squares:
         parts: Partition,
         bins: Real,
     ) -> tuple[int, int]:
-        """Find the best leaf and feature, compiled, for V of the form of `Lined`."""
+        """Find the best leaf and feature, compiled, for V of the form of `LineForm`."""
         form = self._form
         assert form is not None
         assert form.lines is not None

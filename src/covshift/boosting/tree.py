@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from .._compiled import has_numba
 from ..operators import VOperator
-from ..operators.trees.images import ColumnImages, LineImages
-from ..operators.trees.lined import lined
+from ..operators.trees.leaf_products import ColumnLeafProducts, LineLeafProducts
+from ..operators.trees.line_form import line_form
 from ..operators.trees.prefixes import Codes, Real, Rows
 from .candidates import Candidates
 from .columns import Columns
@@ -58,7 +58,7 @@ class Grower:
     def __init__(self, V: VOperator, codes: Codes, n_bins: int, w: Real, growth: Growth) -> None:
         self.V, self.codes, self.B, self.growth = V, codes, n_bins, growth
         N, n = codes.shape
-        form = lined(V)
+        form = line_form(V)
         self.diagonal = form.d if form is not None and form.lines is None else None
         self.form = form if has_numba() and form is not None and form.lines is not None else None
         self.V1 = self.product(np.ones(N))
@@ -81,8 +81,8 @@ class Grower:
         """V times columns that are constant on leaves, of which there is one so far."""
         L = self.growth.max_leaf_nodes
         if self.form is not None and self.form.lines is not None:
-            return LineImages(self.form, self.form.lines, parts, L)
-        return ColumnImages(self.product, self.V1, L)
+            return LineLeafProducts(self.form, self.form.lines, parts, L)
+        return ColumnLeafProducts(self.product, self.V1, L)
 
 
 class _Growing:

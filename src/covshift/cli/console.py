@@ -9,9 +9,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from .._files import atomic_file
+from .._notes import Note
 
 quiet = False
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
@@ -26,6 +28,11 @@ def note(text: str) -> None:
 def warn(text: str) -> None:
     """Say something that may spoil the result, on stderr."""
     print(f"{paint('warning:', 'warning', sys.stderr)} {text}", file=sys.stderr)
+
+
+def tell(found: Note) -> None:
+    """Say a note as loudly as it deserves."""
+    (warn if found.severity == "warning" else note)(found.text)
 
 
 def complain(text: str) -> None:
@@ -84,6 +91,8 @@ def counted(parts: Iterable[Any], label: str) -> Iterator[Any]:
 
 
 def _plain(data: Any) -> Any:
+    if isinstance(data, Note):
+        return asdict(data)
     if isinstance(data, dict):
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from . import console
 
 if TYPE_CHECKING:
-    from .._tables import Reading, Samples
+    from .._tables import ReadOptions, Samples
 
 
 def add_command(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
@@ -136,15 +136,15 @@ def _same_file(one: str, other: str) -> bool:
     return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
 
 
-def reading_of(args: argparse.Namespace) -> Reading:
+def read_options_of(args: argparse.Namespace) -> ReadOptions:
     """Return how the user wants files read."""
-    from .._tables import MISSING, Reading
+    from .._tables import MISSING, ReadOptions
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise InputError(f"--sep {args.sep!r} is not one character. Use for example ';' or tab.")
     missing = MISSING if args.missing is None else ("", *args.missing)
-    return Reading(separator, args.encoding, frozenset(missing))
+    return ReadOptions(separator, args.encoding, frozenset(missing))
 
 
 def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
@@ -152,11 +152,11 @@ def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
 
     Without ``label`` the column of that name is left out unread.
     """
-    from .._tables import Declared, read_samples
+    from .._tables import ColumnOptions, read_samples
 
     if not label and args.label is not None:
         args.drop = [*args.drop, args.label]
-    declared = Declared(
+    declared = ColumnOptions(
         label=args.label if label else None,
         id=args.id,
         weight=args.weight,
@@ -168,9 +168,9 @@ def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
         impute=args.impute,
         task=getattr(args, "task", None),
     )
-    samples = read_samples(args.train, args.target, declared, reading_of(args))
-    for text in samples.notes:
-        (console.warn if "never saw" in text or "never vary" in text else console.note)(text)
+    samples = read_samples(args.train, args.target, declared, read_options_of(args))
+    for found in samples.notes:
+        console.tell(found)
     return samples
 
 

@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from . import console, options
 
 if TYPE_CHECKING:
-    from .._tables import Findings, Table
+    from .._tables import ColumnProblems, Table
     from ..persistence.files import Model
 
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
@@ -36,14 +36,14 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
-    from .._tables import Findings, open_stream
+    from .._tables import ColumnProblems, open_stream
     from ..persistence.files import load
 
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
     options.check_output(args)
     model = load(args.model)
-    reading = options.reading_of(args)
+    reading = options.read_options_of(args)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
     if wanted is not None and wanted not in kinds:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     with open_stream(args.table, kinds, reading) as stream:
         id_name = _id_column(stream.names, wanted, asked=args.id is not None, title=stream.title)
         _check_columns(stream.names, model, id_name, stream.title)
-        findings = Findings()
+        findings = ColumnProblems()
         only = {*model.encoding.names} | ({id_name} if id_name else set())
         parts = console.counted(stream.parts(_ROWS, only=only), "predicting")
         with console.text_file(args.output) as file:
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
                 writer.writerows(_lines(model, table, id_name, first, findings))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows; so have the predictions.")
-    for text in findings.notes(stream.title):
-        console.warn(text)
+    for found in findings.notes(stream.title):
+        console.warn(found.text)
     if args.output not in (None, "-"):
         console.note(f"wrote {findings.rows:,} predictions to {args.output}")
     return 0
@@ -98,7 +98,7 @@ def _header(model: Model, id_name: str | None) -> list[str]:
 
 
 def _lines(
-    model: Model, table: Table, id_name: str | None, first: int, findings: Findings
+    model: Model, table: Table, id_name: str | None, first: int, findings: ColumnProblems
 ) -> Iterator[tuple[Any, ...]]:
     X = model.encoding.encode(table, findings)
     ids: Any = range(first, first + len(table))

@@ -92,10 +92,10 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     from ..compare.methods import fit_weights
-    from ..diagnostics.sizes import most_rows
+    from ..diagnostics.sizes import row_limit
     from ..weights import WEIGHTERS
 
-    if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > most_rows(name):
+    if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > row_limit(name):
         return None
     scaler = StandardScaler().fit(samples.X)
     X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from .._array import Array, namespace
 from .._validation import check_samples, check_weight, unwrap_target, weight_like
 from ..exceptions import CoverageWarning
-from ..operators import Diagonal, Lens, VOperator, WeightedSum, identity_share, unit_scale
+from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
 
 class Correction(BaseEstimator):  # type: ignore[misc]
@@ -75,7 +75,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     """Whether V sees the target through the distribution of each feature by itself alone."""
 
     by_blocks = False
-    """Whether V can be summed over blocks of training rows (`lens`); if not, it needs all pairs."""
+    """Whether V can be summed over blocks of training rows (`target_sums`), or needs all pairs."""
 
     unseen = "are not seen from the target"
     advice = "Check that X and X_target overlap."
@@ -85,7 +85,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         """Return V(i, i) before normalising and blending: zero where the target sees nothing."""
         return self._build(X, T, share).diagonal()
 
-    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
+    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
         """Return the target side of V, for sums over blocks of training rows.
 
         ``X`` is the whole training sample where it is in memory, None where rows arrive in blocks.

@@ -25,12 +25,12 @@ from ..operators import (
     BoxViews,
     Coordinates,
     FactorOperator,
-    Lens,
     LineViews,
+    TargetSums,
     Views,
-    ViewsLens,
+    ViewsTargetSums,
     VOperator,
-    WeightedLens,
+    WeightedTargetSums,
     projected,
 )
 from .base import VMatrixCorrection, check_flag
@@ -92,13 +92,15 @@ class EmpiricalCorrection(VMatrixCorrection):
         weight, anderson_darling = self._weight(T, share)
         return make(T, weight, symmetric=self.symmetric, anderson_darling=anderson_darling)
 
-    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
-        lens = ViewsLens(self.views(T, share), normalize=self.normalize, blend=self.blend)
+    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
+        target_sums = ViewsTargetSums(
+            self.views(T, share), normalize=self.normalize, blend=self.blend
+        )
         if self.weights is None:
-            return lens
+            return target_sums
         if X is None:
             raise ValueError("weights need the whole training sample, not blocks of it.")
-        return WeightedLens(lens, importance_weights(self.weights, X, T, share))
+        return WeightedTargetSums(target_sums, importance_weights(self.weights, X, T, share))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return FactorOperator(self.views(T, share).factor(X))

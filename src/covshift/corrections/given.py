@@ -6,7 +6,7 @@ from typing import Any
 
 from .._array import Array, device, is_numpy, like, namespace, to_numpy
 from .._validation import check_points
-from ..operators import Dense, Diagonal, DiagonalLens, Lens, VOperator
+from ..operators import Dense, Diagonal, DiagonalTargetSums, TargetSums, VOperator
 from .base import Correction
 from .importance import importance_weights
 
@@ -39,8 +39,8 @@ class Unweighted(_EveryPoint):
         xp = namespace(X)
         return Diagonal(xp.ones((X.shape[0],), dtype=X.dtype, device=device(X)))
 
-    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
-        return DiagonalLens()
+    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
+        return DiagonalTargetSums()
 
 
 class Importance(_EveryPoint):
@@ -80,10 +80,10 @@ class Importance(_EveryPoint):
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return Diagonal(importance_weights(self.weights, X, T, share))
 
-    def lens(self, T: Array, share: Array, X: Array | None = None) -> Lens:
+    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
         if X is None:
             raise ValueError("Importance weights need the whole training sample, not blocks of it.")
-        return DiagonalLens(self._build(X, T, share).diagonal())
+        return DiagonalTargetSums(self._build(X, T, share).diagonal())
 
 
 class Precomputed(Correction):

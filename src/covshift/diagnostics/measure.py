@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._notes import Note
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .._two_samples import TwoSamples, two_samples
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
 from .result import Diagnosis
-from .sizes import METHODS, MethodSize, method_size, most_rows, weigh
+from .sizes import METHODS, MethodSize, method_size, row_limit, weigh
 from .support import (
     Support,
     expected_outside,
@@ -164,7 +165,7 @@ def _sizes(
     """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
-        cut = samples.cut(most_rows(method), random_state)
+        cut = samples.cut(row_limit(method), random_state)
         weighter, note = weigh(method, cut.X, cut.T, cut.weight, random_state=random_state)
         if method == "cdf":
             fitted = weighter
@@ -203,20 +204,23 @@ def _overlap(support: Support, cdf: Any) -> bool:
 
 def _notes(
     samples: TwoSamples, features: Any, auc: Any, support: Support, sizes: tuple[MethodSize, ...]
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     notes = []
     constant = [feature.name for feature in features if feature.constant]
     if constant:
         many = f"{len(constant)} columns are" if len(constant) > 1 else "One column is"
-        notes.append(f"{many} constant over both samples and carries no information.")
+        text = f"{many} constant over both samples and carries no information."
+        notes.append(Note("constant columns", text))
     if auc is None:
-        notes.append(f"No AUC: a sample has fewer than {FEWEST} rows.")
+        notes.append(Note("few rows", f"No AUC: a sample has fewer than {FEWEST} rows."))
     if support.outside is None:
-        notes.append("No nearest neighbours: there are too few training rows.")
+        text = "No nearest neighbours: there are too few training rows."
+        notes.append(Note("few rows", text))
     first = support.uncovered[:1]
     told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
     if len(support.uncovered) > told:
-        notes.append(_where_uncovered(support.uncovered[told:], samples.names))
+        text = _where_uncovered(support.uncovered[told:], samples.names)
+        notes.append(Note("uncovered target", text, "warning"))
     whole = len(samples.X), len(samples.T)
     used = {
         "two-sample AUC": (auc.train_rows, auc.target_rows) if auc else whole,
@@ -225,11 +229,8 @@ def _notes(
     }
     cut = [f"{name} {rows[0]:,} and {rows[1]:,}" for name, rows in used.items() if rows != whole]
     if cut:
-        notes.append(
-            "Drawn at random to keep the cost down (training and target rows): "
-            + "; ".join(cut)
-            + "."
-        )
+        text = "Drawn at random to keep the cost down (training and target rows): "
+        notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._notes import Note
 from .._optional import import_extra
 from .features import FeatureShift
 from .joint import TwoSampleAUC
@@ -42,8 +43,8 @@ class Diagnosis:
         and what sampling alone would leave (`CDFWeights.mismatch_` and ``noise_``).
     random_state : int
         Seed of the folds and of the rows that were drawn.
-    notes : tuple of str
-        What was cut or left out, and why.
+    notes : tuple of Note
+        What was cut or left out, and why: ``kind``, ``text`` and ``severity``.
     """
 
     verdict: Verdict
@@ -59,7 +60,7 @@ class Diagnosis:
     mismatch: float | None
     noise: float | None
     random_state: int
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def worst(self) -> tuple[FeatureShift, ...]:

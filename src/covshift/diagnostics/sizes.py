@@ -37,7 +37,7 @@ class MethodSize:
     note: str
 
 
-def most_rows(method: str) -> int:
+def row_limit(method: str) -> int:
     """Rows of a sample beyond which it is cut for this method, to keep the cost down."""
     return {entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows)
 

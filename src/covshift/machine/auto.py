@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .._fit_data import Problem, some_rows
+from .._fit_data import FitData, some_rows
 from .._folds import Fold, ranked_folds
 from .._kernels import landmarks
 from ..corrections import Unweighted
@@ -23,7 +23,7 @@ from .tuning import Tuning, kernel_scale, penalties
 Real = NDArray[np.float64]
 
 
-def fit_auto(machine: Any, problem: Problem) -> None:
+def fit_auto(machine: Any, problem: FitData) -> None:
     """Mix the correction of least estimated target error with the uncorrected machine.
 
     The machine is a `KernelMachine`; on landmarks a sample of the rows chooses.
@@ -61,7 +61,7 @@ def fit_auto(machine: Any, problem: Problem) -> None:
 
 
 def choose_correction(
-    problem: Problem, K: Real, regs: Real | None, n_folds: int
+    problem: FitData, K: Real, regs: Real | None, n_folds: int
 ) -> tuple[Choice, Real, Any]:
     """Compare the candidates with kernel values K (N, N).
 
@@ -85,7 +85,7 @@ def choose_correction(
     return choice, regs, weights
 
 
-def _width(machine: Any, problem: Problem) -> float | None:
+def _width(machine: Any, problem: FitData) -> float | None:
     """Return the kernel's width; where several are compared, the uncorrected machine's."""
     gammas = machine._gammas(problem)
     if len(gammas) == 1:
@@ -94,7 +94,7 @@ def _width(machine: Any, problem: Problem) -> float | None:
     return found.gamma
 
 
-def target_weights(problem: Problem) -> Real:
+def target_weights(problem: FitData) -> Real:
     """Weights under which the training rows look like the target: (N,)."""
     fitted = target_weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
     return np.asarray(fitted.weights_)
@@ -116,13 +116,13 @@ def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: Sequence[Fold])
     return f
 
 
-def _check(machine: Any, problem: Problem) -> None:
+def _check(machine: Any, problem: FitData) -> None:
     if machine.kernel == "precomputed":
         raise ValueError("correction='auto' needs points, not a precomputed kernel.")
     check_equal_weights(problem)
 
 
-def check_equal_weights(problem: Problem) -> None:
+def check_equal_weights(problem: FitData) -> None:
     """Refuse unequal sample weights."""
     if np.ptp(problem.w) > 0:
         raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import like, to_numpy
-from .._fit_data import Problem, check_device_problem, check_problem, some_rows, take_columns
+from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
 from .._kernels import Kernel, check_kernel, has_width, landmarks, width
 from .._validation import check_rows, unwrap_target
@@ -89,7 +89,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if self._runs_on_device(X):
             return self._fit_on_device(X, Y, X_target, sample_weight, target_weight)
         given = self.kernel == "precomputed"
-        problem = check_problem(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
+        problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
         self._columns = problem.columns
         self._stream: Primal | None = None
         if self._chooses():
@@ -111,7 +111,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     # The exact machine
 
-    def _fit_dual(self, problem: Problem) -> None:
+    def _fit_dual(self, problem: FitData) -> None:
         V = self._operator(problem)
         given = problem.X if self.kernel == "precomputed" else None
         tuning = self._tune_dual(V, problem, given)
@@ -123,12 +123,12 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._f = Expansion(points, problem.X, self.dual_coef_, self.intercept_)
         self._after_dual(problem, dual, K)
 
-    def _operator(self, problem: Problem) -> Any:
+    def _operator(self, problem: FitData) -> Any:
         V = problem.operator(self.correction_)
         self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
         return V
 
-    def _solve_dual(self, V: Any, problem: Problem, K: Real) -> Dual:
+    def _solve_dual(self, V: Any, problem: FitData, K: Real) -> Dual:
         dual = Dual(small_factor(V), K)
         solution = dual.solve(problem.Y, self.reg_)
         self._warn_if_ill_conditioned(solution.ill_conditioned)
@@ -136,10 +136,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self.dual_coef_, self.intercept_ = solution.A, solution.c
         return dual
 
-    def _after_dual(self, problem: Problem, dual: Dual, K: Real) -> None:
+    def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
         """Let a subclass change the exact solution."""
 
-    def _tune_dual(self, V: Any, problem: Problem, given: Real | None) -> Tuning:
+    def _tune_dual(self, V: Any, problem: FitData, given: Real | None) -> Tuning:
         gammas = self._gammas(problem)
         regs = None if self.reg == "cv" else np.array([float(self.reg)])
         if regs is not None and len(gammas) == 1:
@@ -157,21 +157,23 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     # The machine on landmarks, in one pass
 
-    def _start_primal(self, problem: Problem, whole: Real | None) -> None:
+    def _start_primal(self, problem: FitData, whole: Real | None) -> None:
         random_state = check_random_state(self.random_state)
         Z = landmarks(problem.X, int(self.n_components), random_state)
         self.gamma_ = self._primal_gamma(problem, random_state)
         self._start_stream(problem, whole, Z)
 
-    def _start_stream(self, problem: Problem, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(Z, self.correction_.lens(problem.T, problem.share, whole))
+    def _start_stream(self, problem: FitData, whole: Real | None, Z: Real) -> None:
+        self._stream = self._primal(
+            Z, self.correction_.target_sums(problem.T, problem.share, whole)
+        )
 
-    def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
+    def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         n_folds = max(2, int(self.n_folds)) if self.reg == "cv" else 1
         kernel = self._kernel(self.gamma_)
         if example is None:
-            return Primal(kernel, Z, lens, n_folds=n_folds)
-        return DevicePrimal(kernel, Z, lens, n_folds=n_folds, example=example)
+            return Primal(kernel, Z, target_sums, n_folds=n_folds)
+        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
 
     # The same on a GPU
 
@@ -189,21 +191,21 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _fit_on_device(
         self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
     ) -> Self:
-        problem = check_device_problem(X, Y, X_target, sample_weight, target_weight)
+        problem = check_device_fit_data(X, Y, X_target, sample_weight, target_weight)
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
         self.gamma_ = width(self.gamma, self.kernel, problem.X, problem.w)
-        lens = self.correction_.lens(problem.T, problem.share, problem.X)
-        stream = self._primal(Z, lens, example=problem.X[:1])
+        target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
+        stream = self._primal(Z, target_sums, example=problem.X[:1])
         stream.folds = stream.partial(problem.X, problem.Y, problem.w)
         self._solve(stream)
         for name in ("coef_", "intercept_", "landmarks_"):
             setattr(self, name, like(getattr(self, name), problem.X))
         return self
 
-    def _add_and_solve(self, problem: Problem, score: Real | None = None) -> None:
+    def _add_and_solve(self, problem: FitData, score: Real | None = None) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
@@ -247,7 +249,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
-            problem = check_problem(X, Y, X_target, sample_weight, target_weight, streamed=True)
+            problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
             self._start_primal(problem, None)
@@ -256,7 +258,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     "X_target and target_weight belong to the first call of partial_fit only."
                 )
-            problem = check_problem(X, Y, None, sample_weight, None, streamed=True)
+            problem = check_fit_data(X, Y, None, sample_weight, None, streamed=True)
         if problem.N:
             self._add_and_solve(problem)
         return self
@@ -264,7 +266,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _is_first_block(self) -> bool:
         return getattr(self, "_stream", None) is None
 
-    def _primal_gamma(self, problem: Problem, random_state: Any) -> float | None:
+    def _primal_gamma(self, problem: FitData, random_state: Any) -> float | None:
         gammas = self._gammas(problem)
         if len(gammas) == 1:
             return gammas[0]
@@ -338,7 +340,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         name = "linear" if self.kernel == "precomputed" else self.kernel
         return Kernel(name, gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
 
-    def _gammas(self, problem: Problem) -> list[float | None]:
+    def _gammas(self, problem: FitData) -> list[float | None]:
         gamma = width(self.gamma, self.kernel, problem.X, problem.w)
         if self.gamma != "cv" or not has_width(self.kernel) or gamma is None:
             return [gamma]

@@ -166,8 +166,8 @@ class BlockFit:
         elif survey.middle is not None:
             gamma = median_width(survey.middle.sorted_rows)
         estimator.gamma_ = width(gamma, estimator.kernel, T[:1], np.ones(1))
-        lens = estimator.correction_.lens(T, share, None)
-        return estimator._primal(survey.landmarks.sorted_rows, lens)
+        target_sums = estimator.correction_.target_sums(T, share, None)
+        return estimator._primal(survey.landmarks.sorted_rows, target_sums)
 
     def partial(self, primal: Primal, block: Block) -> Partial:
         """Sum over the rows of a block."""

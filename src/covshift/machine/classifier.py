@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import namespace, to_numpy
-from .._fit_data import Problem
+from .._fit_data import FitData
 from .._labels import at_least_two, check_labels, most_probable, one_hot
 from .._validation import check_rows
 from .base import KernelMachine
@@ -249,17 +249,17 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='clip', or choose a correction."
             )
 
-    def _after_dual(self, problem: Problem, dual: Dual, K: Real) -> None:
+    def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
         if self.probability == "qp":
             T = problem.T[:0] if self.kernel == "precomputed" else problem.T
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _primal(self, Z: Real, lens: Any, example: Any = None) -> Primal:
+    def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         if self.probability == "qp":
             raise ValueError(
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
-        return super()._primal(Z, lens, example)
+        return super()._primal(Z, target_sums, example)
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return check_labels(self, X, y)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._array import Array, like, to_numpy
 from .._folds import hashed_folds
 from .._kernels import Kernel
-from ..operators import Lens
+from ..operators import TargetSums
 from ..operators.device import device_gram, split_product
 from .primal import FoldSums, Partial, Primal
 
@@ -31,10 +31,10 @@ class DevicePrimal(Primal):
     """`Primal` for PyTorch tensors: X (N, n), Y (N, k) and w (N,) on one device, in one dtype."""
 
     def __init__(
-        self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, example: Array
+        self, kernel: Kernel, Z: Real, target_sums: TargetSums, *, n_folds: int, example: Array
     ) -> None:
         smallest = 1e-6 if example.element_size() == 4 else 1e-10
-        super().__init__(kernel, Z, lens, n_folds=n_folds, smallest=smallest)
+        super().__init__(kernel, Z, target_sums, n_folds=n_folds, smallest=smallest)
         self._features = Features(kernel, Z, example)
         self._device_W = like(self._W, example)
 
@@ -84,10 +84,10 @@ class DevicePrimal(Primal):
 
     def _device_block(self, X: Array, A: Array, w: Array, rows: Any) -> FoldSums:
         plain = to_numpy(device_gram(A, w)) if self.n_folds > 1 else None
-        return FoldSums(self.lens.sums(X, A, w, rows), plain)
+        return FoldSums(self.target_sums.sums(X, A, w, rows), plain)
 
     def _gram(self, sums: FoldSums) -> Real:
-        return np.asarray(to_numpy(self.lens.gram(sums.V)), dtype=np.float64)
+        return np.asarray(to_numpy(self.target_sums.gram(sums.V)), dtype=np.float64)
 
 
 class Features:

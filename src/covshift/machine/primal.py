@@ -24,9 +24,9 @@ from threadpoolctl import threadpool_limits
 from .._folds import Fold, hashed_folds
 from .._kernels import Kernel, whitening
 from .._parallel import over_rows, thread_count
-from ..operators import Lens, Sums
+from ..operators import Sums, TargetSums
 from ..operators.base import blocks
-from ..operators.lens import weighted_gram
+from ..operators.target_sums import weighted_gram
 from .tuning import Tuning, kernel_scale, penalties
 
 Real = NDArray[np.float64]
@@ -67,10 +67,16 @@ class Primal:
     """
 
     def __init__(
-        self, kernel: Kernel, Z: Real, lens: Lens, *, n_folds: int, smallest: float = 1e-10
+        self,
+        kernel: Kernel,
+        Z: Real,
+        target_sums: TargetSums,
+        *,
+        n_folds: int,
+        smallest: float = 1e-10,
     ) -> None:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
-        self.lens = lens
+        self.target_sums = target_sums
         self.folds: Partial = {}
         K = kernel(Z, Z)
         self._W = whitening(K, smallest)
@@ -145,10 +151,10 @@ class Primal:
         np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
         A[:, r], A[:, r + 1 :] = 1.0, Y
         plain = weighted_gram(A, score) if self.n_folds > 1 else None
-        return FoldSums(self.lens.sums(X, A, w, rows), plain)
+        return FoldSums(self.target_sums.sums(X, A, w, rows), plain)
 
     def _gram(self, sums: FoldSums) -> Real:
-        return np.asarray(self.lens.gram(sums.V))
+        return np.asarray(self.target_sums.gram(sums.V))
 
     def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""

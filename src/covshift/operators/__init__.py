@@ -6,8 +6,16 @@ from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedF
 from .dense import Dense
 from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
-from .lens import DiagonalLens, Lens, Sums, ViewsLens, WeightedLens, identity_share, unit_scale
 from .lines import LineFactor, Lines
+from .target_sums import (
+    DiagonalTargetSums,
+    Sums,
+    TargetSums,
+    ViewsTargetSums,
+    WeightedTargetSums,
+    identity_share,
+    unit_scale,
+)
 from .views import BoxViews, Coordinates, LineViews, Views, projected
 
 __all__ = [
@@ -17,12 +25,11 @@ __all__ = [
     "Dense",
     "Diagonal",
     "DiagonalFactor",
-    "DiagonalLens",
+    "DiagonalTargetSums",
     "Dominance",
     "DominanceFactor",
     "Factor",
     "FactorOperator",
-    "Lens",
     "LineFactor",
     "LineViews",
     "Lines",
@@ -30,11 +37,12 @@ __all__ = [
     "RowWeighted",
     "StackedFactor",
     "Sums",
+    "TargetSums",
     "VOperator",
     "Views",
-    "ViewsLens",
-    "WeightedLens",
+    "ViewsTargetSums",
     "WeightedSum",
+    "WeightedTargetSums",
     "identity_share",
     "min_product",
     "projected",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
 from .base import Factor, VOperator, columns, row_weights, scale_rows
-from .trees.lined import Lined, lined, lined_sum
+from .trees.line_form import LineForm, line_form, line_form_sum
 from .trees.prefixes import (
     Codes,
     Nested,
@@ -61,8 +61,8 @@ class FactorOperator:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return nested(self.R, codes, n_bins)
 
-    def lined(self) -> Lined | None:
-        return lined(self.R)
+    def line_form(self) -> LineForm | None:
+        return line_form(self.R)
 
 
 class WeightedSum:
@@ -98,8 +98,8 @@ class WeightedSum:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedSum((c, nested(V, codes, n_bins)) for c, V in self._terms)
 
-    def lined(self) -> Lined | None:
-        return lined_sum(self._terms)
+    def line_form(self) -> LineForm | None:
+        return line_form_sum(self._terms)
 
 
 class StackedFactor:
@@ -139,8 +139,8 @@ class StackedFactor:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedSum((s**2, nested(R, codes, n_bins)) for s, R in self._parts)
 
-    def lined(self) -> Lined | None:
-        return lined_sum([(s**2, R) for s, R in self._parts])
+    def line_form(self) -> LineForm | None:
+        return line_form_sum([(s**2, R) for s, R in self._parts])
 
 
 class RowWeighted:
@@ -176,8 +176,8 @@ class RowWeighted:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedWeighted(nested(self._V, codes, n_bins), self._w, codes, n_bins)
 
-    def lined(self) -> Lined | None:
-        part = lined(self._V)
+    def line_form(self) -> LineForm | None:
+        part = line_form(self._V)
         return None if part is None else part.weighted(self._w)
 
 
@@ -212,8 +212,8 @@ class ColumnWeightedFactor:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedWeighted(nested(self._R, codes, n_bins), self._w, codes, n_bins)
 
-    def lined(self) -> Lined | None:
-        part = lined(self._R)
+    def line_form(self) -> LineForm | None:
+        part = line_form(self._R)
         return None if part is None else part.weighted(self._w)
 
     def _scaled(self, A: Array, what: str) -> Array:

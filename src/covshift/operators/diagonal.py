@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
 from .base import columns, row_weights, scale_rows
-from .trees.lined import Lined
+from .trees.line_form import LineForm
 from .trees.prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
 
 
@@ -43,8 +43,8 @@ class Diagonal:
     def nested(self, codes: Codes, n_bins: int) -> Nested:
         return NestedDiagonal(self._w, codes, n_bins)
 
-    def lined(self) -> Lined:
-        return Lined(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
+    def line_form(self) -> LineForm:
+        return LineForm(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
 
 
 class NestedDiagonal:
@@ -55,7 +55,7 @@ class NestedDiagonal:
     def __init__(self, w: Real, codes: Codes, n_bins: int) -> None:
         self._w, self._codes, self._n_bins = w, codes, n_bins
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         inside = bin_sums_of(self._codes, rows, self._w[rows] * u**2, self._n_bins).cumsum(axis=1)
         return np.asarray((1 - share) ** 2 * inside + share**2 * (inside[:, -1:] - inside))
 

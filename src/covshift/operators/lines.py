@@ -23,7 +23,7 @@ from .base import anderson_darling_weights, blocks, columns
 from .bins import BinSums, bin_offsets, bin_sums
 from .device import line_totals
 from .trees.binned import BinnedLines, NestedLines
-from .trees.lined import Lined
+from .trees.line_form import LineForm
 from .trees.prefixes import Codes, Nested, Real, Rows
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
@@ -181,10 +181,10 @@ class LineFactor:
         """Return the views that grow with a feature, feature by feature; see `prefixes`."""
         return NestedLines(self._need_bins(), codes, n_bins)
 
-    def lined(self) -> Lined:
-        """Return itself as a part of V that trees know how to handle; see `lined`."""
+    def line_form(self) -> LineForm:
+        """Return itself as a part of V that trees know how to handle; see `line_form`."""
         N = self.shape[1]
-        return Lined(self._need_bins(), 1.0, np.ones(N), np.zeros(N))
+        return LineForm(self._need_bins(), 1.0, np.ones(N), np.zeros(N))
 
     def totals(self, A: Array) -> Array:
         """Add the rows of ``A`` into the bins of every view; totals over blocks of rows add up."""

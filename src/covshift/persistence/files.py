@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._files import atomic_file
 from .._tables import Encoding
 from ..exceptions import InputError
-from .fitted import put_together, take_apart
+from .fitted import from_parts, to_parts
 
 Real = NDArray[np.float64]
 
@@ -76,10 +76,10 @@ def save(path: str | os.PathLike[str], model: Model) -> None:
     ----------
     path : path
     model : Model
-        With an estimator that `take_apart` knows: VSVC and VSVR with a named kernel,
+        With an estimator that `to_parts` knows: VSVC and VSVR with a named kernel,
         LogisticRegression, Ridge, V-boosted trees.
     """
-    kind, parameters, arrays = take_apart(model.estimator)
+    kind, parameters, arrays = to_parts(model.estimator)
     arrays = {**arrays, "center": model.center, "scale": model.scale}
     members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
     manifest = {
@@ -245,7 +245,7 @@ def _model(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
     if not all(isinstance(label, str) for label in classes) or sorted(set(classes)) != classes:
         raise ValueError("the classes are not distinct texts in order")
     function = manifest["function"]
-    estimator = put_together(function["kind"], function["parameters"], arrays, classes, n)
+    estimator = from_parts(function["kind"], function["parameters"], arrays, classes, n)
     words = {key: str(manifest[key]) for key in ("label", "unit", "learner", "method")}
     return Model(estimator, encoding, center, scale, task, about=dict(manifest["about"]), **words)
 

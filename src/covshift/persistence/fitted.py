@@ -26,35 +26,35 @@ _KERNELS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosi
 class FileKind:
     """How the estimators of one learner go into a model file; the registry names it.
 
-    ``take_apart(estimator)`` returns parameters, plain data for JSON, and arrays.
-    ``put_together(parameters, arrays, classes, n_features)`` believes nothing: what does not fit
+    ``to_parts(estimator)`` returns parameters, plain data for JSON, and arrays.
+    ``from_parts(parameters, arrays, classes, n_features)`` believes nothing: what does not fit
     together is a ValueError. Numbers have no classes.
     """
 
-    take_apart: Callable[[Any], Parts]
-    put_together: Callable[[dict[str, Any], Arrays, list[str], int], Any]
+    to_parts: Callable[[Any], Parts]
+    from_parts: Callable[[dict[str, Any], Arrays, list[str], int], Any]
 
 
-def take_apart(estimator: Any) -> tuple[str, dict[str, Any], Arrays]:
+def to_parts(estimator: Any) -> tuple[str, dict[str, Any], Arrays]:
     """Return the kind, a learner's name, the parameters and the arrays of a fitted estimator."""
     saved = _learners()
     for name, entry in saved.items():
         if isinstance(estimator, entry.load()):
-            return name, *_kind(entry).take_apart(estimator)
+            return name, *_kind(entry).to_parts(estimator)
     able = ", ".join(kind.__name__ for entry in saved.values() for kind in entry.load())
     raise TypeError(
         f"{type(estimator).__name__} cannot be saved in a model file. These can: {able}."
     )
 
 
-def put_together(
+def from_parts(
     kind: str, parameters: dict[str, Any], arrays: Arrays, classes: list[str], n_features: int
 ) -> Any:
-    """Return the estimator of `take_apart`, ready to predict; ValueError where parts do not fit."""
+    """Return the estimator of `to_parts`, ready to predict; ValueError where parts do not fit."""
     saved = _learners()
     if kind not in saved:
         raise ValueError(f"a function of unknown kind {kind!r}")
-    estimator = _kind(saved[kind]).put_together(parameters, arrays, classes, n_features)
+    estimator = _kind(saved[kind]).from_parts(parameters, arrays, classes, n_features)
     estimator.n_features_in_ = n_features
     if classes:
         estimator.classes_ = np.array(classes, dtype=str)

@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 from ..._compiled import has_numba
 from ..._parallel import over_rows
 from ..bins import bin_offsets
+from .bin_loops import (
+    add_rows,
+    add_some,
+    between,
+    read_rows,
+    spread_of_prefixes,
+    squares_of_prefixes,
+)
 from .prefixes import Codes, Real, Rows
-from .sweeps import add_rows, add_some, between, read_rows, spread_of_prefixes, squares_of_prefixes
 
 _FEW = 4  # columns up to which a loop over rows beats a sparse product
 _BYTES = 8 << 20  # of bin totals that a product holds, for every thread
@@ -131,7 +138,7 @@ class NestedLines:
             self.growing[k, some] = True
         self.whole = all(len(some) == lines.codes.shape[1] for some in views)
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         out = np.zeros_like(below)
         lines = self._lines
         if has_numba():

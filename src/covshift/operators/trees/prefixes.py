@@ -30,7 +30,7 @@ class Nested(Protocol):
     whole: bool
     """Whether V_k is V itself, for every feature."""
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         """(z_b - share z)'V_k (z_b - share z) for every feature k and bin b: (n, B).
 
         z carries the weights ``u`` (p,) of the ``rows`` (p,) and z_b those up to bin b of feature
@@ -44,7 +44,7 @@ class NothingNested:
 
     whole = False
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         return np.zeros_like(below)
 
 
@@ -55,10 +55,10 @@ class NestedSum:
         self._terms = list(terms)
         self.whole = all(part.whole for _, part in self._terms)
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         total = np.zeros_like(below)
         for c, part in self._terms:
-            total += c * part.spread(rows, u, below, share)
+            total += c * part.split_squares(rows, u, below, share)
         return total
 
 
@@ -69,10 +69,10 @@ class NestedWeighted:
         self._part, self._w, self._codes, self._n_bins = part, w, codes, n_bins
         self.whole = part.whole
 
-    def spread(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
         weight = u * self._w[rows]
         heavy = bin_sums_of(self._codes, rows, weight, self._n_bins).cumsum(axis=1)
-        return self._part.spread(rows, weight, heavy, share)
+        return self._part.split_squares(rows, weight, heavy, share)
 
 
 def bin_sums_of(codes: Codes, rows: Rows, values: Real, n_bins: int) -> Real:

@@ -124,7 +124,7 @@ class DeviceLineTarget:
 
 @dataclass(frozen=True)
 class DeviceGroups:
-    """Every row of R belongs to one group: `covshift.weights.cdf.tilted.Groups` on a device."""
+    """Every row of R belongs to one group: `dual_newton.Groups` on a device."""
 
     group: Any  # (m,)
     share: Any  # (m,)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from .tilted import Groups
+from .dual_newton import Groups
 
 Real = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._qp.simplex import solve_simplex
 from .lines import Real
-from .newton import solve_ridge_simplex
+from .row_newton import solve_ridge_simplex
 from .views import Rows, Target
 
 

@@ -1,8 +1,8 @@
 """CDF weights solved among the thresholds: the rows are met in sums only, wherever they lie.
 
-The same problem as `_matching`, for one-dimensional views, by `covshift.weights.cdf.tilted`. What a
-block of rows adds is a plain value, so that blocks may be files or the partitions of a cluster. The
-same lines run on arrays of NumPy and on tensors.
+The same problem as `matching`, for one-dimensional views, by `dual_newton`. What a block of rows
+adds is a plain value, so that blocks may be files or the partitions of a cluster. The same lines
+run on arrays of NumPy and on tensors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
 from .lines import LineRows, LineTarget, Real
 from .matching import Match
-from .tilted import Totals, inverse_of_groups, solve_tilted
 
 _MOST_BINS = 128  # of a view, in the preconditioner
 _MOST_ROWS = 1024  # of R, in the preconditioner
@@ -69,7 +69,7 @@ class ThresholdMatching:
         level = reg if np.isinf(start.reg) else start.level * reg / start.reg
         scale = 1.0 if np.isinf(start.reg) else reg / start.reg
         u = start.tilt if scale >= 1 else start.tilt * scale
-        found = solve_tilted(
+        found = solve_dual_newton(
             self,
             self.N * self.target.F,
             rows=self.N,
@@ -81,7 +81,7 @@ class ThresholdMatching:
         )
         return self._match(found.sums, found.u, found.c, reg, found.converged)
 
-    # The passes of solve_tilted
+    # The passes of solve_dual_newton
 
     def totals(self, u: Real, c: float, reg: float) -> Totals:
         sums = self._parts.total(totals_of, u, c, reg)

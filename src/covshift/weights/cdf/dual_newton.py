@@ -68,7 +68,7 @@ class Passes(Protocol):
 
 
 @dataclass(frozen=True)
-class Tilt:
+class DualPoint:
     """Where the dual is largest, up to the error: the weights are [(R'u + c) / reg]_+."""
 
     u: Real  # (m,)
@@ -78,7 +78,7 @@ class Tilt:
     converged: bool
 
 
-def solve_tilted(
+def solve_dual_newton(
     passes: Passes,
     f: Real,
     *,
@@ -88,7 +88,7 @@ def solve_tilted(
     start: tuple[Real, float],
     tol: float = 1e-6,
     max_iter: int = 100,
-) -> Tilt:
+) -> DualPoint:
     """Maximise the dual from ``start`` = (u, c), by Newton's method with a line search.
 
     ``tol`` bounds the root mean square error of w, relative to its mean. Cost: a pass over the rows
@@ -101,7 +101,7 @@ def solve_tilted(
         residual = f - sums.Rw - u
         error = _error(residual, sums, reg, total, unit)
         if error <= tol:
-            return Tilt(u, c, sums, error, True)
+            return DualPoint(u, c, sums, error, True)
         du, dc = _direction(
             passes, u, c, reg, residual, total, sums, 0.1 * min(1.0, error), tol * unit
         )
@@ -109,7 +109,7 @@ def solve_tilted(
         if abs(sums.total - total) > 0.5 * total or sums.free == 0:
             c, sums = _at_level(passes, u, c, reg, total)
     error = _error(f - sums.Rw - u, sums, reg, total, unit)
-    return Tilt(u, c, sums, error, error <= tol)
+    return DualPoint(u, c, sums, error, error <= tol)
 
 
 def _error(residual: Real, sums: Totals, reg: float, total: float, unit: float) -> float:

@@ -21,7 +21,7 @@ _FORMS = 64  # of all views, but at least one of each
 
 
 @dataclass(frozen=True)
-class Lined:
+class LineForm:
     """diag(u) (scale L) diag(u) + diag(d); without ``lines`` it is diagonal."""
 
     lines: BinnedLines | None
@@ -29,7 +29,7 @@ class Lined:
     u: Real  # (N,)
     d: Real  # (N,)
 
-    def weighted(self, w: Real) -> Lined:
+    def weighted(self, w: Real) -> LineForm:
         """diag(w) V diag(w)."""
         return replace(self, u=self.u * w, d=self.d * w**2)
 
@@ -92,17 +92,17 @@ def _forms_of_view(code: Codes, w: Real, K: int, symmetric: bool) -> Real:
     return np.asarray((up[:, bins // 2] - down[:, (bins + 1) // 2]).T / 2**0.5)
 
 
-def lined(V: Any) -> Lined | None:
+def line_form(V: Any) -> LineForm | None:
     """Return an operator or factor in this form, or None where it has another."""
-    own = getattr(V, "lined", None)
+    own = getattr(V, "line_form", None)
     return None if own is None else own()
 
 
-def lined_sum(terms: Sequence[tuple[float, Any]]) -> Lined | None:
+def line_form_sum(terms: Sequence[tuple[float, Any]]) -> LineForm | None:
     """sum_t c_t V_t, where at most one of them is not diagonal."""
-    total: Lined | None = None
+    total: LineForm | None = None
     for c, V in terms:
-        part = lined(V)
+        part = line_form(V)
         if part is None:
             return None
         part = replace(part, scale=c * part.scale, d=c * part.d)

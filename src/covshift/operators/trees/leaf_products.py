@@ -1,7 +1,7 @@
 """V times columns that are constant on the leaves of a growing tree.
 
-`LineImages` keeps the totals of every leaf in the bins of the views, so a new leaf costs its own
-rows; `ColumnImages` serves any V with one product a leaf, and keeps V Z.
+`LineLeafProducts` keeps the totals of every leaf in the bins of the views, so that a new leaf costs
+its own rows; `ColumnLeafProducts` serves any V with one product per leaf, and keeps V Z.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from ..._parallel import over_rows
+from .bin_loops import add_leaves, add_some, between, read_leaves
 from .binned import BinnedLines
-from .lined import Lined
+from .line_form import LineForm
 from .prefixes import Codes, Real, Rows
-from .sweeps import add_leaves, add_some, between, read_leaves
 
 _ROWS = 10_000  # rows a thread takes at least
 
@@ -31,7 +31,7 @@ class Leaves(Protocol):
     def size(self, leaf: int) -> int: ...
 
 
-class ColumnImages:
+class ColumnLeafProducts:
     """V Z, (L, N), by products with V."""
 
     def __init__(self, product: Callable[[Real], Real], first: Real, L: int) -> None:
@@ -53,10 +53,10 @@ class ColumnImages:
         np.matmul(values, self._images[: self._count], out=out)
 
 
-class LineImages:
+class LineLeafProducts:
     """``totals`` of the leaves in the bins of all views, (L, bins); compiled."""
 
-    def __init__(self, V: Lined, lines: BinnedLines, parts: Leaves, L: int) -> None:
+    def __init__(self, V: LineForm, lines: BinnedLines, parts: Leaves, L: int) -> None:
         self._V, self._lines = V, lines
         self.totals = np.zeros((L, sum(lines.sizes)))
         self._count = 1

@@ -61,7 +61,7 @@ def weighted_gram(A: Array, w: Array) -> Array:
     return root.T @ root
 
 
-class Lens(Protocol):
+class TargetSums(Protocol):
     """A target, ready to sum over blocks of training rows."""
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
@@ -76,7 +76,7 @@ class Lens(Protocol):
         ...
 
 
-class ViewsLens:
+class ViewsTargetSums:
     """V from views of the target, normalised and blended with the identity when asked."""
 
     def __init__(self, views: Views, *, normalize: bool, blend: float | str) -> None:
@@ -117,7 +117,7 @@ class ViewsLens:
         return (1 - share) * seen + share * sums.own
 
 
-class DiagonalLens:
+class DiagonalTargetSums:
     """V = diag(v); without ``v`` the identity."""
 
     def __init__(self, v: Array | None = None) -> None:
@@ -133,14 +133,14 @@ class DiagonalLens:
         return sums.own
 
 
-class WeightedLens:
-    """Another lens, with weights v of the training rows: V_w = diag(v) V diag(v)."""
+class WeightedTargetSums:
+    """Other sums, with weights v of the training rows: V_w = diag(v) V diag(v)."""
 
-    def __init__(self, lens: Lens, v: Array) -> None:
-        self._lens, self._v = lens, v
+    def __init__(self, target_sums: TargetSums, v: Array) -> None:
+        self._target_sums, self._v = target_sums, v
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
-        return self._lens.sums(X, A, w * self._v[rows], rows)
+        return self._target_sums.sums(X, A, w * self._v[rows], rows)
 
     def gram(self, sums: Sums) -> Array:
-        return self._lens.gram(sums)
+        return self._target_sums.gram(sums)
