@@ -33,7 +33,7 @@ demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
 	$(BIN)/covshift demo
 
 reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS=--quick: two minutes)
-	$(BIN)/python -m experiments $(ARGS)
+	$(BIN)/python -m covshift.reproduction $(ARGS)
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift.cli import console, reproduce, run
+from covshift.cli import console, run
 from covshift.exceptions import InputError
 
 REAL = [sys.executable, "-m", "covshift"]
@@ -393,14 +393,6 @@ def test_reproduce_is_handed_over():
     result = covshift("reproduce", "--help")
     assert result.code == 0
     assert "--quick" in result.out
-
-
-def test_reproduce_says_where_the_experiments_are_missing(monkeypatch, tmp_path):
-    monkeypatch.setattr(reproduce, "_CHECKOUT", tmp_path)
-    monkeypatch.setitem(sys.modules, "covshift_experiments", None)
-    result = covshift("reproduce", "--help")
-    assert result.code == 2
-    assert "experiments are not part of this installation" in result.err
 
 
 def test_colour_needs_a_terminal_and_no_no_color(monkeypatch):
