@@ -101,8 +101,9 @@ def test_no_file_of_the_package_has_a_list_of_names_of_its_own():
         "weights/cdf/views.py",  # views that CDFWeights may match, called as in the corrections
     }
     for path in package.rglob("*.py"):
-        if path.relative_to(package).as_posix() in others:
-            continue
+        inside = path.relative_to(package)
+        if inside.as_posix() in others or inside.parts[0] == "reproduction":
+            continue  # the paper's experiments have contenders of their own, by the paper's names
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             parts = getattr(node, "elts", None) or getattr(node, "keys", None)
             words = {getattr(part, "value", None) for part in parts or []}
