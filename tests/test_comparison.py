@@ -231,7 +231,8 @@ def test_balance_is_the_mean_absolute_standardised_difference():
 def test_large_samples_are_thinned_and_it_is_said():
     found = compare(methods=[BASELINE], max_rows=100)
     assert found.rows[0]["effective_sample_size"] == 100
-    assert "Compared on 100 of 200 training rows" in found.notes[0]
+    assert "Compared on 100 of 200 training rows" in found.notes[0].text
+    assert found.to_dict()["notes"][0]["kind"] == "thinned"
 
 
 def test_a_machine_with_corrections_and_a_machine_beside_trees():

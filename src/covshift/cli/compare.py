@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     verdict = diagnosis_of(samples, args).verdict
     found = comparison_of(samples, args)
     args.found = found
-    for text in found.notes:
-        console.note(text)
+    for note in found.notes:
+        console.tell(note)
     if args.json:
         extra = {"verdict": verdict, "notes": samples.notes + found.notes}
         console.emit(console.as_json({**found.to_dict(), **extra}), args.output)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from .._gains import paired_gains
+from .._notes import Note
 from .._progress import track
 from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
@@ -113,7 +114,7 @@ def compare_methods(
     for method in methods:
         check_method(learner, method.name)
     rng = np.random.default_rng(random_state)
-    notes: list[str] = []
+    notes: list[Note] = []
     limit = learner_entry(learner).max_rows if max_rows is None else max_rows
     rows = _some(len(X), limit, rng, "training", notes)
     target_rows = _some(len(X_target), limit, rng, "target", notes)
@@ -159,7 +160,7 @@ class _Trial:
         self.learner, self.task, self.loss = learner, task, LOSSES[loss]
         self.X, self.y, self.T, self.share, self.scored = X, y, T, share, scored
         self.random_state = random_state
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.reference: Real | None = None
         self.contenders: list[Real] = []  # losses of the others, (N,) each
 
@@ -177,11 +178,15 @@ class _Trial:
             try:
                 self.held_out = self._weigh(weighter)
             except Exception as error:
-                self.notes.append(
+                text = (
                     f"The held-out rows could not be weighted ({_short(error)}): the risks below "
                     "are those of the training distribution."
                 )
-        self.notes += [f"Held-out rows: {_short(item.message)}" for item in caught[:1]]
+                self.notes.append(Note("weights of held-out rows", text, "warning"))
+        self.notes += [
+            Note("weights of held-out rows", f"Held-out rows: {_short(item.message)}")
+            for item in caught[:1]
+        ]
 
     def row(self, method: Method) -> Row:
         """Try a method; whatever goes wrong becomes its note."""
@@ -272,11 +277,12 @@ def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None
 
 
 def _some(
-    count: int, limit: int, rng: np.random.Generator, which: str, notes: list[str]
+    count: int, limit: int, rng: np.random.Generator, which: str, notes: list[Note]
 ) -> NDArray[np.intp]:
     if count <= limit:
         return np.arange(count)
-    notes.append(f"Compared on {limit} of {count} {which} rows, drawn at random.")
+    text = f"Compared on {limit} of {count} {which} rows, drawn at random."
+    notes.append(Note("thinned", text))
     return np.sort(rng.choice(count, limit, replace=False))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from .._notes import Note
 
 Row = dict[str, Any]
 
@@ -64,7 +66,8 @@ class Comparison:
     loss : str
     scored_on_target_labels : bool
         Whether there is a true risk. It has no part in the recommendation.
-    notes : list of str
+    notes : list of Note
+        Each with a "kind", a "severity" and a "text".
     """
 
     rows: list[Row]
@@ -72,7 +75,7 @@ class Comparison:
     learner: str | None = None
     loss: str = "squared_error"
     scored_on_target_labels: bool = False
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
     @property
     def best(self) -> str:
@@ -114,7 +117,7 @@ class Comparison:
             "scored_on_target_labels": self.scored_on_target_labels,
             "needed_standard_errors": _plain(self.needed),
             "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
-            "notes": list(self.notes),
+            "notes": [asdict(note) for note in self.notes],
         }
 
     def to_frame(self) -> Any:
