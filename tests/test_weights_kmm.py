@@ -127,7 +127,7 @@ def test_kmm_takes_a_callable_kernel():
         ({"eps": -0.1}, "eps=-0.1"),
         ({"kernel": "poly"}, "kernel='poly'"),
         ({"gamma": "wide"}, "gamma='wide'"),
-        ({"max_rows": 10}, "max_rows=10"),
+        ({"refuse_above": 10}, "refuse_above=10"),
         ({"backend": "none"}, "backend='none'"),
     ],
 )
@@ -187,7 +187,9 @@ def test_energy_weights_do_not_depend_on_rotations():
     np.testing.assert_allclose(turned, plain, atol=1e-8)
 
 
-@pytest.mark.parametrize(("options", "match"), [({"reg": -1.0}, "reg="), ({"max_rows": 5}, "GB")])
+@pytest.mark.parametrize(
+    ("options", "match"), [({"reg": -1.0}, "reg="), ({"refuse_above": 5}, "GB")]
+)
 def test_energy_weights_refuse(options, match):
     with pytest.raises(ValueError, match=match):
         EnergyWeights(**options).fit(*normal(30, 1, 2)[:1], X_target=np.zeros((5, 2)))

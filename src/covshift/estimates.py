@@ -19,7 +19,7 @@ from ._progress import track
 from ._validation import check_samples, check_weight, unwrap_target
 from .exceptions import InputError, NoOverlapError, WeightWarning
 from .weights import as_weighter, effective_sample_size
-from .weights.cdf.weighter import target_size
+from .weights._rows import target_size
 
 Real = NDArray[np.float64]
 

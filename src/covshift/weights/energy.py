@@ -7,9 +7,9 @@ from scipy.spatial.distance import cdist
 
 from .._qp.simplex import solve_simplex
 from ..exceptions import InputError
+from ._dense import check_fits, target_mean
 from ._points import Real, blocks, pooled_units
 from .base import Weighter
-from .cdf.dense import check_fits, target_mean
 
 
 class EnergyWeights(Weighter):
@@ -30,7 +30,7 @@ class EnergyWeights(Weighter):
     standardize : bool
         Divide the features by their standard deviation first (the variances of both samples
         averaged). False: distances in the features as they are, invariant to rotations.
-    max_rows : int
+    refuse_above : int
         Largest N: the distances take 8 N^2 bytes.
     backend : {None, "piqp"}
         Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
@@ -74,19 +74,19 @@ class EnergyWeights(Weighter):
         reg: float = 0.1,
         *,
         standardize: bool = True,
-        max_rows: int = 20_000,
+        refuse_above: int = 20_000,
         backend: str | None = None,
         verbose: int = 0,
     ) -> None:
         self.reg = reg
         self.standardize = standardize
-        self.max_rows = max_rows
+        self.refuse_above = refuse_above
         self.backend = backend
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
-        check_fits(N, self.max_rows, "EnergyWeights")
+        check_fits(N, self.refuse_above, "EnergyWeights")
         if not (np.isfinite(self.reg) and self.reg >= 0):
             raise InputError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)

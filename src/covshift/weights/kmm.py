@@ -10,9 +10,9 @@ import numpy as np
 from .._kernels import Kernel, width
 from .._qp.simplex import solve_simplex
 from ..exceptions import InputError, WeightWarning
+from ._dense import check_fits, target_mean
 from ._points import Real, blocks, pooled_units, squared_distances
 from .base import Weighter
-from .cdf.dense import check_fits, target_mean
 
 _KERNELS = ("rbf", "laplacian")
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
@@ -41,7 +41,7 @@ class KMM(Weighter):
     standardize : bool
         Divide the features by their standard deviation first (the variances of both samples
         averaged); gamma is then in these units.
-    max_rows : int
+    refuse_above : int
         Largest N: the kernel takes 8 N^2 bytes.
     backend : {None, "piqp"}
         Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
@@ -95,7 +95,7 @@ class KMM(Weighter):
         kernel: Any = "rbf",
         gamma: Any = "median",
         standardize: bool = True,
-        max_rows: int = 20_000,
+        refuse_above: int = 20_000,
         backend: str | None = None,
         verbose: int = 0,
     ) -> None:
@@ -104,13 +104,13 @@ class KMM(Weighter):
         self.kernel = kernel
         self.gamma = gamma
         self.standardize = standardize
-        self.max_rows = max_rows
+        self.refuse_above = refuse_above
         self.backend = backend
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
-        check_fits(N, self.max_rows, "KMM")
+        check_fits(N, self.refuse_above, "KMM")
         total = self._total(N)
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         # Equal rows are one variable: they make K singular and have equal weights.

@@ -17,8 +17,7 @@ from ..._validation import check_rows, check_samples
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...operators import Coordinates
 from ...operators.device import is_torch
-from .._rows import distinct
-from .._rows import target_size as target_size
+from .._rows import distinct, target_size
 from ..base import Weighter
 from .device import DeviceLineTarget
 from .lines import LineTarget, Real

@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._progress import track
-from ...exceptions import InputError
-from .._points import Real, blocks
+from .._progress import track
+from ..exceptions import InputError
+from ._points import Real, blocks
 
 
-def check_fits(N: int, max_rows: int, name: str) -> None:
-    """Refuse more training rows than ``max_rows``, and say what their matrix would take."""
-    if N > max_rows:
+def check_fits(N: int, refuse_above: int, name: str) -> None:
+    """Refuse more training rows than ``refuse_above``, and say what their matrix would take."""
+    if N > refuse_above:
         raise InputError(
             f"{name} holds an N x N matrix: {8e-9 * N**2:.1f} GB for the {N} training rows, and a "
-            f"time that grows with N^3. Its limit is max_rows={max_rows}. Raise it if that fits, "
-            "fit a subsample and predict the rest, or use CDFWeights, which is linear in N."
+            f"time that grows with N^3. It stops at refuse_above={refuse_above}. Raise it if that "
+            "fits, fit a subsample and predict the rest, or use CDFWeights, which is linear in N."
         )
 
 
