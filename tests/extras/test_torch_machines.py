@@ -120,8 +120,10 @@ def test_weights_of_tensors_are_those_of_arrays(torch, reg, phi):
     assert two.effective_sample_size_ == pytest.approx(one.effective_sample_size_, rel=atol)
     assert two.noise_ == pytest.approx(one.noise_)
     np.testing.assert_allclose(two.weights_.numpy(), one.weights_, atol=atol)
-    np.testing.assert_allclose(two.predict(tensors[1]).numpy(), one.predict(target), atol=atol)
-    np.testing.assert_allclose(two.predict(target), one.predict(target), atol=atol)
+    np.testing.assert_allclose(
+        two.predict_weights(tensors[1]).numpy(), one.predict_weights(target), atol=atol
+    )
+    np.testing.assert_allclose(two.predict_weights(target), one.predict_weights(target), atol=atol)
 
 
 def test_one_column_beyond_the_training_values_is_found_on_a_device(torch):
