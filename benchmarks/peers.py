@@ -69,7 +69,7 @@ def covshift(method):
     def fit(X, T):
         weighter = made(X.shape[1]).fit(X, X_target=T)
         scale = getattr(weighter, "total_", len(X)) / len(X)  # KMM's, before it is scaled
-        return weighter.weights_ * scale, weighter.predict
+        return weighter.weights_ * scale, weighter.predict_weights
 
     return fit
 

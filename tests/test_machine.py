@@ -572,7 +572,7 @@ def test_the_correction_uses_the_target_where_the_model_is_too_simple():
         ({"kernel": "rbff"}, "kernel='rbff' is unknown"),
         ({"solver": "newton"}, "solver='newton' is unknown"),
         ({"reg": 0}, "reg=0 must be a positive number"),
-        ({"reg": "cv"}, "reg='cv' must be a positive number"),
+        ({"reg": "auto"}, "reg='auto' must be a positive number"),
         ({"gamma": -1.0}, "gamma=-1.0 must be positive"),
         ({"gamma": "wide"}, "gamma='wide' is unknown"),
         ({"n_components": 0}, "at least one"),

@@ -121,7 +121,7 @@ def _check_sound(weighter: Any, X: Real, T: Real, predicts: bool, tolerance: flo
         fitted.predict_weights(T),
         apart,
         tolerance,
-        "the weight of a new row is its own",
+        "a new row's weight does not depend on the others",
     )
     _close(_fitted(weighter, X, T).weights_, w, 0.0, "a clone finds the same weights")
     _, value = np.unique(X, axis=0, return_inverse=True)
