@@ -205,11 +205,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             setattr(self, name, like(getattr(self, name), problem.X))
         return self
 
-    def _add_and_solve(self, problem: FitData, score: Real | None = None) -> None:
+    def _add_and_solve(self, problem: FitData) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
-        stream.add(problem.X, problem.Y, problem.w, score)
+        stream.add(problem.X, problem.Y, problem.w)
         self._solve(stream)
 
     def _solve(self, stream: Primal) -> None:

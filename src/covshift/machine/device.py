@@ -38,12 +38,9 @@ class DevicePrimal(Primal):
         self._features = Features(kernel, Z, example)
         self._device_W = like(self._W, example)
 
-    def partial(self, X: Array, Y: Array, w: Array, score: Array | None = None) -> Partial:
-        """Sum over the rows, block by block; held-out rows are weighed as the others are."""
+    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
+        """Sum over the rows, block by block."""
         import torch
-
-        if score is not None:
-            raise NotImplementedError("Weights of held-out rows are not taken on a device.")
 
         folds = hashed_folds(X, Y, self.n_folds, w) if self.n_folds > 1 else {}
         dealt = {

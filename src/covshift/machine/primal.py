@@ -83,21 +83,17 @@ class Primal:
         self._W = whitening(K, smallest)
         self._scale = kernel_scale(K, np.ones(len(K)))
 
-    def partial(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> Partial:
-        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,).
-
-        ``score`` (N,) weighs the rows where they are held out; None: as ``w`` does.
-        """
-        factor = None if score is None else score / w
+    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
         if self.n_folds == 1:
             folds = {0: Fold(np.arange(len(X)), w)}
         else:
             folds = hashed_folds(X, Y, self.n_folds, w)
-        return {number: self._sums(X, Y, fold, factor) for number, fold in folds.items()}
+        return {number: self._sums(X, Y, fold) for number, fold in folds.items()}
 
-    def add(self, X: Real, Y: Real, w: Real, score: Real | None = None) -> None:
+    def add(self, X: Real, Y: Real, w: Real) -> None:
         """Add training rows to the sums kept here."""
-        self.folds = combine(self.folds, self.partial(X, Y, w, score))
+        self.folds = combine(self.folds, self.partial(X, Y, w))
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
@@ -122,11 +118,8 @@ class Primal:
         """Sums over all rows so far."""
         return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
 
-    def _sums(self, X: Real, Y: Real, fold: Fold, factor: Real | None) -> FoldSums:
-        """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them.
-
-        ``factor`` (N,) is what weighs the rows where they are held out, relative to their weight.
-        """
+    def _sums(self, X: Real, Y: Real, fold: Fold) -> FoldSums:
+        """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them."""
         inside = fold.rows
         size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
         found: dict[int, FoldSums] = {}
@@ -135,8 +128,7 @@ class Primal:
             for part in blocks(chunk.stop - chunk.start, size):
                 place = slice(chunk.start + part.start, chunk.start + part.stop)
                 rows, w = inside[place], fold.weight[place]
-                score = w if factor is None else w * factor[rows]
-                sums = self._block(X[rows], Y[rows], w, score, rows)
+                sums = self._block(X[rows], Y[rows], w, rows)
                 found[chunk.start] = (
                     found[chunk.start].combine(sums) if chunk.start in found else sums
                 )
@@ -146,12 +138,12 @@ class Primal:
             over_rows(work, len(inside), at_least=size)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
-    def _block(self, X: Real, Y: Real, w: Real, score: Real, rows: NDArray[np.intp]) -> FoldSums:
+    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
         r = self._W.shape[1]
         A = np.empty((len(X), r + 1 + Y.shape[1]))
         np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
         A[:, r], A[:, r + 1 :] = 1.0, Y
-        plain = weighted_gram(A, score) if self.n_folds > 1 else None
+        plain = weighted_gram(A, w) if self.n_folds > 1 else None
         return FoldSums(self.target_sums.sums(X, A, w, rows), plain)
 
     def _gram(self, sums: FoldSums) -> Real:
