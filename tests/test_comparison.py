@@ -131,9 +131,13 @@ def table(*gains):
     ("gains", "chosen", "words"),
     [
         ([(-0.1, 0.01)], "none", "no method has a lower"),
-        ([(0.02, 0.03)], "none", "0.7 standard errors, and only 1.7 or more are clear"),
+        ([(0.02, 0.03)], "none", "by 0.0200 (0.7 standard errors), short of the 1.7 needed."),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
-        ([(0.016, 0.01), (0.05, 0.06)], "none", "m1, gains 0.0500, 0.8 standard errors"),
+        (
+            [(0.016, 0.01), (0.05, 0.06)],
+            "none",
+            "m1, the best, improves the risk by 0.0500",
+        ),
         ([(0.02, 0.01), (0.05, 0.06)], "m0", "Use m0"),
         ([(0.02, 0.01), (0.018, 0.001)], "m0", "Use m0"),
         ([(0.02, 0.0)], "m0", "Use m0"),

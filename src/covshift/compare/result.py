@@ -101,9 +101,10 @@ class Comparison:
             reason = "no method has a lower estimated target risk"
         else:
             errors = best["gain"] / best["gain_standard_error"]
+            compared = f" when {len(able)} methods are compared" if len(able) > 1 else ""
             reason = (
-                f"the best of {len(able)} methods, {best['method']}, gains {best['gain']:.4f}, "
-                f"{errors:.1f} standard errors, and only {self.needed:.1f} or more are clear"
+                f"{best['method']}, the best, improves the risk by {best['gain']:.4f} "
+                f"({errors:.1f} standard errors), short of the {self.needed:.1f} needed{compared}"
             )
         return f"Keep the unweighted model{learner}: {reason}."
 

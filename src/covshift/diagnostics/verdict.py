@@ -108,15 +108,19 @@ def _decide(
     few = [row for row in methods if (row.share or 0.0) < STRONG_SIZE]
     if methods and 2 * len(few) >= len(methods):
         return "strong", (
-            f"{found}, and {len(few)} of {len(methods)} weighting methods leave less than "
-            f"{STRONG_SIZE:.0%} of the training rows in effect."
+            f"{found}, and {len(few)} of {len(methods)} weighting methods leave an effective "
+            f"sample size below {STRONG_SIZE:.0%} of the training rows."
         )
     if auc is not None and auc.interval[0] >= STRONG_AUC:
         return "strong", f"{found}: a classifier tells most rows of the two samples apart."
     if outside >= STRONG_OUTSIDE:
         return "strong", f"{found}, and {outside:.0%} of the target has no training rows near."
     kept = [row.share for row in methods if row.share is not None]
-    left = f", and weights leave {min(kept):.0%} of the rows or more in effect" if kept else ""
+    left = ""
+    if kept:
+        left = (
+            f"; after weighting, the effective sample size is at least {min(kept):.0%} of the rows"
+        )
     return "correctable", f"{found}{left}."
 
 
