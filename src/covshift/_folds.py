@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import Array, to_numpy
-from ._hashing import mixed_hash, row_hash
+from ._hashing import mixed_hash, row_hash, rows_repeat
 from .operators import VOperator
 
 Real = NDArray[np.float64]
@@ -80,9 +80,9 @@ def hashed_folds(X: Array, Y: Array, n_folds: int, w: Array | None = None) -> di
     X are numbered within the block, in the order of their outcomes.
     """
     units, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w))
-    keys = row_hash(X)[units]
-    ordered = np.sort(keys)
-    if (ordered[1:] == ordered[:-1]).any():
+    every = row_hash(X)
+    keys = every[units]
+    if not _each_once(units, len(every)) or rows_repeat(X, every):
         outcome = row_hash(np.column_stack([to_numpy(Y), weight]))[units]
         order = np.lexsort((outcome, keys))
         new = np.concatenate([[True], keys[order[1:]] != keys[order[:-1]]])
@@ -112,8 +112,19 @@ def _units(N: int, w: Real | None) -> tuple[Rows, Real]:
 def _collected(units: Rows, number: Rows, weight: Real, n_folds: int) -> dict[int, Fold]:
     """Collect the units of every fold by its number; a fold without any is left out."""
     found = {}
+    each_once = _each_once(units, len(weight))
     for fold in range(n_folds):
-        rows, counts = np.unique(units[number == fold], return_counts=True)
-        if len(rows):
+        inside = units[number == fold]
+        if not len(inside):
+            continue
+        if each_once:
+            found[fold] = Fold(inside, weight[inside])
+        else:
+            rows, counts = np.unique(inside, return_counts=True)
             found[fold] = Fold(rows, counts * weight[rows])
     return found
+
+
+def _each_once(units: Rows, N: int) -> bool:
+    """Whether the units are the rows themselves, in their order."""
+    return len(units) == N and bool((np.diff(units) == 1).all())

@@ -27,13 +27,22 @@ def row_hash(X: Array, seed: int = 0) -> Keys:
 
     A torch tensor is hashed where it is, and only the keys come to the host.
     """
-    if not is_numpy(X) and hasattr(X, "new_full"):
-        return _torch_hash(X, seed)
+    if _is_tensor(X):
+        return to_numpy(_torch_hash(X, seed)).view(np.uint64)
     bits: NDArray[Any] = (np.ascontiguousarray(to_numpy(X), dtype=np.float64) + 0.0).view(np.uint64)
     state = np.full(len(X), _start(seed), dtype=np.uint64)
     for k in range(bits.shape[1]):
         state = mixed_hash(state ^ bits[:, k])
     return state
+
+
+def rows_repeat(X: Array, keys: Keys) -> bool:
+    """Whether some rows of X (N, n) are equal, by their keys; a tensor's are sorted where it is."""
+    if _is_tensor(X):
+        ordered = _torch_hash(X, 0).sort().values
+        return bool((ordered[1:] == ordered[:-1]).any())
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,11 @@ def mixed_hash(x: Keys) -> Keys:
     return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
 
 
-def _torch_hash(X: Any, seed: int) -> Keys:
+def _is_tensor(X: Array) -> bool:
+    return not is_numpy(X) and hasattr(X, "new_full")
+
+
+def _torch_hash(X: Any, seed: int) -> Any:
     """Do the same in signed integers, which wrap around alike; shifts are made logical."""
 
     def shifted(x: Any, places: int) -> Any:
@@ -111,7 +124,7 @@ def _torch_hash(X: Any, seed: int) -> Keys:
         x = (x ^ shifted(x, 30)) * _signed(_FACTORS[0])
         x = (x ^ shifted(x, 27)) * _signed(_FACTORS[1])
         state = x ^ shifted(x, 31)
-    return to_numpy(state).view(np.uint64)
+    return state
 
 
 def _int64(tensor: Any) -> Any:
