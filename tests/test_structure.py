@@ -28,6 +28,7 @@ LAYERS = [
         "_validation",
         "_labels",
         "_notes",
+        "_types",
         "_moments",
         "_holm",
         "_support",

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from ._types import Real
 
 _CATEGORIES = 8  # a feature of at most so many values has a value of h for each
 _BENDS = (0.2, 0.4, 0.6, 0.8)  # quantiles

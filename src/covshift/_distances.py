@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from ._types import Real
 
 
 class Distances(NamedTuple):

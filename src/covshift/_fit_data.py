@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
+from ._types import Real
 from ._validation import check_samples, check_weight, unwrap_target
 from .corrections.matrix import warn_if_unseen
 from .exceptions import ConstantColumnWarning
 from .operators import VOperator
-
-Real = NDArray[np.float64]
 
 _SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
 

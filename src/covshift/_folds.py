@@ -16,14 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._array import Array, to_numpy
 from ._hashing import mixed_hash, row_hash, rows_repeat
+from ._types import Real, Rows
 from .operators import VOperator
-
-Real = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 _REPEATS = 10  # a row on average, beyond which weights are not taken for counts
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Real = NDArray[np.float64]
+from ._types import Real
 
 CLEAR = 0.05
 """Level of a recommendation: to change the model where nothing is gained is an error."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
+from ._types import Real
 
-Real = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
 _START = 0x9E3779B97F4A7C15

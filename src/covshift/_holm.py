@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from ._types import Real
 
 
 def holm(p_values: Real) -> Real:

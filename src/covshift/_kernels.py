@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ._array import is_numpy
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
+from ._types import Real
 from .exceptions import InputError
-
-Real = NDArray[np.float64]
 
 _ROWS = 1 << 20  # of a tensor, raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width

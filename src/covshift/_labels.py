@@ -11,9 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ._array import is_array, to_numpy
+from ._types import Real
 from .exceptions import InputError
-
-Real = NDArray[np.float64]
 
 
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:

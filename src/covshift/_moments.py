@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from ._types import Real
 
 
 def moments(T: NDArray[Any], share: Real) -> tuple[Real, Real]:

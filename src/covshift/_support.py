@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ._holm import holm
-
-Real = NDArray[np.float64]
+from ._types import Real
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
 NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused

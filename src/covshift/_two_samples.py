@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._array import to_numpy
+from ._types import Real
 from ._validation import check_samples, check_weight, column_names, unwrap_target
 from .exceptions import InputError
 from .weights._rows import target_size
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
 
 from ._array import to_numpy
+from ._types import Real
 from ._validation import check_samples, unwrap_target
 from .corrections import as_correction
 from .corrections.base import check_flag
@@ -27,7 +27,6 @@ from .operators.base import blocks
 
 __all__ = ["VObjective", "lightgbm_objective", "xgboost_objective"]
 
-Real = NDArray[np.float64]
 
 _SIGMOID_CURVATURE = 9 / 64  # largest value of s (1/4 + |1 - 2p|), s = p (1 - p): at p = 1/4, 3/4
 _CELLS = 1 << 22  # entries of V held at a time: 32 MB

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
@@ -13,11 +12,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from ._types import Real
 from ._validation import check_weight, unwrap_target
 from .exceptions import InputTypeError
 from .weights import as_weighter
-
-Real = NDArray[np.float64]
 
 
 def _has(method: str) -> Any:

@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._array import to_numpy
 from ._labels import at_least_two, check_labels
 from ._moments import moments
+from ._types import Real
 from ._validation import check_rows, check_samples, check_weight, unwrap_target
 from .exceptions import InputError, WeightWarning
 from .weights import Discriminative, as_weighter
-
-Real = NDArray[np.float64]
 
 _GRADIENT = 1e-9  # the largest that counts as zero
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .projection import Polytope, Real
+from .._types import Real
+from .projection import Polytope
 
 _STEPS = 100
 _TO_BOUND = 0.995  # share of the way to the boundary

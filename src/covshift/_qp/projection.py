@@ -8,12 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Real
 from ..exceptions import InputError
-
-Real = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _ROUNDS = 200  # the search for the shift ends long before; each round is one pass over w
 

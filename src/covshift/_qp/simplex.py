@@ -16,9 +16,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._optional import import_extra
 from .._parallel import one_blas_thread
+from .._types import Flags, Real
 from ..exceptions import InputError
 from .interior import interior_point
-from .projection import Flags, Polytope, Real
+from .projection import Polytope
 
 _JITTER = 1e-9  # proximal term, relative to the mean diagonal
 _PATIENCE = 8  # exchanges without progress before the interior-point method takes over

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._notes import Note
+from .._types import Real
 from ..exceptions import InputError
 from .columns import Column, Kind
 from .table import Table
-
-Real = NDArray[np.float64]
 
 LARGEST = 1e100  # beyond, squares and their sums would overflow
 MISSING_LEVEL = "(missing)"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._notes import Note
+from .._types import Real
 from ..exceptions import InputError
 from .columns import Column, Doubt, Kind
 from .encoding import (
@@ -24,8 +25,6 @@ from .encoding import (
 from .labels import Labels, read_labels
 from .table import Table, read_table
 from .text import ReadOptions
-
-Real = NDArray[np.float64]
 
 _MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
 _MOST_LEVELS = 1000

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .._fit_data import FitData, some_rows
 from .._folds import Fold, ranked_folds
+from .._types import Real
 from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..machine.auto import check_equal_weights, target_weighter, target_weights
 from ..operators import VOperator
 from .ensemble import Ensemble, mixture
-
-Real = NDArray[np.float64]
 
 _FOLDS = 5
 _ROWS = 10_000  # that choose; all rows are fitted

@@ -9,7 +9,6 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +17,7 @@ from .._array import to_numpy
 from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._progress import track
+from .._types import Real, Rows
 from .._validation import check_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
@@ -27,9 +27,6 @@ from .auto import Boosted, fit_auto
 from .binning import Bins
 from .ensemble import EnsembleBuilder, tree_values
 from .tree import Grower, Growth
-
-Real = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
 

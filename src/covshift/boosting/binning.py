@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..operators.trees.prefixes import Codes
-
-Real = NDArray[np.float64]
+from .._types import Codes, Real
 
 
 class Bins:

@@ -20,7 +20,7 @@ from scipy.sparse import csc_array
 
 from .._compiled import has_numba
 from .._parallel import over_rows, thread_count
-from ..operators.trees.prefixes import Real, Rows
+from .._types import Real, Rows
 from .columns import Columns
 from .loops import add_up, derive, follow
 from .partition import Partition

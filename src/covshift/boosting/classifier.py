@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._types import Real
 from .base import Booster
-
-Real = NDArray[np.float64]
 
 
 class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import Real
 from ..operators.trees.line_form import LineForm
-from ..operators.trees.prefixes import Real
 
 
 class Columns:

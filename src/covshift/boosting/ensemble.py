@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from .._compiled import Loop, has_numba
 from .._parallel import over_rows
+from .._types import Codes, Real
 from ..operators.base import blocks
-from ..operators.trees.prefixes import Codes
 from .binning import Bins
 from .tree import Tree
-
-Real = NDArray[np.float64]
 
 _ROWS = 1 << 14  # predicted at a time
 _VISITS = 1 << 20  # rows times trees that make a second thread worth while

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._compiled import Loop, has_numba
+from .._types import Codes, Rows
 from ..operators.trees.line_form import LineForm
-from ..operators.trees.prefixes import Codes, Rows
 
 
 class Partition:

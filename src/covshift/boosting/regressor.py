@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from .._types import Real
 from ..exceptions import InputError
 from .base import Booster
-
-Real = NDArray[np.float64]
 
 
 class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignore[misc]

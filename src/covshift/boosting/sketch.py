@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from .._compiled import Loop
 from .._parallel import over_rows
+from .._types import Real
 from ..operators.base import blocks
 from ..operators.trees.line_form import LineForm
-from ..operators.trees.prefixes import Real
 from .partition import Partition
 
 _ROWS = 1000  # rows a thread takes at least

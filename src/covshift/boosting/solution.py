@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..operators.trees.prefixes import Real, Rows
+from .._types import Real, Rows
 
 
 class Solution:

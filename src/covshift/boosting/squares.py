@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Real, Rows
 from ..operators import VOperator
 from ..operators.trees.binned import NestedLines
 from ..operators.trees.line_form import LineForm
-from ..operators.trees.prefixes import Codes, Real, Rows, nested, prefix_squares
+from ..operators.trees.prefixes import nested, prefix_squares
 from .candidates import Candidates
 from .columns import Columns
 from .partition import Partition

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compiled import has_numba
+from .._types import Codes, Real, Rows
 from ..operators import VOperator
 from ..operators.trees.leaf_products import ColumnLeafProducts, LineLeafProducts
 from ..operators.trees.line_form import line_form
-from ..operators.trees.prefixes import Codes, Real, Rows
 from .candidates import Candidates
 from .columns import Columns
 from .partition import Partition

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from .._gains import paired_gains
 from .._notes import Note
 from .._progress import track
+from .._types import Real
 from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
 from ..exceptions import InputError
@@ -29,8 +30,6 @@ from .methods import (
 )
 from .result import Comparison, Row, empty_row
 from .selection import LOSSES, TargetSafeSplit
-
-Real = NDArray[np.float64]
 
 
 def compare_methods(

@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed
+from .._types import Real
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..exceptions import InputError
 from ..weights import WEIGHTERS, as_weighter
-
-Real = NDArray[np.float64]
 
 LEARNERS: Mapping[str, tuple[Any, Any]] = Names(LearnerEntry)
 """The classifier and the regressor that a learner's name stands for."""

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from .._gains import paired_gains
 from .._registry import NONE
+from .._types import Real
 from .._validation import unwrap_target
 from ..estimates import estimate_risk
 from ..exceptions import InputError
@@ -26,7 +26,6 @@ from ..reweighted import fit_for_target
 from ..weights import as_weighter
 from .result import Comparison, empty_row
 
-Real = NDArray[np.float64]
 Losses = Callable[[Any, Any, Any], Real]
 
 

@@ -22,14 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._gains import paired_gains
 from .._registry import AUTO, NONE, corrections, weighters
+from .._types import Real
 from .base import Correction
 from .given import Importance
-
-Real = NDArray[np.float64]
 
 BASELINE = NONE
 _LEVEL = 0.2  # of k; about 1.2 standard errors for three candidates that are much alike

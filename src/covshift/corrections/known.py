@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from .._array import Array, like, to_numpy
 from .._moments import moments
+from .._types import Real
 from ..exceptions import InputError, InputTypeError
 from ..operators import VOperator, min_product
 from .base import VMatrixCorrection
-
-Real = NDArray[np.float64]
 
 _ROUNDING = 1e-12  # how far a survival may lie outside [0, 1]
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._distances import distances, standardized_mean_differences
 from .._holm import holm
 from .._two_samples import TwoSamples
+from .._types import Real
 from .ks import ks_p_value
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

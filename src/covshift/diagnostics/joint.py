@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -13,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from .._types import Real, Whole
 
 N_FOLDS = 5
 FEWEST = 10  # rows of a sample below which there is nothing to cross-fit

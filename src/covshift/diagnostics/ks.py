@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from .._types import Real, Whole
 
 _GROUPS = 1000  # so many steps of the chain are taken at most
 _HEAVY = 0.005  # share of both samples in one value from which a tie is too heavy to ignore

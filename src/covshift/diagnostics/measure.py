@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._notes import Note
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .._two_samples import TwoSamples, two_samples
+from .._types import Real
 from ..exceptions import InputError
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
@@ -27,8 +27,6 @@ from .support import (
 )
 from .text import printable
 from .verdict import judge
-
-Real = NDArray[np.float64]
 
 _CLASSIFIER_ROWS = 10_000
 _NEIGHBOR_ROWS = 4_000

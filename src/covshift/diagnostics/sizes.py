@@ -6,15 +6,12 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._registry import WeighterEntry, weighters
+from .._types import Real
 from ..exceptions import NoOverlapError
 from ..weights import CDFWeights, Weighter, as_weighter
-
-Real = NDArray[np.float64]
 
 METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
 """Weighters whose effective sample size a diagnosis shows."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from .._support import Uncovered
+from .._types import Real
 from ..weights._points import blocks, pooled_units
-
-Real = NDArray[np.float64]
 
 NEIGHBOR = 5  # whose distance is compared
 LEVEL = 0.01  # share of the training rows that count as outside by their own standard

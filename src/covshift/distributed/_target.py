@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._array import is_array, to_numpy
+from .._types import Real
 from .._validation import (
     check_points,
     check_same_columns,
@@ -22,8 +22,6 @@ from ..corrections import as_correction
 from ..exceptions import InputError
 from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._support import beyond_extremes
+from .._types import Real
 from .._validation import check_points
 from ..exceptions import InputError
-from ..weights.cdf.lines import LineRows, LineTarget, Real
+from ..weights.cdf.lines import LineRows, LineTarget
 from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import Target
 from ..weights.cdf.weighter import CDFWeights

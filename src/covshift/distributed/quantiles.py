@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import to_numpy
+from .._types import Real
 from .._validation import check_points
 from ..exceptions import InputError
 from ._reduce import tree_reduce
-
-Real = NDArray[np.float64]
 
 _FINER = 16  # points kept, in units of bins: 16 levels of merging then cost half of the error
 _ROWS = 1 << 18  # sorted at a time

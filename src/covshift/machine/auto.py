@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .._fit_data import FitData, some_rows
 from .._folds import Fold, ranked_folds
 from .._kernels import landmarks
+from .._types import Real
 from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..exceptions import InputError
@@ -20,8 +20,6 @@ from ..weights import CDFWeights
 from .dual import Dual, small_factor
 from .expansion import Expansion
 from .tuning import Tuning, kernel_scale, penalties
-
-Real = NDArray[np.float64]
 
 
 def fit_auto(machine: Any, problem: FitData) -> None:

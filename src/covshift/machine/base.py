@@ -16,6 +16,7 @@ from .._array import like, to_numpy
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
 from .._kernels import Kernel, check_kernel, has_width, landmarks, width
+from .._types import Real
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
@@ -29,8 +30,6 @@ from .dual import Dual, small_factor
 from .expansion import Expansion
 from .primal import Primal
 from .tuning import Tuning, kernel_scale, tune_dual
-
-Real = NDArray[np.float64]
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB

@@ -21,13 +21,12 @@ from sklearn.utils.validation import validate_data
 from .._array import to_numpy
 from .._hashing import HashedSample, draw_seed
 from .._kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
+from .._types import Real
 from .._validation import check_points, check_weight
 from ..corrections import as_correction
 from ..exceptions import ConstantColumnWarning, InputError
 from .base import KernelMachine
 from .primal import Partial, Primal
-
-Real = NDArray[np.float64]
 
 
 class Block(NamedTuple):

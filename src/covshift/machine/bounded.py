@@ -9,13 +9,11 @@ complementarity problem in the few points that touch a bound.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from .._types import Real
 from .dual import Dual
 from .expansion import Expansion
-
-Real = NDArray[np.float64]
 
 _TOLERANCE = 1e-8
 

@@ -12,14 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from .._array import namespace, to_numpy
 from .._fit_data import FitData
 from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
 from .base import KernelMachine
 from .bounded import bounded_expansion
 from .dual import Dual
 from .primal import Primal
-
-Real = NDArray[np.float64]
 
 
 def _gives_probabilities(machine: Any) -> bool:

@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._array import Array, like, to_numpy
 from .._folds import hashed_folds
 from .._kernels import Kernel
+from .._types import Real
 from ..operators import TargetSums
 from ..operators.device import device_gram, split_product
 from .primal import FoldSums, Partial, Primal
-
-Real = NDArray[np.float64]
 
 KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""

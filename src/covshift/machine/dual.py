@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lapack
 
+from .._types import Real
 from ..operators import Factor, VOperator
-
-Real = NDArray[np.float64]
 
 _ILL_CONDITIONED = 1e14
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import Kernel
 from .._parallel import over_rows
+from .._types import Real
 from ..operators.base import blocks
-
-Real = NDArray[np.float64]
 
 _ENTRIES = 1 << 20  # kernel values that a thread holds at a time
 

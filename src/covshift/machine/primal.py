@@ -24,13 +24,12 @@ from threadpoolctl import threadpool_limits
 from .._folds import Fold, hashed_folds
 from .._kernels import Kernel, whitening
 from .._parallel import over_rows, thread_count
+from .._types import Real
 from ..exceptions import InputError
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
 from .tuning import Tuning, kernel_scale, penalties
-
-Real = NDArray[np.float64]
 
 _BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
 

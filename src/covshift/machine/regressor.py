@@ -10,11 +10,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from .._array import is_array, to_numpy
+from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
 from .base import KernelMachine
-
-Real = NDArray[np.float64]
 
 
 class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._folds import Fold, part_of
 from .._kernels import Kernel
+from .._types import Real
 from ..operators import VOperator
 from .dual import Dual, small_factor
-
-Real = NDArray[np.float64]
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from .._types import Codes
 from .base import blocks
 
 _TARGETS = 2048  # targets a block: masks of 512 KB a coordinate
@@ -25,7 +26,6 @@ _SPARSE_ONES = 16 << 20  # ones kept at most, for all views together: 32 MB of i
 
 Real = NDArray[np.floating[Any]]
 Words = NDArray[np.uint64]
-Codes = NDArray[np.unsignedinteger[Any]]
 _WORD = np.dtype("<u8")  # bits in the order of unpackbits(bitorder="little") on any machine
 _BYTE_BITS = (np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8)) & 1
 

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace, take_rows
+from .._types import Codes, Real, Rows
 from .base import Factor, VOperator, columns, row_weights, scale_rows
 from .trees.line_form import LineForm, line_form, line_form_sum
 from .trees.prefixes import (
-    Codes,
     Nested,
     NestedSum,
     NestedWeighted,
-    Real,
-    Rows,
     nested,
     prefix_squares,
     sum_of_prefix_squares,

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, take_rows
+from .._types import Codes, Real, Rows
 from .base import columns, row_weights, scale_rows
 from .trees.line_form import LineForm
-from .trees.prefixes import Codes, Nested, Real, Rows, bin_sums_of, prefix_sums
+from .trees.prefixes import Nested, bin_sums_of, prefix_sums
 
 
 class Diagonal:

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from .._array import Array, device, namespace, searchsorted
 from .._parallel import over_rows
+from .._types import Codes, Real, Rows
 from ..exceptions import InputTypeError
 from .base import anderson_darling_weights, blocks, columns
 from .bins import BinSums, bin_offsets, bin_sums
 from .device import line_totals
 from .trees.binned import BinnedLines, NestedLines
 from .trees.line_form import LineForm
-from .trees.prefixes import Codes, Nested, Real, Rows
+from .trees.prefixes import Nested
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
 

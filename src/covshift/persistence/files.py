@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from .._files import atomic_file
 from .._tables import Encoding
+from .._types import Real
 from ..exceptions import InputError
 from .fitted import from_parts, to_parts
-
-Real = NDArray[np.float64]
 
 FORMAT = "covshift-model"
 VERSION = 1

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._two_samples import two_samples
+from .._types import Real
 from .._validation import check_weight
 from ..exceptions import InputError
 from . import style
-
-Real = NDArray[np.float64]
 
 _MOST_STEPS = 400  # of a drawn curve: finer steps cannot be seen
 

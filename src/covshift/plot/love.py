@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._distances import standardized_mean_differences
 from .._two_samples import two_samples
 from .._validation import check_weight
 from . import style
-
-Real = NDArray[np.float64]
 
 _BALANCED = 0.1  # Austin (2009): below it, a difference is usually taken as negligible
 

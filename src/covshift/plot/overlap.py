@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._distances import distances
 from .._two_samples import TwoSamples, two_samples
+from .._types import Real
 from ..exceptions import InputError
 from ..weights._points import pooled_units
 from . import style
-
-Real = NDArray[np.float64]
 
 
 class OverlapDisplay:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Real
 from .._validation import check_weight
 from ..exceptions import InputError
 from . import style
-
-Real = NDArray[np.float64]
 
 
 class ReliabilityDisplay:

@@ -14,19 +14,17 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._files import write_atomically
 from .._optional import import_extra
 from .._two_samples import TwoSamples, two_samples
+from .._types import Real
 from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.text import printable, signed
 from . import pictures
 from .comparison import checked
 from .labels import check_labels, reliability_curves
-
-Real = NDArray[np.float64]
 
 # Characters that HTML does not allow: control characters, and halves of characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")

@@ -12,10 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._two_samples import TwoSamples
+from .._types import Real
 from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
-
-Real = NDArray[np.float64]
 
 _FOLDS = 5
 _MOST_BINS, _ROWS_A_BIN = 10, 20

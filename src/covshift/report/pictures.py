@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._two_samples import TwoSamples
+from .._types import Real
 from ..diagnostics import Diagnosis
 from ..plot import (
     ECDFDisplay,
@@ -18,8 +18,6 @@ from ..plot import (
     WeightsDisplay,
 )
 from .svg import draw_svg
-
-Real = NDArray[np.float64]
 
 _FEATURES = 6  # distribution functions shown
 _WORDS = 8  # features named in a text alternative

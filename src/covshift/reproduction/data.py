@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
-
-Real = NDArray[np.float64]
+from .._types import Real
 
 LOADERS = {
     "cancer": datasets.load_cancer,

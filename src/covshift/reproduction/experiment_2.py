@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._types import Real
 from . import synthetic
 from .configuration import Job, Settings
 from .contenders import CONTENDERS, ByV
-from .machine import Machine, Real, Watch, unit_diagonal
+from .machine import Machine, Watch, unit_diagonal
 from .seeds import seed_of
 from .table import options_of
 

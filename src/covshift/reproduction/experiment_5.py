@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Real
 from ..datasets import bias_by_norm
 from . import table
 from .configuration import Job, Settings
 from .data import scaled
-from .machine import Real
 
 
 def draw(X: Real, y: Any, cell: str, settings: Settings, rng: np.random.RandomState) -> table.Draw:

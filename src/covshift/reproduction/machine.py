@@ -9,13 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from .._types import Real
 from ..corrections import Precomputed
 from ..machine import VSVC
-
-Real = NDArray[np.float64]
 
 
 class Machine:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Real
 from . import data, experiment_4, table
 from .configuration import Job, Key, Settings, dataset_of
 from .contenders import CONTENDERS, Contender, Learner
-from .machine import Machine, Real, Watch, error_rate
+from .machine import Machine, Watch, error_rate
 from .seeds import seed_of
 
 

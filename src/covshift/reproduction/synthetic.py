@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Real
 from ..datasets import make_sigmoid_shift
 from .configuration import Settings
 from .contenders import CONTENDERS, Contender, Learner, Sample
-from .machine import Machine, Real
+from .machine import Machine
 from .seeds import seed_of
 from .table import options_of
 

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Real
 from . import data
 from .configuration import Job, Settings, dataset_of
 from .contenders import CONTENDERS, ByV, Contender, Learner, Sample
-from .machine import Machine, Real, Watch, error_rate, unit_diagonal
+from .machine import Machine, Watch, error_rate, unit_diagonal
 from .seeds import seed_of
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Real
 from .configuration import Key, Settings, cells, dataset_of
 from .store import Results
 from .verdict import Cell
 
-Real = NDArray[np.float64]
 TABLE = ("3", "4", "5")
 
 

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._array import to_numpy
+from .._types import Real
 from .operators import _close, _holds, check_operator
-
-Real = NDArray[np.float64]
 
 
 def check_correction(

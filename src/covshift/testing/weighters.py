@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._types import Real
 from ..exceptions import WeightWarning
 from .operators import _close, _holds
-
-Real = NDArray[np.float64]
 
 
 def check_weighter(

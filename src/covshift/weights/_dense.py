@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .._progress import track
+from .._types import Real
 from ..exceptions import InputError
-from ._points import Real, blocks
+from ._points import blocks
 
 
 def check_fits(N: int, refuse_above: int, name: str) -> None:

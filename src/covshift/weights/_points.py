@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from .._moments import moments
+from .._types import Real, Whole
 from ..exceptions import InputError
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
 _FAR = 1e100  # its square is finite, and so is the sum of many

@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._array import to_numpy
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from .._types import Real, Whole
 
 _EXACT = 2.0**53  # every larger float64 is an integer: such weights are no counts
 _MOST_DEALT = 1_000_000  # rows that are dealt one by one, where few values stand for many rows

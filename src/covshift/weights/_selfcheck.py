@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from .._types import Real
 
 _CLEAR = 20.0  # times the noise: beyond it two samples of one distribution come once in 10^5
 _LEFT = 0.8  # share of a clear shift, squared, that weights worth their name do not leave

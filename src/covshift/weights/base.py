@@ -6,18 +6,16 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
+from .._types import Real
 from .._validation import check_rows, check_samples
 from ..exceptions import InputError, WeightWarning
 from ..operators import LineViews
 from ._rows import row_counts, target_size
 from ._selfcheck import shift
-
-Real = NDArray[np.float64]
 
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
 _LARGEST_EXPONENT = 600.0  # far above any weight that is used, and exp() does not overflow

@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._progress import track
+from .._types import Real
 from ..exceptions import InputError, InputTypeError
-from ._points import Real, equal_shares, pooled_units
+from ._points import equal_shares, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
 

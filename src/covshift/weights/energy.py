@@ -6,9 +6,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._qp.simplex import solve_simplex
+from .._types import Real
 from ..exceptions import InputError
 from ._dense import check_fits, target_mean
-from ._points import Real, blocks, pooled_units
+from ._points import blocks, pooled_units
 from .base import Weighter
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
+from .._types import Real
 from ..exceptions import InputError, NoOverlapError
-from ._points import Real, pooled_units
+from ._points import pooled_units
 from .base import LogRatioWeighter
 
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import Real
 from ..exceptions import InputError
-from ._points import Real, equal_shares, pooled_units
+from ._points import equal_shares, pooled_units
 from .base import LogRatioWeighter
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant

@@ -9,16 +9,9 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, col
 
 from .._moments import moments
 from .._parallel import over_rows
+from .._types import Real
 from ..exceptions import InputError
-from ._points import (
-    Real,
-    Units,
-    blocks,
-    candidates,
-    equal_shares,
-    pooled_units,
-    squared_distances,
-)
+from ._points import Units, blocks, candidates, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct, fold_of
 from .base import LogRatioWeighter
 

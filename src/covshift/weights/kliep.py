@@ -12,10 +12,9 @@ from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
 from .._progress import track
+from .._types import Real, Whole
 from ..exceptions import InputError
 from ._points import (
-    Real,
-    Whole,
     blocks,
     candidates,
     draw_centers,

@@ -9,9 +9,10 @@ import numpy as np
 
 from .._kernels import Kernel, width
 from .._qp.simplex import solve_simplex
+from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ._dense import check_fits, target_mean
-from ._points import Real, blocks, pooled_units, squared_distances
+from ._points import blocks, pooled_units, squared_distances
 from .base import Weighter
 
 _KERNELS = ("rbf", "laplacian")

@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._types import Real
 from ..exceptions import InputError
-from ._points import (
-    Real,
-    blocks,
-    equal_shares,
-    pooled_units,
-    squared_distances,
-)
+from ._points import blocks, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct
 from .base import Weighter
 

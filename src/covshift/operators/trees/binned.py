@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..._compiled import has_numba
 from ..._parallel import over_rows
+from ..._types import Codes, Real, Rows
 from ..bins import bin_offsets
 from .bin_loops import (
     add_rows,
@@ -24,7 +25,6 @@ from .bin_loops import (
     spread_of_prefixes,
     squares_of_prefixes,
 )
-from .prefixes import Codes, Real, Rows
 
 _FEW = 4  # columns up to which a loop over rows beats a sparse product
 _BYTES = 8 << 20  # of bin totals that a product holds, for every thread

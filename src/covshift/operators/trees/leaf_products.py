@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from ..._parallel import over_rows
+from ..._types import Codes, Real, Rows
 from .bin_loops import add_leaves, add_some, between, read_leaves
 from .binned import BinnedLines
 from .line_form import LineForm
-from .prefixes import Codes, Real, Rows
 
 _ROWS = 10_000  # rows a thread takes at least
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._types import Codes, Real
 from .binned import BinnedLines
-from .prefixes import Codes, Real
 
 _SINES = 2  # of a view: three quarters of the square of a bridge are along them
 _FORMS = 64  # of all views, but at least one of each

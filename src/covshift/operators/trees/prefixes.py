@@ -12,14 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._compiled import Loop, has_numba
+from ..._types import Codes, Real, Rows
 from ..base import blocks
-
-Real = NDArray[np.float64]
-Rows = NDArray[np.intp]
-Codes = NDArray[np.unsignedinteger[Any]]
 
 _COLUMNS = 64  # bins whose columns of R are held at a time
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Real
 from ...corrections import v_matrix
 
-Real = NDArray[np.float64]
 Options = Mapping[str, Any]
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._types import Real
 from ...robust import RobustBiasAware
-from .base import Learner, Options, Real, Sample
+from .base import Learner, Options, Sample
 
 
 class _Robust(Learner):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import ByWeights, Options, Real, Sample
+from ..._types import Real
+from .base import ByWeights, Options, Sample
 
 
 class _Truth(ByWeights):

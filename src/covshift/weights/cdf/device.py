@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._array import searchsorted, to_numpy
+from ..._types import Real
 from .lines import TAILS, WORTH_MERGING
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-Real = NDArray[np.float64]
+from ..._types import Real
 
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system
 _FLAT = 0.2  # a line search ends where the slope has fallen to this share

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from ..._types import Flags, Real
 from .dual_newton import Groups
-
-Real = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _MOST_BINS = 128  # of a view, in the preconditioner
 _MOST_ROWS = 1024  # of R, in the preconditioner

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._qp.simplex import solve_simplex
-from .lines import Real
+from ..._types import Real
 from .row_newton import solve_ridge_simplex
 from .views import Rows, Target
 

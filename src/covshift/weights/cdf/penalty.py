@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._progress import track
+from ..._types import Real
 from .._points import equal_shares
 from .._rows import Distinct, fold_of, held_shares
-from .lines import Real
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching
 from .views import Target

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..._qp.projection import Flags, Real
+from ..._types import Flags, Real
 
 _TRY = 15  # steps before a stronger penalty is solved first
 _GRADIENT_STEPS = 500  # of conjugate gradients, in one system

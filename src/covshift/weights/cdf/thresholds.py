@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Real
 from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
-from .lines import LineRows, LineTarget, Real
+from .lines import LineRows, LineTarget
 from .matching import Match
 
 _MOST_BINS = 128  # of a view, in the preconditioner

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._moments import moments
+from ..._types import Flags, Real
 from ...exceptions import InputError
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
-from .lines import TAILS, Flags, LineTarget, Real
+from .lines import TAILS, LineTarget
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..._array import is_numpy, like, to_numpy
 from ..._parallel import one_blas_thread
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
+from ..._types import Real
 from ..._validation import check_rows, check_samples
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...operators import Coordinates
@@ -20,7 +21,7 @@ from ...operators.device import is_torch
 from .._rows import distinct, target_size
 from ..base import Weighter
 from .device import DeviceLineTarget
-from .lines import LineTarget, Real
+from .lines import LineTarget
 from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .thresholds import LocalParts, ThresholdMatching
