@@ -196,7 +196,7 @@ def test_huge_outcomes_do_not_overflow():
 def test_risk_is_the_weighted_mean_of_the_losses():
     loss, w = np.array([True, False, True, False]), [1, 2, 3, 4]
     assert estimate_risk(loss, w).value == pytest.approx(0.4)
-    assert estimate_risk(loss, w) == estimate_mean(loss.astype(float), w)
+    assert estimate_risk(loss, w).standard_error == estimate_mean(loss, w).standard_error
 
 
 @pytest.mark.parametrize(
@@ -327,3 +327,26 @@ def test_the_blas_threads_come_back():
     assert threads() == before
     with one_blas_thread(1 << 30):
         assert threads() == before
+
+
+def test_the_interval_of_a_risk_is_that_of_its_logarithm():
+    losses, w = np.array([0.0, 1.0, 4.0, 9.0]), np.array([1.0, 2.0, 1.0, 1.0])
+    risk, mean = estimate_risk(losses, w), estimate_mean(losses, w)
+    assert (risk.value, risk.standard_error) == (mean.value, mean.standard_error)
+    low, high = risk.interval
+    assert 0 < low < risk.value < high
+    assert low * high == pytest.approx(risk.value**2)
+    assert np.log(high / risk.value) == pytest.approx((mean.interval[1] - mean.value) / mean.value)
+    assert estimate_risk(losses - 1, w).interval == estimate_mean(losses - 1, w).interval
+    assert estimate_risk(0 * losses, w).interval == (0.0, 0.0)
+
+
+def test_the_interval_of_a_skewed_risk_holds_it_more_often_than_a_symmetric_one():
+    covered = {estimate_mean: 0, estimate_risk: 0}
+    truth = 0.5**4 + 6 * 0.5**2 + 3  # the fourth moment of N(1/2, 1)
+    for seed in range(300):
+        x = np.random.default_rng(seed).normal(size=200)
+        for estimate in covered:
+            low, high = estimate(x**4, np.exp(0.5 * x)).interval
+            covered[estimate] += low < truth < high
+    assert covered[estimate_risk] > covered[estimate_mean] + 6
