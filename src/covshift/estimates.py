@@ -147,9 +147,10 @@ def estimate_risk(
 
     The weighted mean m of the losses, with the standard error of `estimate_mean`. Losses are
     skewed, and an estimate that is too low has an error that is too small as well; so where no loss
-    is negative, the interval is that of the logarithm, m exp(+- t se / m). From a few hundred rows
-    of very skewed losses it still covers less often than it says. The rows must not have trained
-    the model: use held-out rows, or out-of-fold predictions.
+    is negative, the interval goes up to m exp(t se / m), as that of the logarithm does, and down to
+    m - t se, not below zero. From a few hundred rows of very skewed losses it still covers less
+    often than it says. The rows must not have trained the model: use held-out rows, or out-of-fold
+    predictions.
 
     Parameters
     ----------
@@ -183,9 +184,10 @@ def estimate_risk(
     )
     if losses.min() < 0 or found.value <= 0:
         return found
+    low, high = found.interval
     with np.errstate(over="ignore"):
-        factor = float(np.exp((found.interval[1] - found.value) / found.value))
-    return replace(found, interval=(found.value / factor, found.value * factor))
+        high = found.value * float(np.exp((high - found.value) / found.value))
+    return replace(found, interval=(max(0.0, low), high))
 
 
 def bootstrap_mean(
