@@ -69,7 +69,7 @@ def page(tmp_path_factory):
     comparison = {
         "learner": "logistic",
         "loss": "squared error",
-        "chosen": "a",
+        "recommended": "a",
         "recommendation": "Keep it.",
         "scored_on_target_labels": False,
         "rows": rows,
