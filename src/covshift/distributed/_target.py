@@ -20,6 +20,7 @@ from .._validation import (
 )
 from ..corrections import as_correction
 from ..exceptions import InputError
+from ..weights._rows import target_size
 from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins
 
@@ -115,14 +116,7 @@ def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
         weight = check_weight(target_weight, len(T), "target_weight", of="X_target")
     share = weight / weight.max()
     share = share / share.sum()
-    return FixedTarget(T.astype(np.float64), share, narrow, target_size(weight), names)
-
-
-def target_size(weight: Real) -> float:
-    """Number of rows that weights stand for: integers are repeats, others Kish's."""
-    if (weight == np.round(weight)).all():
-        return float(weight.sum())
-    return float(weight.sum() ** 2 / (weight @ weight))
+    return FixedTarget(T.astype(np.float64), share, narrow, target_size(weight, share), names)
 
 
 def _training_blocks(training: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:

@@ -66,8 +66,8 @@ def choose_correction(
 
     Returns the choice, the penalties, and the weights of the rows, or what would find them. All
     hold out the same folds, on one path of penalties a candidate and fold, and take the penalty
-    that they take alone. ``regs`` are given where the grid is not to be
-    chosen. O(candidates x folds x N^3) time, O(N^2) memory.
+    that they take alone. ``regs`` are given where the grid is not to be chosen.
+    O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)
     if len(folds) < 2:
