@@ -42,7 +42,8 @@ class Setting:
         generator = torch.Generator(device=self.device).manual_seed(SEED)
         self.T = self.draw(self.M, generator) + 0.3
         self.Z = self.draw(self.D, generator)
-        self.gamma = 1.0 / self.n
+        self.width = (self.n / 2) ** 0.5
+        self.gamma = 1.0 / self.n  # 1 / (2 width^2)
 
     def draw(self, rows, generator=None):
         """Gaussian features of pairwise correlation 0.8: a target in four dominates a row."""
@@ -168,7 +169,7 @@ def library_features(s, X):
     from covshift._kernels import Kernel
     from covshift.machine.device import Features
 
-    return Features(Kernel("rbf", s.gamma), s.Z.double().cpu().numpy(), X[:1])
+    return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1])
 
 
 def library_product(view):
@@ -366,7 +367,7 @@ def attempt_fit(s, kind, correction, reg, dtype):
     def model():
         return kind(
             correction,
-            gamma=s.gamma,
+            width=s.width,
             reg=reg,
             solver="primal",
             n_components=s.D,
@@ -408,7 +409,7 @@ def stream(s, rows):
 
             def work(target_sums=target_sums, source=source):
                 primal = DevicePrimal(
-                    Kernel("rbf", s.gamma),
+                    Kernel("rbf", s.width),
                     s.Z.double().cpu().numpy(),
                     target_sums,
                     n_folds=1,

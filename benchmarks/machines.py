@@ -24,7 +24,8 @@ from covshift import VSVR
 from covshift.corrections import Additive, Multiplicative
 from covshift.exceptions import CoverageWarning
 
-FEATURES, GAMMA, SEED = 10, 0.1, 0
+FEATURES, WIDTH, SEED = 10, 5**0.5, 0
+GAMMA = 1 / (2 * WIDTH**2)  # scikit-learn's
 
 EXACT = {
     "none": "none",
@@ -59,9 +60,9 @@ def exact(N, M, repeats):
             lambda X=X, y=y: KernelRidge(kernel="rbf", gamma=GAMMA).fit(X, y), repeats
         )
         for name, correction in EXACT.items():
-            model = VSVR(correction, gamma=GAMMA, reg=1.0, solver="dual")
+            model = VSVR(correction, width=WIDTH, reg=1.0, solver="dual")
             one = best_time(lambda m=model, X=X, y=y, T=T: m.fit(X, y, X_target=T), repeats)
-            tuned = VSVR(correction, gamma=GAMMA, solver="dual")
+            tuned = VSVR(correction, width=WIDTH, solver="dual")
             path = best_time(lambda m=tuned, X=X, y=y, T=T: m.fit(X, y, X_target=T), 1)
             rows.append(
                 [
@@ -107,7 +108,7 @@ def streamed(N, M, D, repeats):
         peer_predict = best_time(lambda p=pipeline, X=X: p.predict(X), repeats)
         for name, correction in STREAMED.items():
             model = VSVR(
-                correction, gamma=GAMMA, reg=1.0, solver="primal", n_components=D, random_state=0
+                correction, width=WIDTH, reg=1.0, solver="primal", n_components=D, random_state=0
             )
             ours = best_time(lambda m=model, X=X, y=y, T=T: m.fit(X, y, X_target=T), repeats)
             extra = traced(lambda m=model, X=X, y=y, T=T: m.fit(X, y, X_target=T))
@@ -149,7 +150,7 @@ def main() -> None:
     publish(
         "machines",
         "Kernel machines",
-        f"n = {FEATURES}, M = {M}, Gaussian kernel of width {GAMMA}, seed {SEED}; best of "
+        f"n = {FEATURES}, M = {M}, Gaussian kernel of width {WIDTH:.3g}, seed {SEED}; best of "
         f"{repeats} runs ({max(1, repeats - 1)} for the large ones, one for tuned ones).",
         f"Machine: {machine()}.",
         f"## Exact fit, N = {N}",

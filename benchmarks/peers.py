@@ -60,7 +60,7 @@ def covshift(method):
         "kde": lambda n: weights.KDE(),
         "kliep": lambda n: weights.KLIEP(random_state=0),
         "kmm": lambda n: weights.KMM(),
-        "kmm, skada's kernel": lambda n: weights.KMM(gamma=1 / n, standardize=False),
+        "kmm, skada's kernel": lambda n: weights.KMM(width=(n / 2) ** 0.5, standardize=False),
         "neighbors": lambda n: weights.NearestNeighbors(),
         "rulsif": lambda n: weights.RULSIF(random_state=0),
         "ulsif": lambda n: weights.ULSIF(random_state=0),

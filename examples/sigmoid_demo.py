@@ -33,7 +33,7 @@ def fit(data, correction, **options):
 
     This is the reading of "square rooted Gaussian kernel" that reproduces the paper's figures.
     """
-    paper = {"kernel": "laplacian", "gamma": 1, "reg": 0.1, "probability": None}
+    paper = {"kernel": "laplacian", "width": 1, "reg": 0.1, "probability": None}
     return VSVC(correction, **(paper | options)).fit(data.X, data.y, X_target=data.X_target)
 
 

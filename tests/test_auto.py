@@ -219,8 +219,8 @@ def test_many_classes_many_outputs_and_no_target():
 
 def test_the_width_is_chosen_with_the_uncorrected_machine():
     X, y, T, _ = curved(80)
-    auto = VSVR("auto", gamma="cv").fit(X, y, X_target=T)
-    assert auto.gamma_ == VSVR("none", gamma="cv").fit(X, y, X_target=T).gamma_
+    auto = VSVR("auto", width="cv").fit(X, y, X_target=T)
+    assert auto.width_ == VSVR("none", width="cv").fit(X, y, X_target=T).width_
 
 
 def test_one_distinct_row_leaves_nothing_to_compare():

@@ -92,9 +92,9 @@ def test_the_spread_of_two_parts_is_that_of_the_whole(cut, unit):
         {},
         {"correction": "additive", "kernel": "laplacian"},
         {"correction": "multiplicative", "reg": 1.0},
-        {"correction": Sliced(10, random_state=0), "gamma": "median"},
+        {"correction": Sliced(10, random_state=0), "width": "median"},
         {"correction": "none", "kernel": "linear"},
-        {"correction": Additive(phi="anderson-darling"), "gamma": 0.3},
+        {"correction": Additive(phi="anderson-darling"), "width": 1.3},
     ],
     ids=str,
 )
@@ -105,7 +105,7 @@ def test_blocks_give_the_fit_of_all_rows(parameters):
             continue
         two = fit_blocks(machine(**parameters), from_arrays(X, y, w, batch_rows=rows), T)
         assert two.reg_ == one.reg_
-        assert two.gamma_ == one.gamma_
+        assert two.width_ == one.width_
         np.testing.assert_array_equal(two.landmarks_, one.landmarks_)
         np.testing.assert_allclose(two.predict(T), one.predict(T), rtol=0, atol=1e-10)
 
@@ -251,7 +251,7 @@ def test_bad_blocks_are_named(blocks, message):
     ("parameters", "message"),
     [
         ({"solver": "dual"}, "all pairs"),
-        ({"gamma": "cv"}, "compares widths"),
+        ({"width": "cv"}, "compares widths"),
         ({"correction": Importance("kliep")}, "whole training sample"),
     ],
 )

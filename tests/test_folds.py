@@ -156,7 +156,7 @@ TUNED = {
     "blended": VSVC("blended"),
     "additive": VSVC("additive"),
     "landmarks": VSVC("none", solver="primal", n_components=16, random_state=0),
-    "width": VSVC("none", gamma="cv"),
+    "width": VSVC("none", width="cv"),
     "auto": VSVC("auto"),
     "trees": VBoostClassifier("none", early_stopping=True, max_leaf_nodes=8, learning_rate=0.3),
 }
@@ -189,6 +189,6 @@ def test_regression_on_cells_finds_their_means():
     X = rng.integers(0, 5, size=(600, 1)).astype(float)
     mean = np.array([0.0, 3.0, -1.0, 2.0, 0.5])
     y = mean[X[:, 0].astype(int)] + rng.normal(size=600)
-    model = VSVR("none", gamma=2.0).fit(X, y)
+    model = VSVR("none", width=0.5).fit(X, y)
     expected = [y[X[:, 0] == k].mean() for k in range(5)]
     np.testing.assert_allclose(model.predict(np.arange(5.0)[:, None]), expected, atol=0.1)

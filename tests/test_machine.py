@@ -36,7 +36,9 @@ rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))
 y = (X[:, 0] + 0.5 * rng.normal(size=50) > 0).astype(int)
 outcome = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=50)
-K = pairwise_kernels(X, metric="rbf", gamma=0.3)
+WIDTH = 1.3
+GAMMA = 1 / (2 * WIDTH**2)
+K = pairwise_kernels(X, metric="rbf", gamma=GAMMA)
 
 CORRECTIONS = [
     Unweighted(),
@@ -67,11 +69,11 @@ def test_dual_is_the_papers_closed_form(correction, reg):
 @quiet
 @pytest.mark.parametrize("correction", CORRECTIONS, ids=str)
 def test_the_estimators_solve_that_system(correction):
-    model = VSVR(correction, gamma=0.3, reg=0.5).fit(X, outcome, X_target=T)
+    model = VSVR(correction, width=WIDTH, reg=0.5).fit(X, outcome, X_target=T)
     A, c = reference.closed_form(correction.operator(X, T).dense(), K, outcome, 0.5)
     np.testing.assert_allclose(model.dual_coef_[:, 0], A, rtol=1e-8, atol=1e-8)
     new = rng.normal(size=(7, 3))
-    expected = pairwise_kernels(new, X, metric="rbf", gamma=0.3) @ A + c
+    expected = pairwise_kernels(new, X, metric="rbf", gamma=GAMMA) @ A + c
     np.testing.assert_allclose(model.predict(new), expected, atol=1e-8)
 
 
@@ -101,7 +103,7 @@ def test_dual_stays_accurate_where_the_closed_form_is_ill_conditioned(points, co
 
 def test_no_neighbouring_function_has_a_smaller_loss():
     V = v_matrix(X, T)
-    model = VSVR("additive", gamma=0.3, reg=0.2).fit(X, outcome, X_target=T)
+    model = VSVR("additive", width=WIDTH, reg=0.2).fit(X, outcome, X_target=T)
     A, c = model.dual_coef_[:, 0], model.intercept_[0]
     least = reference.penalised_loss(K @ A + c, A, K, V, outcome, 0.2)
     for seed in range(20):
@@ -134,7 +136,7 @@ def test_the_path_equals_single_solutions(correction):
 
 def test_without_correction_it_is_kernel_ridge_with_a_free_intercept():
     """KernelRidge on centred labels and kernel has the same solution as a free intercept."""
-    model = VSVR("none", gamma=0.3, reg=0.7).fit(X, outcome)
+    model = VSVR("none", width=WIDTH, reg=0.7).fit(X, outcome)
     center = np.eye(50) - 1 / 50
     ridge = KernelRidge(alpha=0.7, kernel="precomputed").fit(
         center @ K @ center, outcome - outcome.mean()
@@ -169,7 +171,7 @@ def test_importance_weights_with_a_linear_kernel_are_weighted_ridge():
 )
 def test_primal_with_all_rows_as_landmarks_is_the_dual(correction):
     for reg in (0.1, "cv"):
-        options = {"correction": correction, "gamma": 0.3, "reg": reg}
+        options = {"correction": correction, "width": WIDTH, "reg": reg}
         dual = VSVR(**options, solver="dual").fit(X, outcome, X_target=T)
         options["reg"] = dual.reg_
         primal = VSVR(**options, solver="primal", n_components=50).fit(X, outcome, X_target=T)
@@ -180,7 +182,7 @@ def test_primal_with_all_rows_as_landmarks_is_the_dual(correction):
 @pytest.mark.parametrize("correction", ["blended", "none", "multiplicative"])
 @pytest.mark.parametrize("reg", [0.3, "cv"])
 def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
-    options = {"correction": correction, "reg": reg, "gamma": 0.3, "n_components": 20}
+    options = {"correction": correction, "reg": reg, "width": WIDTH, "n_components": 20}
     whole = VSVC(**options, solver="primal", random_state=0).fit(X[:, :2], y, X_target=T[:, :2])
     parts = VSVC(**options, random_state=0)
     for rows in (slice(0, 50),):
@@ -200,13 +202,13 @@ def test_partial_fit_in_blocks_is_the_fit_of_all_rows(correction, reg):
 
 
 def test_primal_tuning_is_brute_force_over_its_folds():
-    model = VSVR("additive", gamma=0.3, solver="primal", n_components=50)
+    model = VSVR("additive", width=WIDTH, solver="primal", n_components=50)
     model.fit(X, outcome, X_target=T)
     errors = np.zeros(len(model.reg_path_["reg"][0]))
     for fold in hashed_folds(X, outcome[:, None], 5).values():
         train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
         for j, reg in enumerate(model.reg_path_["reg"][0]):
-            part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
+            part = VSVR("additive", width=WIDTH, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
     np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-5)
 
@@ -230,25 +232,25 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 
 def test_fold_errors_are_those_of_brute_force_refits():
-    model = VSVR("additive", gamma=0.3).fit(X, outcome, X_target=T)
+    model = VSVR("additive", width=WIDTH).fit(X, outcome, X_target=T)
     errors = np.zeros(len(model.reg_path_["reg"][0]))
     for fold in ranked_folds(X, outcome[:, None], 5):
         train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
         for j, reg in enumerate(model.reg_path_["reg"][0]):
-            part = VSVR("additive", gamma=0.3, reg=reg).fit(X[train], outcome[train], X_target=T)
+            part = VSVR("additive", width=WIDTH, reg=reg).fit(X[train], outcome[train], X_target=T)
             errors[j] += ((part.predict(X[test]) - outcome[test]) ** 2).sum()
     np.testing.assert_allclose(model.reg_path_["error"][0], errors / 50, rtol=1e-7)
     assert model.reg_ == model.reg_path_["reg"][0, np.argmin(errors)]
 
 
-def test_gamma_auto_chooses_the_width_with_the_least_error():
-    model = VSVR("blended", gamma="cv").fit(X, outcome, X_target=T)
+def test_the_width_by_cv_has_the_least_error():
+    model = VSVR("blended", width="cv").fit(X, outcome, X_target=T)
     path = model.reg_path_
-    width, reg = np.unravel_index(np.argmin(path["error"]), path["error"].shape)
-    assert (model.gamma_, model.reg_) == (path["gamma"][width], path["reg"][width, reg])
-    assert len(path["gamma"]) == 5
-    for gamma, regs in zip(path["gamma"], path["reg"], strict=True):  # each width has its own grid
-        alone = VSVR("blended", gamma=gamma).fit(X, outcome, X_target=T)
+    row, reg = np.unravel_index(np.argmin(path["error"]), path["error"].shape)
+    assert (model.width_, model.reg_) == (path["width"][row], path["reg"][row, reg])
+    assert len(path["width"]) == 5
+    for width, regs in zip(path["width"], path["reg"], strict=True):  # each width has its own grid
+        alone = VSVR("blended", width=width).fit(X, outcome, X_target=T)
         np.testing.assert_allclose(alone.reg_path_["reg"][0], regs)
 
 
@@ -268,8 +270,18 @@ def test_the_grid_of_penalties_reaches_the_constant_at_every_number_of_rows():
     assert large[-1] >= 9e8
 
 
-def test_gamma_auto_with_a_fixed_penalty_compares_widths_only():
-    model = VSVR("blended", gamma="cv", reg=1.0).fit(X, outcome, X_target=T)
+@pytest.mark.parametrize(
+    ("kernel", "multiples"),
+    [("rbf", [4, 2, 1, 1 / 2, 1 / 4]), ("laplacian", [16, 4, 1, 1 / 4, 1 / 16])],
+)
+def test_the_widths_compared_make_gamma_run_from_a_sixteenth_to_sixteen_times(kernel, multiples):
+    scale = VSVR("none", kernel=kernel).fit(X, outcome).width_
+    found = VSVR("none", kernel=kernel, width="cv").fit(X, outcome).reg_path_["width"]
+    np.testing.assert_allclose(found, np.multiply(scale, multiples))
+
+
+def test_a_width_by_cv_with_a_fixed_penalty_compares_widths_only():
+    model = VSVR("blended", width="cv", reg=1.0).fit(X, outcome, X_target=T)
     assert model.reg_path_["error"].shape == (5, 1)
     assert model.reg_ == 1.0
 
@@ -348,11 +360,11 @@ def test_dual_equals_the_closed_form_on_any_sample(seed, reg, tied):
 
 def test_many_classes_share_one_solution_and_their_f_sum_to_one():
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    model = VSVC("additive", gamma=0.3, reg=0.2).fit(X, labels, X_target=T)
+    model = VSVC("additive", width=WIDTH, reg=0.2).fit(X, labels, X_target=T)
     f = model.decision_function(T)
     np.testing.assert_allclose(f.sum(axis=1), 1, atol=1e-9)
     for k, name in enumerate("abc"):
-        alone = VSVR("additive", gamma=0.3, reg=0.2).fit(X, labels == name, X_target=T)
+        alone = VSVR("additive", width=WIDTH, reg=0.2).fit(X, labels == name, X_target=T)
         np.testing.assert_allclose(f[:, k], alone.predict(T), atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(T).sum(axis=1), 1)
     np.testing.assert_array_equal(model.predict(T), model.classes_[f.argmax(axis=1)])
@@ -386,7 +398,7 @@ def test_clipping_changes_no_class_and_stays_inside():
 def test_qp_is_the_constrained_minimum_of_an_independent_solver(correction):
     """SLSQP over (A, c) with centres at training and target points, from the definition."""
     points, labels, target = X[:12], y[:12], T[:6]
-    model = VSVC(correction, gamma=0.3, reg=0.01, probability="qp", solver="dual")
+    model = VSVC(correction, width=WIDTH, reg=0.01, probability="qp", solver="dual")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         model.fit(points, labels, X_target=target)
@@ -395,7 +407,7 @@ def test_qp_is_the_constrained_minimum_of_an_independent_solver(correction):
     assert f.max() <= 1 + 1e-6
 
     Z = np.vstack([points, target])
-    K_ZZ = pairwise_kernels(Z, metric="rbf", gamma=0.3)
+    K_ZZ = pairwise_kernels(Z, metric="rbf", gamma=GAMMA)
     V = correction.operator(points, target).dense()
     root = np.linalg.cholesky(K_ZZ + 1e-10 * np.eye(18))
 
@@ -422,7 +434,7 @@ def test_qp_is_the_constrained_minimum_of_an_independent_solver(correction):
         options={"ftol": 1e-15, "maxiter": 2000},
     )
     np.testing.assert_allclose(f, root @ best.x[:-1] + best.x[-1], atol=2e-4)
-    free = VSVC(correction, gamma=0.3, reg=0.01, probability=None, solver="dual")
+    free = VSVC(correction, width=WIDTH, reg=0.01, probability=None, solver="dual")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         g = free.fit(points, labels, X_target=target).decision_function(Z) + 0.5
@@ -456,13 +468,30 @@ def test_qp_works_for_many_classes_and_many_smooth_constraints():
 # Kernels
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine"])
-def test_every_kernel_is_scikit_learns(kernel):
-    model = VSVR("additive", kernel=kernel, gamma=0.2, degree=2, coef0=0.5, reg=1.0)
-    model.fit(X, outcome, X_target=T)
-    values = pairwise_kernels(X, metric=kernel, filter_params=True, gamma=0.2, degree=2, coef0=0.5)
-    A, c = reference.closed_form(v_matrix(X, T), values, outcome, 1.0)
-    np.testing.assert_allclose(model.predict(X), values @ A + c, atol=1e-6)
+def chi2(D, Z):
+    return (D**2 / (Z[:, None] + Z[None])).sum(axis=2)
+
+
+KERNELS = {  # of differences D (N, N, n), rows Z (N, n) and a width h; degree 2, coef0 1/2
+    "rbf": lambda D, Z, h: np.exp(-(D**2).sum(axis=2) / (2 * h**2)),
+    "laplacian": lambda D, Z, h: np.exp(-np.abs(D).sum(axis=2) / h),
+    "poly": lambda D, Z, h: (Z @ Z.T / h**2 + 0.5) ** 2,
+    "polynomial": lambda D, Z, h: (Z @ Z.T / h**2 + 0.5) ** 2,
+    "sigmoid": lambda D, Z, h: np.tanh(Z @ Z.T / h**2 + 0.5),
+    "chi2": lambda D, Z, h: np.exp(-chi2(D, Z) / h),
+    "linear": lambda D, Z, h: Z @ Z.T,
+    "cosine": lambda D, Z, h: (Z @ Z.T) / np.sqrt(np.outer((Z**2).sum(1), (Z**2).sum(1))),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_has_the_width_that_the_documentation_says(kernel):
+    Z, h = (np.exp(X), 2.5) if kernel == "chi2" else (X, 2.5)  # chi2 takes no negative numbers
+    model = VSVR("none", kernel=kernel, width=h, degree=2, coef0=0.5, reg=1.0).fit(Z, outcome)
+    values = KERNELS[kernel](Z[:, None] - Z[None], Z, h)
+    A, c = reference.closed_form(np.eye(len(Z)), values, outcome, 1.0)
+    np.testing.assert_allclose(model.predict(Z), values @ A + c, atol=1e-6)
+    assert model.width_ == (None if kernel in ("linear", "cosine") else h)
 
 
 def test_a_callable_kernel_is_called():
@@ -470,7 +499,7 @@ def test_a_callable_kernel_is_called():
         return (a @ b) ** power
 
     squared = VSVR("additive", kernel=kernel, kernel_params={"power": 2}, reg=1.0)
-    poly = VSVR("additive", kernel="poly", gamma=1, coef0=0, degree=2, reg=1.0)
+    poly = VSVR("additive", kernel="poly", width=1, coef0=0, degree=2, reg=1.0)
     expected = poly.fit(X, outcome, X_target=T).predict(T)
     np.testing.assert_allclose(squared.fit(X, outcome, X_target=T).predict(T), expected, atol=1e-8)
 
@@ -479,8 +508,8 @@ def test_a_callable_kernel_is_called():
 def test_a_precomputed_kernel_takes_a_precomputed_v(reg):
     V = v_matrix(X, T, "additive")
     given_kernel = VSVC(Precomputed(V), kernel="precomputed", reg=reg)
-    f = given_kernel.fit(K, y).decision_function(pairwise_kernels(T, X, metric="rbf", gamma=0.3))
-    points = VSVC(Precomputed(V), gamma=0.3, reg=given_kernel.reg_).fit(X, y, X_target=T)
+    f = given_kernel.fit(K, y).decision_function(pairwise_kernels(T, X, metric="rbf", gamma=GAMMA))
+    points = VSVC(Precomputed(V), width=WIDTH, reg=given_kernel.reg_).fit(X, y, X_target=T)
     np.testing.assert_allclose(f, points.decision_function(T), atol=1e-9)
 
 
@@ -490,15 +519,17 @@ def test_a_precomputed_kernel_refuses_a_correction_that_needs_points():
 
 
 def test_the_scale_width_is_that_of_svc_and_follows_units():
-    assert VSVC().fit(X, y).gamma_ == pytest.approx(1 / (3 * X.var()))
+    assert VSVC().fit(X, y).width_ == pytest.approx(np.sqrt(3 * X.var() / 2))
+    assert VSVC(kernel="laplacian").fit(X, y).width_ == pytest.approx(3 * X.std())
+    assert VSVC(kernel="poly").fit(X, y).width_ == pytest.approx(np.sqrt(3 * X.var()))
     a = VSVC().fit(X, y, X_target=T).decision_function(T)
     b = VSVC().fit(1024 * X, y, X_target=1024 * T).decision_function(1024 * T)
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
-def test_the_median_width_is_one_over_the_median_square():
+def test_the_median_width_is_the_root_of_half_the_median_square():
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)[np.triu_indices(50, 1)]
-    assert VSVC(gamma="median").fit(X, y).gamma_ == pytest.approx(1 / np.median(squares))
+    assert VSVC(width="median").fit(X, y).width_ == pytest.approx(np.sqrt(np.median(squares) / 2))
 
 
 # What the fit tells
@@ -573,8 +604,10 @@ def test_the_correction_uses_the_target_where_the_model_is_too_simple():
         ({"solver": "newton"}, "solver='newton' is unknown"),
         ({"reg": 0}, "reg=0 must be a positive number"),
         ({"reg": "auto"}, "reg='auto' must be a positive number"),
-        ({"gamma": -1.0}, "gamma=-1.0 must be positive"),
-        ({"gamma": "wide"}, "gamma='wide' is unknown"),
+        ({"width": -1.0}, "width=-1.0 must be positive"),
+        ({"width": np.inf}, "width=inf must be positive: a finite number"),
+        ({"width": None}, "width=None must be positive"),
+        ({"width": "wide"}, "width='wide' is unknown"),
         ({"n_components": 0}, "at least one"),
         ({"n_folds": 1}, "at least two folds"),
         ({"probability": "platt"}, "probability='platt' is unknown"),

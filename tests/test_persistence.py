@@ -30,7 +30,7 @@ FITTED = {
         X, THREE, X_target=T
     ),
     "bounded classifier": VSVC(probability="qp").fit(X, TWO, X_target=T),
-    "Laplacian kernel": VSVC(kernel="laplacian", gamma=0.5).fit(X, THREE, X_target=T),
+    "Laplacian kernel": VSVC(kernel="laplacian", width=2.0).fit(X, THREE, X_target=T),
     "regressor": VSVR().fit(X, NUMBER, X_target=T),
     "polynomial regressor": VSVR(kernel="poly", degree=2).fit(X, NUMBER, X_target=T),
     "logistic regression": LogisticRegression().fit(X, TWO),
@@ -157,10 +157,18 @@ def test_tampered_arrays_and_manifests_fail_their_checksums(saved, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path):
     members, _ = members_of(saved)
-    members["manifest.json"] = members["manifest.json"].replace(b'"version": 1', b'"version": 2')
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 2', b'"version": 3')
     rewrite(tmp_path / "new.covshift", members)
-    with pytest.raises(InputError, match=r"newer covshift \(format 2.*Upgrade"):
+    with pytest.raises(InputError, match=r"newer covshift \(format 3.*Upgrade"):
         load(tmp_path / "new.covshift")
+
+
+def test_an_older_format_asks_for_a_new_fit(saved, tmp_path):
+    members, _ = members_of(saved)
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 2', b'"version": 1')
+    rewrite(tmp_path / "old.covshift", members)
+    with pytest.raises(InputError, match=r"older covshift \(format 1.*Fit the model anew"):
+        load(tmp_path / "old.covshift")
 
 
 def test_nothing_is_decompressed(saved, tmp_path):
@@ -214,12 +222,14 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"kernel": "rbf"', b'"kernel": "exec"', "kernel or columns"),
         (b'"task": "classification"', b'"task": "dance"', "task and classes"),
         (b'"yes"', b'"no"', "classes are not distinct"),
-        (b'"gamma": ', b'"gamma": 1e999, "old": ', "not finite"),
+        (b'"width": ', b'"width": 1e999, "old": ', "not finite"),
+        (b'"width": ', b'"width": 0, "old": ', "width=0.0 does not fit kernel='rbf'"),
+        (b'"width": ', b'"width": null, "old": ', "width=None does not fit kernel='rbf'"),
         (b'"fill": 1.5', b'"fill": 1e999', "not finite"),
         (b'"kind": "number"', b'"kind": "poem"', "feature of unknown kind"),
         (b'"features"', b'"nothing"', "features"),
         (b"covshift-model", b"another-model", "is not a model file"),
-        (b'"version": 1', b'"version": "x"', "format version"),
+        (b'"version": 2', b'"version": "x"', "format version"),
     ],
 )
 def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, message):

@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 import warnings
+from inspect import signature
 from pathlib import Path
 
 import array_api_strict
@@ -68,6 +69,15 @@ def test_the_lists_of_names_are_those_of_the_table(kind):
         assert derived[name] == TABLE[name].load()
     with pytest.raises(KeyError):
         derived["no such name"]
+
+
+def test_a_kernels_width_has_one_name():
+    ours = [kind for entry in learners() for kind in entry.load()]
+    ours += [entry.load() for entry in [*corrections(), *weighters()]]
+    found = {kind.__name__: set(signature(kind).parameters) for kind in ours}
+    assert not [name for name, own in found.items() if own & {"gamma", "bandwidth", "sigma"}]
+    widths = {name for name, parameters in found.items() if "width" in parameters}
+    assert widths == {"VSVC", "VSVR", "KDE", "KMM", "KLIEP", "ULSIF", "RULSIF"}
 
 
 def test_a_taken_or_reserved_name_is_refused():

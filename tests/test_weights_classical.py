@@ -43,7 +43,7 @@ CLASSICAL = [
     GaussianRatio(),
     KDE(),
     KDE("cv"),
-    KDE(bandwidth=0.8, tau=0.5),
+    KDE(width=0.8, tau=0.5),
     KLIEP(random_state=0),
     KLIEP(n_centers=10, random_state=0),
     ULSIF(random_state=0),
@@ -173,7 +173,7 @@ def test_a_narrower_target_is_recovered_by_the_gaussian_ratio():
 @pytest.mark.parametrize("weighter", ONE_OF_EACH, ids=named)
 def test_in_ten_dimensions_the_weights_beat_none_at_all(weighter):
     if isinstance(weighter, KDE):
-        weighter = KDE(bandwidth=1.0)  # Scott's is too small for a ratio in ten dimensions
+        weighter = KDE(width=1.0)  # Scott's is too small for a ratio in ten dimensions
     X, T, truth = gaussian_shift(600, 600, 10, 0.3)
     fitted = clone(weighter).fit(X, X_target=T)
     assert nmse(fitted.weights_, truth) < 0.8 * nmse(np.ones(600), truth)
@@ -215,7 +215,7 @@ def test_a_constant_column_changes_nothing(weighter):
     plain = clone(weighter).fit(X, X_target=T).weights_
     ones = np.ones((100, 1))
     wider = clone(weighter).fit(np.hstack([X, 5 * ones]), X_target=np.hstack([T, 5 * ones[:80]]))
-    if not isinstance(weighter, KDE):  # whose bandwidth knows the number of features
+    if not isinstance(weighter, KDE):  # whose width knows the number of features
         np.testing.assert_allclose(wider.weights_, plain, rtol=1e-6, atol=1e-9)
     assert np.corrcoef(wider.weights_, plain)[0, 1] > 0.95
 
@@ -257,9 +257,9 @@ def test_kde_with_a_number_is_the_ratio_of_densities_in_the_given_units():
     share = np.random.default_rng(1).dirichlet(np.ones(12))
     q, p = kde_by_hand(X, T, share, 0.7), kde_by_hand(X, X, np.full(15, 1 / 15), 0.7)
     raw = np.array(q) / np.array(p)
-    fitted = KDE(bandwidth=0.7).fit(X, X_target=T, target_weight=share)
+    fitted = KDE(width=0.7).fit(X, X_target=T, target_weight=share)
     np.testing.assert_allclose(fitted.weights_, raw / raw.mean(), rtol=1e-9)
-    np.testing.assert_allclose(fitted.bandwidth_, 0.7)
+    np.testing.assert_allclose(fitted.width_, 0.7)
 
 
 @pytest.mark.parametrize("rule", ["scott", "silverman"])
@@ -276,9 +276,9 @@ def test_the_rules_of_thumb_are_those_of_scipy(rule):
     np.testing.assert_allclose(fitted.weights_, raw / raw.mean(), rtol=1e-9)
 
 
-def test_the_bandwidth_of_cv_has_the_largest_leave_one_out_likelihood():
+def test_the_width_of_cv_has_the_largest_leave_one_out_likelihood():
     X, T, _ = gaussian_shift(25, 20, 2, 0.5)
-    scott = KDE().fit(X, X_target=T).bandwidth_[0]
+    scott = KDE().fit(X, X_target=T).width_[0]
     likelihood = {}
     for factor in np.geomspace(0.25, 4, 9):
         likelihood[factor] = 0.0
@@ -287,7 +287,7 @@ def test_the_bandwidth_of_cv_has_the_largest_leave_one_out_likelihood():
             share = np.full(24, 1 / 24)
             likelihood[factor] += np.log(kde_by_hand(X[[i]], rest, share, scott * factor)[0])
     best = max(likelihood, key=likelihood.get)
-    np.testing.assert_allclose(KDE("cv").fit(X, X_target=T).bandwidth_[0], scott * best)
+    np.testing.assert_allclose(KDE("cv").fit(X, X_target=T).width_[0], scott * best)
 
 
 def test_tau_is_a_power():
@@ -698,9 +698,9 @@ def test_a_weighter_says_what_it_lacks():
 @pytest.mark.parametrize(
     ("weighter", "message"),
     [
-        (KDE(bandwidth="wide"), "bandwidth='wide' is unknown"),
-        (KDE(bandwidth=0.0), "bandwidth=0.0 must be positive"),
-        (KDE(bandwidth=[1.0, 2.0]), "one number serves all"),
+        (KDE(width="wide"), "width='wide' is unknown"),
+        (KDE(width=0.0), "width=0.0 must be positive"),
+        (KDE(width=[1.0, 2.0]), "one number serves all"),
         (KDE(tau=1.5), "tau=1.5 is not between"),
         (KDE(tau="auto"), "tau='auto' is unknown"),
         (GaussianRatio(shrinkage=2), "shrinkage=2 is not between"),

@@ -255,10 +255,10 @@ def test_least_squares_leave_out_one_of_equal_rows(alpha):
             np.testing.assert_allclose(model.scores_[a, b], score, rtol=1e-8)
 
 
-def test_the_bandwidth_of_repeated_values_is_the_most_likely_for_single_rows():
+def test_the_width_of_repeated_values_is_the_most_likely_for_single_rows():
     x = np.random.default_rng(0).poisson(6.0, 25)
     X = codes(x)
-    scott = KDE().fit(X, X_target=X).bandwidth_[0, 0]
+    scott = KDE().fit(X, X_target=X).width_[0, 0]
     assert scott == pytest.approx(X.std() * 25 ** (-1 / 5))
     likelihood = {}
     for factor in np.geomspace(0.25, 4, 9):
@@ -266,7 +266,7 @@ def test_the_bandwidth_of_repeated_values_is_the_most_likely_for_single_rows():
         K = np.exp(-((X - X.T) ** 2) / (2 * h**2)) / h
         likelihood[h] = np.log((K.sum(axis=1) - 1 / h) / 24).sum()
     best = max(likelihood, key=likelihood.get)
-    assert KDE("cv").fit(X, X_target=X).bandwidth_[0, 0] == pytest.approx(best)
+    assert KDE("cv").fit(X, X_target=X).width_[0, 0] == pytest.approx(best)
 
 
 # The contract

@@ -31,8 +31,8 @@ def calmly(weighter, X, T, **options):
 # Kernel mean matching
 
 
-def rbf(X, Z, gamma):
-    return np.exp(-gamma * ((X[:, None] - Z) ** 2).sum(axis=2))
+def rbf(X, Z, width):
+    return np.exp(-((X[:, None] - Z) ** 2).sum(axis=2) / (2 * width**2))
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def rbf(X, Z, gamma):
 )
 def test_kmm_satisfies_its_constraints_and_is_optimal(options):
     X, T = normal(120, 90, 2, shift=0.6)
-    found = calmly(KMM(gamma=0.7, standardize=False, **options), X, T)
+    found = calmly(KMM(width=0.85, standardize=False, **options), X, T)
     B, eps = options.get("B", 1000.0), options.get("eps", 1 - 120**-0.5)
     w = found.weights_ * found.total_ / 120  # before scaling
     assert w.min() >= 0
     assert w.max() <= B * (1 + 1e-8)
     assert abs(w.sum() - 120) <= 120 * (eps + 1e-8)
-    K, kappa = rbf(X, X, 0.7), 120 / 90 * rbf(X, T, 0.7).sum(axis=1)
+    K, kappa = rbf(X, X, 0.85), 120 / 90 * rbf(X, T, 0.85).sum(axis=1)
     value = w @ K @ w / 2 - kappa @ w
     assert found.objective_ == pytest.approx(value, rel=1e-9)
     exact = solve_simplex(K, kappa, upper=B, total=(120 * (1 - eps), 120 * (1 + eps)))
@@ -57,15 +57,15 @@ def test_kmm_satisfies_its_constraints_and_is_optimal(options):
 
 def test_kmm_with_a_fixed_sum_is_that_of_brute_force():
     X, T = normal(9, 12, 2, shift=0.5)
-    found = calmly(KMM(eps=0.0, gamma=1.0, standardize=False), X, T)
-    kappa = 9 / 12 * rbf(X, T, 1.0).sum(axis=1)
-    expected = reference.quadratic_on_simplex(rbf(X, X, 1.0), kappa, 9.0)
+    found = calmly(KMM(eps=0.0, width=0.7, standardize=False), X, T)
+    kappa = 9 / 12 * rbf(X, T, 0.7).sum(axis=1)
+    expected = reference.quadratic_on_simplex(rbf(X, X, 0.7), kappa, 9.0)
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 
 
 def test_kmm_gives_equal_rows_equal_weights():
     X, T = normal(40, 50, 2, shift=0.5)
-    doubled = calmly(KMM(gamma=1.0), np.repeat(X, 2, axis=0), T).weights_
+    doubled = calmly(KMM(width=0.7), np.repeat(X, 2, axis=0), T).weights_
     np.testing.assert_allclose(doubled[::2], doubled[1::2], atol=1e-12)
     assert calmly(KMM(B=2.0), np.repeat(X, 2, axis=0), T).weights_.max() < 2.3
 
@@ -77,8 +77,8 @@ def test_kmm_matches_kernel_means():
     def distance(w):
         z, t = X / np.sqrt((X.var(axis=0) + T.var(axis=0)) / 2), T
         t = t / np.sqrt((X.var(axis=0) + T.var(axis=0)) / 2)
-        K, kappa = rbf(z, z, found.gamma_), rbf(z, t, found.gamma_).mean(axis=1)
-        return w @ K @ w / 400**2 - 2 * kappa @ w / 400 + rbf(t, t, found.gamma_).mean()
+        K, kappa = rbf(z, z, found.width_), rbf(z, t, found.width_).mean(axis=1)
+        return w @ K @ w / 400**2 - 2 * kappa @ w / 400 + rbf(t, t, found.width_).mean()
 
     assert distance(found.weights_) < 0.05 * distance(np.ones(400))
 
@@ -86,7 +86,7 @@ def test_kmm_matches_kernel_means():
 def test_a_narrow_kernel_is_told():
     X, T = normal(100, 100, 20, shift=0.3)
     with pytest.warns(WeightWarning, match="too narrow"):
-        found = KMM(gamma=50.0, standardize=False).fit(X, X_target=T)
+        found = KMM(width=0.1, standardize=False).fit(X, X_target=T)
     assert found.total_ == pytest.approx(10.0, rel=1e-6)  # N (1 - eps) = sqrt(N)
 
 
@@ -100,9 +100,9 @@ def test_the_median_width_does_not_collapse():
 
 def test_kmm_weighs_new_rows_by_a_kernel_mean():
     X, T = normal(60, 60, 2, shift=0.5)
-    found = calmly(KMM(gamma=2.0, standardize=False), X, T)
+    found = calmly(KMM(width=0.5, standardize=False), X, T)
     new = normal(7, 1, 2, seed=3)[0]
-    k = rbf(new, X, 2.0)
+    k = rbf(new, X, 0.5)
     expected = k @ found.weights_ / k.sum(axis=1)
     np.testing.assert_allclose(found.predict_weights(new), expected, rtol=1e-9)
     far = X[:1] + np.array([1e4, 0.0])
@@ -112,7 +112,7 @@ def test_kmm_weighs_new_rows_by_a_kernel_mean():
 
 def test_kmm_takes_a_callable_kernel():
     X, T = normal(30, 30, 2, shift=0.3)
-    named = calmly(KMM(gamma=0.5, standardize=False, eps=0.0), X, T)
+    named = calmly(KMM(width=1.0, standardize=False, eps=0.0), X, T)
     called = KMM(
         kernel=lambda x, z: np.exp(-0.5 * ((x - z) ** 2).sum()), standardize=False, eps=0.0
     )
@@ -126,7 +126,8 @@ def test_kmm_takes_a_callable_kernel():
         ({"B": 0.5, "eps": 0.1}, "raise B or eps"),
         ({"eps": -0.1}, "eps=-0.1"),
         ({"kernel": "poly"}, "kernel='poly'"),
-        ({"gamma": "wide"}, "gamma='wide'"),
+        ({"width": "wide"}, "width='wide'"),
+        ({"width": "cv"}, "width='cv': KMM has no labels"),
         ({"refuse_above": 10}, "refuse_above=10"),
         ({"backend": "none"}, "backend='none'"),
     ],

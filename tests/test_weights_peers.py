@@ -105,7 +105,7 @@ def test_kernel_mean_matching_is_at_least_as_good_as_that_of_skada_and_adapt(rec
     case, X, T, gamma = record["case"], record["X"], record["T"], record["gamma"]
     N, B = len(X), case.get("B", 1000.0)
     eps = case.get("eps", (np.sqrt(N) - 1) / np.sqrt(N))
-    found = calmly(KMM(B=B, eps=eps, gamma=gamma, standardize=False), X, T)
+    found = calmly(KMM(B=B, eps=eps, width=1 / np.sqrt(2 * gamma), standardize=False), X, T)
     K = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
     kappa = N * np.exp(-gamma * cdist(X, T, "sqeuclidean")).mean(axis=1)
 

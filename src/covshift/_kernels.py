@@ -1,7 +1,22 @@
-"""Kernels by name, their widths, and Nyström landmarks."""
+"""Kernels by name, their widths, and Nyström landmarks.
+
+A kernel's width, or bandwidth, is called ``width`` everywhere, in machines and in weighters. It is
+a length in the units of the features, larger for smoother functions:
+
+    "rbf", Gaussian         exp(-|x - z|^2 / (2 width^2)): a standard deviation
+    "laplacian"             exp(-|x - z|_1 / width)
+    "poly", "polynomial"    (x'z / width^2 + coef0)^degree
+    "sigmoid"               tanh(x'z / width^2 + coef0)
+    "chi2"                  exp(-sum_k (x_k - z_k)^2 / (x_k + z_k) / width)
+
+Besides a positive number it may be "scale", "median" (`find_width`) or "cv", the best of several
+by cross-validation. scikit-learn's gamma is one over 2 width^2, width, width^2, width^2 and width;
+`Kernel` alone knows it.
+"""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,18 +32,40 @@ from .exceptions import InputError
 
 _ROWS = 1 << 20  # of a tensor, raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
-_WITH_WIDTH = ("rbf", "laplacian", "poly", "polynomial", "sigmoid", "chi2")
+_MULTIPLES = (4.0, 2.0, 1.0, 1 / 2, 1 / 4)  # of the scale width, which "cv" compares
+_NARROWEST = 1e-154  # one over its square is finite
+_GAMMA = {  # kernel: a and p of gamma = 1 / (a width^p)
+    "rbf": (2.0, 2),
+    "laplacian": (1.0, 1),
+    "poly": (1.0, 2),
+    "polynomial": (1.0, 2),
+    "sigmoid": (1.0, 2),
+    "chi2": (1.0, 1),
+}
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """K(x, z), by name or as a callable; ``gamma`` is a number or None for the kernel's own."""
+    """K(x, z), by name or as a callable; ``width`` is None for a kernel that has none."""
 
     name: str | Callable[..., Any]
-    gamma: float | None = None
+    width: float | None = None
     degree: float = 3
     coef0: float = 1
     params: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fits = self.width is not None and self.width > 0
+        if not (fits if has_width(self.name) else self.width is None):
+            raise ValueError(f"width={self.width!r} does not fit kernel={self.name!r}")
+
+    @property
+    def gamma(self) -> float | None:
+        """What scikit-learn calls gamma."""
+        if self.width is None:
+            return None
+        a, p = _GAMMA[str(self.name)]
+        return float((1 / max(self.width, _NARROWEST)) ** p / a)
 
     def __call__(self, X: Real, Z: Real) -> Real:
         """Kernel values of the rows of ``X`` (a, n) with those of ``Z`` (b, n): (a, b)."""
@@ -63,31 +100,46 @@ def check_kernel(kernel: Any) -> None:
 
 
 def has_width(kernel: Any) -> bool:
-    """Whether the kernel has a parameter gamma."""
-    return isinstance(kernel, str) and kernel in _WITH_WIDTH
+    """Whether the kernel has a parameter ``width``."""
+    return isinstance(kernel, str) and kernel in _GAMMA
 
 
-def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
-    """Turn the parameter ``gamma`` into a number, for training rows X (N, n) of weights w (N,).
+def find_width(width: Any, kernel: Any, X: Real, w: Real) -> float | None:
+    """Turn the parameter ``width`` into a number, for training rows X (N, n) of weights w (N,).
 
-    None and "scale" take 1 / (n variance), as `sklearn.svm.SVC` does ("laplacian", which measures
-    distances and not their squares: the square root of the variance); "median" takes one over the
-    median squared distance of at most 1000 distinct rows.
+    With v the variance over all numbers in X, "scale" is sqrt(n v / 2) for "rbf", as in
+    `sklearn.svm.SVC`, n sqrt(v) for "laplacian", sqrt(n v) for "poly" and "sigmoid", n v for
+    "chi2". With m the median squared distance of at most 1000 distinct rows, "median" is
+    sqrt(m / 2) for "rbf", sqrt(m) for "poly" and "sigmoid", m for "laplacian" and "chi2". "cv"
+    starts from "scale" (`widths_to_compare`).
     """
     if not has_width(kernel):
         return None
-    if isinstance(gamma, str) or gamma is None:
-        if gamma not in (None, "scale", "median", "cv"):
+    if isinstance(width, str):
+        if width not in ("scale", "median", "cv"):
             raise InputError(
-                f"gamma={gamma!r} is unknown. Use a positive number, None, 'scale', 'median' or "
-                "'cv'."
+                f"width={width!r} is unknown. Use a positive number, 'scale', 'median' or 'cv'."
             )
-        if gamma == "median":
-            return median_width(HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
+        if width == "median":
+            return median_width(kernel, HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
         return Spread.of(X, w).width(kernel, X.shape[1])
-    if not gamma > 0:
-        raise InputError(f"gamma={gamma!r} must be positive.")
-    return float(gamma)
+    if not isinstance(width, numbers.Real) or not 0 < float(width) < np.inf:
+        raise InputError(
+            f"width={width!r} must be positive: a finite number, or 'scale', 'median' or 'cv'."
+        )
+    return float(width)
+
+
+def widths_to_compare(kernel: str, width: float) -> list[float]:
+    """Return what "cv" compares around a width, widest first: factors of 1/16 to 16 in gamma."""
+    _, p = _GAMMA[kernel]
+    return [width * multiple ** (2 / p) for multiple in _MULTIPLES]
+
+
+def _width_at(kernel: str, inverse: float) -> float:
+    """Return the width whose gamma is one over ``inverse``."""
+    a, p = _GAMMA[kernel]
+    return float((inverse / a) ** (1 / p))
 
 
 @dataclass(frozen=True)
@@ -138,23 +190,23 @@ class Spread:
         )
 
     def width(self, kernel: str, n_features: int) -> float:
-        """Return gamma = 1 / (n variance), to 12 digits: beyond, it is the order of the rows."""
+        """Return the width "scale", to 12 digits: beyond, it is the order of the rows."""
         variance = self.square / self.weight
         spread = self.unit * np.sqrt(variance)
-        if kernel != "laplacian":
+        if kernel != "laplacian":  # which measures distances and not their squares
             spread = self.unit**2 * variance
-        return float(f"{1 / (n_features * spread):.12g}") if spread > 0 else 1.0
+        return float(f"{_width_at(kernel, n_features * spread if spread > 0 else 1.0):.12g}")
 
     def _in(self, unit: float) -> Spread:
         ratio = self.unit / unit
         return Spread(unit, self.weight, self.mean * ratio, self.square * ratio**2)
 
 
-def median_width(X: Real) -> float:
-    """One over the median squared distance of the rows X (N, n), O(N^2 n)."""
+def median_width(kernel: str, X: Real) -> float:
+    """Return the width "median", from the squared distances of the rows X (N, n); O(N^2 n)."""
     squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     median = float(np.median(squares[np.triu_indices(len(X), 1)])) if len(X) > 1 else 0.0
-    return 1 / median if median > 0 else 1.0
+    return _width_at(kernel, median if median > 0 else 1.0)
 
 
 def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:

@@ -46,7 +46,7 @@ def test_tensors_give_the_fit_of_arrays(torch, correction, dtype):
     tensors = [torch.asarray(array) for array in given]
     two = machine(correction=correction).fit(tensors[0], torch.asarray(y), X_target=tensors[1])
     assert two.reg_ == pytest.approx(one.reg_)
-    assert two.gamma_ == pytest.approx(one.gamma_, rel=1e-11)
+    assert two.width_ == pytest.approx(one.width_, rel=1e-11)
     for name in ("coef_", "intercept_", "landmarks_"):
         assert getattr(two, name).dtype == tensors[0].dtype
         assert getattr(two, name).device == tensors[0].device
@@ -61,9 +61,9 @@ def test_tensors_give_the_fit_of_arrays(torch, correction, dtype):
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
 def test_classes_weights_and_kernels(torch, kernel):
-    one = machine(VSVC, kernel=kernel, gamma="median").fit(X, labels, X_target=T, sample_weight=w)
+    one = machine(VSVC, kernel=kernel, width="median").fit(X, labels, X_target=T, sample_weight=w)
     tensors = [torch.asarray(array) for array in (X, labels, T, w)]
-    two = machine(VSVC, kernel=kernel, gamma="median").fit(
+    two = machine(VSVC, kernel=kernel, width="median").fit(
         tensors[0], tensors[1], X_target=tensors[2], sample_weight=tensors[3]
     )
     found = two.predict_proba(tensors[2])
@@ -95,7 +95,7 @@ def test_constant_columns_of_a_tensor_are_left_out(torch):
 
 def test_what_runs_on_the_host_alone_still_accepts_tensors(torch):
     tensors = [torch.asarray(array) for array in (X[:200], y[:200], T)]
-    for parameters in ({"solver": "dual"}, {"kernel": "poly"}, {"gamma": "cv"}):
+    for parameters in ({"solver": "dual"}, {"kernel": "poly"}, {"width": "cv"}):
         two = machine(**parameters).fit(tensors[0], tensors[1], X_target=tensors[2])
         one = machine(**parameters).fit(X[:200], y[:200], X_target=T)
         np.testing.assert_allclose(np.asarray(two.predict(tensors[2])), one.predict(T), atol=1e-8)

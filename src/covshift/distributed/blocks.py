@@ -37,7 +37,7 @@ def fit_blocks(
     Parameters
     ----------
     estimator : VSVC or VSVR
-        Fitted in place. ``solver="dual"``, a precomputed kernel and ``gamma="cv"`` need all rows
+        Fitted in place. ``solver="dual"``, a precomputed kernel and ``width="cv"`` need all rows
         at once and are refused.
     blocks : iterable of (X, y) or (X, y, sample_weight), or callable that returns one
         They are read twice: the first pass finds classes, landmarks and the kernel's width, the

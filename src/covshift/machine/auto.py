@@ -31,8 +31,8 @@ def fit_auto(machine: Any, problem: FitData) -> None:
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))
-    machine.gamma_ = _width(machine, some)
-    kernel = machine._kernel(machine.gamma_)
+    machine.width_ = _width(machine, some)
+    kernel = machine._kernel(machine.width_)
     K = kernel(some.X, some.X)
     fixed = None if machine.reg == "cv" else np.array([float(machine.reg)])
     choice, regs, weights = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
@@ -86,11 +86,11 @@ def choose_correction(
 
 def _width(machine: Any, problem: FitData) -> float | None:
     """Return the kernel's width; where several are compared, the uncorrected machine's."""
-    gammas = machine._gammas(problem)
-    if len(gammas) == 1:
-        return gammas[0]  # type: ignore[no-any-return]
+    widths = machine._widths(problem)
+    if len(widths) == 1:
+        return widths[0]  # type: ignore[no-any-return]
     found: Tuning = machine._tune_dual(problem.operator(Unweighted()), problem, None)
-    return found.gamma
+    return found.width
 
 
 def target_weights(problem: FitData) -> Real:

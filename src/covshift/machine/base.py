@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import like, to_numpy
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
-from .._kernels import Kernel, check_kernel, has_width, landmarks, width
+from .._kernels import Kernel, check_kernel, find_width, has_width, landmarks, widths_to_compare
 from .._types import Real
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
@@ -33,7 +34,6 @@ from .tuning import Tuning, kernel_scale, tune_dual
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
-_WIDTHS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # multiples of the scale width that "cv" compares
 _FITTED = (
     "dual_coef_",
     "rank_",
@@ -60,7 +60,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         correction: Any = "blended",
         *,
         kernel: Any = "rbf",
-        gamma: Any = None,
+        width: Any = "scale",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -72,7 +72,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.correction = correction
         self.kernel = kernel
-        self.gamma = gamma
+        self.width = width
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
@@ -114,8 +114,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         V = self._operator(problem)
         given = problem.X if self.kernel == "precomputed" else None
         tuning = self._tune_dual(V, problem, given)
-        self.gamma_, self.reg_ = tuning.gamma, tuning.reg
-        kernel = self._kernel(self.gamma_)
+        self.width_, self.reg_ = tuning.width, tuning.reg
+        kernel = self._kernel(self.width_)
         K = kernel(problem.X, problem.X) if given is None else given
         dual = self._solve_dual(V, problem, K)
         points = None if given is not None else kernel
@@ -139,19 +139,19 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Let a subclass change the exact solution."""
 
     def _tune_dual(self, V: Any, problem: FitData, given: Real | None) -> Tuning:
-        gammas = self._gammas(problem)
+        widths = self._widths(problem)
         regs = None if self.reg == "cv" else np.array([float(self.reg)])
-        if regs is not None and len(gammas) == 1:
-            return Tuning((gammas[0],), regs[None, :], np.zeros((1, 1)))
-        kernels = [self._kernel(gamma) for gamma in gammas]
+        if regs is not None and len(widths) == 1:
+            return Tuning((widths[0],), regs[None, :], np.zeros((1, 1)))
+        kernels = [self._kernel(width) for width in widths]
         folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
-            return Tuning((gammas[0],), regs[None, :], np.zeros((1, 1)))
+            return Tuning((widths[0],), regs[None, :], np.zeros((1, 1)))
         tuning = tune_dual(V, problem.X, problem.Y, problem.w, kernels, folds, given, regs)
-        self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
+        self.reg_path_ = {"reg": tuning.regs, "width": tuning.widths, "error": tuning.errors}
         return tuning
 
     # The machine on landmarks, in one pass
@@ -159,7 +159,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _start_primal(self, problem: FitData, whole: Real | None) -> None:
         random_state = check_random_state(self.random_state)
         Z = landmarks(problem.X, int(self.n_components), random_state)
-        self.gamma_ = self._primal_gamma(problem, random_state)
+        self.width_ = self._primal_width(problem, random_state)
         self._start_stream(problem, whole, Z)
 
     def _start_stream(self, problem: FitData, whole: Real | None, Z: Real) -> None:
@@ -169,7 +169,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         n_folds = max(2, int(self.n_folds)) if self.reg == "cv" else 1
-        kernel = self._kernel(self.gamma_)
+        kernel = self._kernel(self.width_)
         if example is None:
             return Primal(kernel, Z, target_sums, n_folds=n_folds)
         return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
@@ -184,7 +184,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             and not self._chooses()
             and self._solver(int(X.shape[0])) == "primal"
             and self.kernel in DEVICE_KERNELS
-            and (self.gamma != "cv" or not has_width(self.kernel))
+            and (self.width != "cv" or not has_width(self.kernel))
         )
 
     def _fit_on_device(
@@ -195,7 +195,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._columns = problem.columns
         self._stream = None
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
-        self.gamma_ = width(self.gamma, self.kernel, problem.X, problem.w)
+        self.width_ = find_width(self.width, self.kernel, problem.X, problem.w)
         target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
         stream = self._primal(Z, target_sums, example=problem.X[:1])
         stream.folds = stream.partial(problem.X, problem.Y, problem.w)
@@ -228,7 +228,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if self.reg == "cv" and len(stream.folds) > 1:
             tuning = stream.tune()
             self.reg_ = tuning.reg
-            self.reg_path_ = {"reg": tuning.regs, "gamma": tuning.gammas, "error": tuning.errors}
+            self.reg_path_ = {"reg": tuning.regs, "width": tuning.widths, "error": tuning.errors}
         else:
             self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
         self.coef_, self.intercept_ = stream.fit(self.reg_)
@@ -265,16 +265,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _is_first_block(self) -> bool:
         return getattr(self, "_stream", None) is None
 
-    def _primal_gamma(self, problem: FitData, random_state: Any) -> float | None:
-        gammas = self._gammas(problem)
-        if len(gammas) == 1:
-            return gammas[0]
+    def _primal_width(self, problem: FitData, random_state: Any) -> float | None:
+        widths = self._widths(problem)
+        if len(widths) == 1:
+            return widths[0]
         some = some_rows(problem.N, random_state)
         X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
         V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
         folds = ranked_folds(X, Y, max(2, int(self.n_folds)), w)
-        kernels = [self._kernel(gamma) for gamma in gammas]
-        return tune_dual(V.subset(some), X, Y, w, kernels, folds).gamma
+        kernels = [self._kernel(width) for width in widths]
+        return tune_dual(V.subset(some), X, Y, w, kernels, folds).width
 
     # A correction found by comparison
 
@@ -335,15 +335,15 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             )
         return "dual"
 
-    def _kernel(self, gamma: float | None) -> Kernel:
+    def _kernel(self, width: float | None) -> Kernel:
         name = "linear" if self.kernel == "precomputed" else self.kernel
-        return Kernel(name, gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
+        return Kernel(name, width, self.degree, self.coef0, dict(self.kernel_params or {}))
 
-    def _gammas(self, problem: FitData) -> list[float | None]:
-        gamma = width(self.gamma, self.kernel, problem.X, problem.w)
-        if self.gamma != "cv" or not has_width(self.kernel) or gamma is None:
-            return [gamma]
-        return [gamma * multiple for multiple in _WIDTHS]
+    def _widths(self, problem: FitData) -> Sequence[float | None]:
+        width = find_width(self.width, self.kernel, problem.X, problem.w)
+        if self.width != "cv" or width is None:
+            return [width]
+        return widths_to_compare(self.kernel, width)
 
     # The fitted function
 

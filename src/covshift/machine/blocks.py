@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._hashing import HashedSample, draw_seed
-from .._kernels import MEDIAN_ROWS, Spread, has_width, median_width, width
+from .._kernels import MEDIAN_ROWS, Spread, find_width, has_width, median_width
 from .._types import Real
 from .._validation import check_points, check_weight
 from ..corrections import as_correction
@@ -124,7 +124,7 @@ class BlockFit:
         """Learn what the sums need to be prepared; O(b n)."""
         estimator, X = self.estimator, block.X
         count = int(estimator.n_components)
-        by_median = estimator.gamma == "median" and has_width(estimator.kernel)
+        by_median = estimator.width == "median" and has_width(estimator.kernel)
         return Survey(
             len(X),
             X.min(axis=0),
@@ -159,12 +159,12 @@ class BlockFit:
             T = T.astype(np.float32).astype(np.float64)
         estimator._take_outcomes(survey.labels, survey.outputs)
         estimator._columns = self.columns
-        gamma = estimator.gamma
-        if gamma in (None, "scale") and has_width(estimator.kernel):
-            gamma = survey.spread.width(estimator.kernel, T.shape[1])
+        width = estimator.width
+        if width == "scale" and has_width(estimator.kernel):
+            width = survey.spread.width(estimator.kernel, T.shape[1])
         elif survey.middle is not None:
-            gamma = median_width(survey.middle.sorted_rows)
-        estimator.gamma_ = width(gamma, estimator.kernel, T[:1], np.ones(1))
+            width = median_width(estimator.kernel, survey.middle.sorted_rows)
+        estimator.width_ = find_width(width, estimator.kernel, T[:1], np.ones(1))
         target_sums = estimator.correction_.target_sums(T, share, None)
         return estimator._primal(survey.landmarks.sorted_rows, target_sums)
 
@@ -186,10 +186,10 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."
         )
-    if estimator.gamma == "cv" and has_width(estimator.kernel):
+    if estimator.width == "cv" and has_width(estimator.kernel):
         raise InputError(
-            "gamma='cv' compares widths on rows in memory. Fit on a sample of them first and "
-            "pass its gamma_, or use None or 'median'."
+            "width='cv' compares widths on rows in memory. Fit on a sample of them first and "
+            "pass its width_, or use 'scale' or 'median'."
         )
 
 

@@ -49,8 +49,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     kernel : str or callable
         "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn, a callable,
         or "precomputed" (with a correction that needs no points, such as ``Precomputed(V)``).
-    gamma : float, None, "scale", "median" or "cv"
-        Width of the kernel. None is "scale", 1 / (n variance); "cv" compares five widths.
+    width : float, "scale", "median" or "cv"
+        Width of the kernel, a length in the units of the features: sigma in
+        exp(-|x - z|^2 / (2 sigma^2)) for "rbf", in exp(-|x - z|_1 / sigma) for "laplacian", and in
+        x'z / sigma^2 for "poly" and "sigmoid". "scale" follows the spread of the training rows as
+        in `sklearn.svm.SVC`, "median" their median distance; "cv" compares five widths, of which
+        "scale" is the middle one.
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
@@ -82,10 +86,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     coef_, landmarks_ : (D, k) and (D, n) arrays
         Coefficients and landmarks (primal solver).
     intercept_ : (k,) array
-    reg_, gamma_ : float
+    reg_, width_ : float
         The penalty and the kernel width used.
     reg_path_ : dict
-        Where "cv" compared them: the widths "gamma", for each of them the penalties "reg"
+        Where "cv" compared them: the widths "width", for each of them the penalties "reg"
         (widths, P), and their cross-validated errors, "error" (widths, P).
     correction_ : correction
         The one used; with "auto", the one that was mixed in, `Unweighted` where none was.
@@ -106,7 +110,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     The paper's own setting, Algorithm 1 with a fixed penalty, is
     ``VSVC(correction="multiplicative", reg=0.1, probability=None)`` with the kernel of its
-    experiments, ``kernel="laplacian", gamma=1``.
+    experiments, ``kernel="laplacian", width=1``.
 
     References
     ----------
@@ -131,7 +135,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         correction: Any = "blended",
         *,
         kernel: Any = "rbf",
-        gamma: Any = None,
+        width: Any = "scale",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -145,7 +149,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         super().__init__(
             correction=correction,
             kernel=kernel,
-            gamma=gamma,
+            width=width,
             degree=degree,
             coef0=coef0,
             kernel_params=kernel_params,

@@ -90,12 +90,12 @@ class Features:
 
     def __init__(self, kernel: Kernel, Z: Real, example: Array) -> None:
         self.kernel = kernel
+        self._gamma = 0.0 if kernel.gamma is None else kernel.gamma  # "linear" has no width
         # Centred, so that |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels as little as it can.
         center = Z.mean(axis=0) if kernel.name == "rbf" else np.zeros(Z.shape[1])
         self._center, self._Z = like(center, example), like(Z - center, example)
         if kernel.name == "rbf":
-            gamma = 1.0 / Z.shape[1] if kernel.gamma is None else float(kernel.gamma)
-            z = Z - center
+            z, gamma = Z - center, self._gamma
             table = np.vstack(
                 [2 * gamma * z.T, -gamma * np.ones(len(Z)), -gamma * (z**2).sum(axis=1)]
             )
@@ -105,12 +105,11 @@ class Features:
         """Kernel values of the rows X (b, n): (b, D)."""
         import torch
 
-        name, gamma = self.kernel.name, self.kernel.gamma
+        name = self.kernel.name
         if name == "linear":
             return X @ self._Z.T
         if name == "laplacian":
-            scale = 1.0 / X.shape[1] if gamma is None else float(gamma)
-            return torch.cdist(X, self._Z, p=1.0).mul_(-scale).exp_()
+            return torch.cdist(X, self._Z, p=1.0).mul_(-self._gamma).exp_()
         x = X - self._center
         ones = torch.ones_like(x[:, :1])
         augmented = torch.cat([x, (x**2).sum(dim=1, keepdim=True), ones], dim=1)

@@ -111,7 +111,7 @@ class Primal:
             for j, (v, c) in enumerate(self._path(others, regs)):
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
-        return Tuning((self.kernel.gamma,), regs[None, :], errors[None, :] / weight)
+        return Tuning((self.kernel.width,), regs[None, :], errors[None, :] / weight)
 
     def total(self) -> Sums:
         """Sums over all rows so far."""

@@ -25,19 +25,19 @@ _STEP = 8 / 19  # decades from one penalty to the next
 class Tuning:
     """Squared errors of held-out rows, and the choice that makes them least."""
 
-    gammas: tuple[float | None, ...]
+    widths: tuple[float | None, ...]
     regs: Real  # (widths, P)
     errors: Real  # (widths, P), mean squared error over the held-out rows
 
     @property
     def best(self) -> tuple[int, int]:
         """Position of the least error; among equals the strongest penalty."""
-        width, reversed_reg = np.unravel_index(np.argmin(self.errors[:, ::-1]), self.errors.shape)
-        return int(width), int(self.errors.shape[1] - 1 - reversed_reg)
+        row, reversed_reg = np.unravel_index(np.argmin(self.errors[:, ::-1]), self.errors.shape)
+        return int(row), int(self.errors.shape[1] - 1 - reversed_reg)
 
     @property
-    def gamma(self) -> float | None:
-        return self.gammas[self.best[0]]
+    def width(self) -> float | None:
+        return self.widths[self.best[0]]
 
     @property
     def reg(self) -> float:
@@ -93,4 +93,4 @@ def tune_dual(
                 total[j] += fold.weight @ (residuals**2).sum(axis=1)
         grids.append(grid)
         errors.append(total / w.sum())
-    return Tuning(tuple(kernel.gamma for kernel in kernels), np.array(grids), np.array(errors))
+    return Tuning(tuple(kernel.width for kernel in kernels), np.array(grids), np.array(errors))

@@ -29,7 +29,7 @@ from ..exceptions import InputError
 from .fitted import from_parts, to_parts
 
 FORMAT = "covshift-model"
-VERSION = 1
+VERSION = 2  # 2: kernels have a width
 MAX_BYTES = 1 << 30  # of a file; a kernel machine of 3000 rows and 100 columns has 5 MB
 _MAX_MANIFEST = 1 << 26
 _MAX_MEMBERS = 64
@@ -191,8 +191,13 @@ def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
         raise _Damaged(f"its format version is {version!r}")
     if version > VERSION:
         raise InputError(
-            f"{name} was written by a newer covshift (format {version}; this one reads up to "
+            f"{name} was written by a newer covshift (format {version}; this one reads format "
             f"{VERSION}). Upgrade: pip install --upgrade covshift"
+        )
+    if version < VERSION:
+        raise InputError(
+            f"{name} was written by an older covshift (format {version}; this one reads format "
+            f"{VERSION}). Fit the model anew: covshift fit ... -o {name}"
         )
     if hashlib.sha256(text).hexdigest().encode() != archive.comment:
         raise _Damaged("the checksum of its manifest is wrong")

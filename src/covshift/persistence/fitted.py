@@ -76,7 +76,7 @@ def _from_machine(machine: Any) -> Parts:
         raise TypeError("Only machines with a named kernel can be saved in a model file.")
     parameters = {
         "kernel": f.kernel.name,
-        "gamma": None if f.kernel.gamma is None else float(f.kernel.gamma),
+        "width": f.kernel.width,
         "degree": float(f.kernel.degree),
         "coef0": float(f.kernel.coef0),
         "probability": getattr(machine, "probability", None),
@@ -94,8 +94,8 @@ def _to_machine(p: dict[str, Any], arrays: Arrays, classes: list[str], n: int) -
         raise ValueError("kernel or columns")
     if p["probability"] not in ("clip", "qp", None):
         raise ValueError("probability")
-    gamma = None if p["gamma"] is None else _finite(p["gamma"])
-    kernel = Kernel(p["kernel"], gamma, _finite(p["degree"]), _finite(p["coef0"]))
+    width = None if p["width"] is None else _finite(p["width"])
+    kernel = Kernel(p["kernel"], width, _finite(p["degree"]), _finite(p["coef0"]))
     machine: Any = VSVC(probability=p["probability"]) if classes else VSVR()
     machine._f = Expansion(kernel, Z, coef, c)
     machine._columns = columns

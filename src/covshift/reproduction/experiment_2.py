@@ -31,8 +31,8 @@ def run(job: Job, settings: Settings) -> dict[str, Any]:
     other = synthetic.draw(10, chosen["other_target"], seed_of(seed, "other target")).X_target
     machines = {"": synthetic.machine(found, chosen["kernel"], chosen["width"])}
     readings = chosen["readings"] if len(found.X) in chosen["swept_sizes"] else {}
-    for reading, width in readings.items():
-        machines[reading] = synthetic.machine(found, "rbf", width)
+    for reading, factor in readings.items():
+        machines[reading] = synthetic.machine(found, "rbf", factor)
     return {
         name: _contend(name, found, other, machines, settings, seed_of(seed, name))
         for name in job.contenders

@@ -19,17 +19,17 @@ from ..machine import VSVC
 class Machine:
     """One kernel on one training sample, met once; any V and penalty after that.
 
-    ``kernel`` is "rbf" (exp(-width d^2)), "laplacian" (exp(-width |d|_1)), "linear", or "median":
-    rbf with one over the median squared distance of the training rows as its width.
+    ``kernel`` is "rbf" (exp(-factor d^2)), "laplacian" (exp(-factor |d|_1)), "linear", or "median":
+    rbf with one over the median squared distance of the training rows as its factor.
     """
 
-    def __init__(self, X: Real, y: Any, at: Real, kernel: str, width: float | None = None) -> None:
+    def __init__(self, X: Real, y: Any, at: Real, kernel: str, factor: float | None = None) -> None:
         self.y = y
         if kernel == "median":
             squares = pairwise_distances(X, metric="sqeuclidean")
             median = float(np.median(squares[np.triu_indices(len(X), 1)]))
-            kernel, width = "rbf", 1 / median if median > 0 else 1.0
-        options = {} if kernel == "linear" else {"gamma": width}
+            kernel, factor = "rbf", 1 / median if median > 0 else 1.0
+        options = {} if kernel == "linear" else {"gamma": factor}
         self._K = pairwise_kernels(X, metric=kernel, **options)
         self._at = pairwise_kernels(at, X, metric=kernel, **options)
 

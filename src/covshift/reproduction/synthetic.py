@@ -37,9 +37,9 @@ def points(found: Any) -> Real:
     return np.vstack([found.X_target, GRID])
 
 
-def machine(found: Any, kernel: str, width: float) -> Machine:
+def machine(found: Any, kernel: str, factor: float) -> Machine:
     """The kernel machine of a draw, evaluated at its `points`."""
-    return Machine(found.X, found.y, points(found), kernel, width)
+    return Machine(found.X, found.y, points(found), kernel, factor)
 
 
 def normalised_error(f: Real, found: Any) -> float:

@@ -77,8 +77,8 @@ def _machines(draw: Draw, settings: Settings) -> dict[str, Machine]:
     made = {"paper": (chosen["kernel"], chosen["width"]), "linear": ("linear", None)}
     made["median"] = ("median", None)
     return {
-        name: Machine(sample.X, sample.y, sample.T, kernel, width)
-        for name, (kernel, width) in made.items()
+        name: Machine(sample.X, sample.y, sample.T, kernel, factor)
+        for name, (kernel, factor) in made.items()
     }
 
 

@@ -15,8 +15,8 @@ from ._points import Units, blocks, candidates, equal_shares, pooled_units, squa
 from ._rows import Distinct, distinct, fold_of
 from .base import LogRatioWeighter
 
-_FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's bandwidth
-_NARROWEST = 1e-30  # bandwidth, in units of the samples' spread: distances must not overflow
+_FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width
+_NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not overflow
 _TAUS = np.linspace(0.0, 1.0, 11)
 _RIDGE = 1e-3  # of the learner that chooses tau, for standardised features
 _N_FOLDS = 5
@@ -30,11 +30,12 @@ class KDE(LogRatioWeighter):
 
     Parameters
     ----------
-    bandwidth : "scott", "silverman", "cv" or float
-        "scott": h_k = std_k m^(-1 / (n + 4)), each sample with its own standard deviations and
-        its own m, the effective number of its rows. "silverman": the same with m (n + 2) / 4.
-        "cv": a multiple of Scott's from 1/4 to 4, the one of largest leave-one-out likelihood. A
-        number: h for all features of both samples, in the units of the features.
+    width : "scott", "silverman", "cv" or float
+        The kernels' standard deviation h, or bandwidth. "scott": h_k = std_k m^(-1 / (n + 4)),
+        each sample with its own standard deviations and its own m, the effective number of its
+        rows. "silverman": the same with m (n + 2) / 4. "cv": a multiple of Scott's from 1/4 to 4,
+        the one of largest leave-one-out likelihood. A number: h for all features of both samples,
+        in the units of the features.
     tau : float between 0 and 1, or "cv"
         1 is Shimodaira's weight, 0 no weight; between them the flattened weight of Sugiyama et
         al. is less variable and more biased. "cv" chooses among 0, 0.1, ..., 1 by
@@ -44,8 +45,8 @@ class KDE(LogRatioWeighter):
 
     Attributes
     ----------
-    bandwidth_ : (2, n) array
-        Bandwidths of the training and the target density, feature by feature; infinite for a
+    width_ : (2, n) array
+        Widths of the training and the target density, feature by feature; infinite for a
         feature that is constant in both samples.
     tau_ : float
         The power used.
@@ -65,7 +66,7 @@ class KDE(LogRatioWeighter):
     A training row counts in its own density. So that new rows in the gaps and far away do not get
     weights that no training row could have, p is nowhere taken smaller than at a training row
     without neighbours. Equal rows are observations of their own, of which "cv" leaves out one: drop
-    duplicates that are none, or it takes the smallest bandwidth. Time O(N (N + M) n), for "cv" nine
+    duplicates that are none, or it takes the smallest width. Time O(N (N + M) n), for "cv" nine
     times the exponentials; in blocks, no N x M array is kept.
 
     Examples
@@ -79,10 +80,8 @@ class KDE(LogRatioWeighter):
     array([0.59, 1.08, 1.33])
     """
 
-    def __init__(
-        self, bandwidth: Any = "scott", *, tau: Any = 1.0, random_state: Any = None
-    ) -> None:
-        self.bandwidth = bandwidth
+    def __init__(self, width: Any = "scott", *, tau: Any = 1.0, random_state: Any = None) -> None:
+        self.width = width
         self.tau = tau
         self.random_state = random_state
 
@@ -119,11 +118,11 @@ class KDE(LogRatioWeighter):
         varies = (T.min(axis=0) != T.max(axis=0)) | (X.min(axis=0) != X.max(axis=0))
         samples = ((X, equal_shares(len(X)), None), (T, share, self._target_counts))
         self._densities = tuple(
-            _Density.fit(distinct(self._units(points), *rest), self.bandwidth, self._units)
+            _Density.fit(distinct(self._units(points), *rest), self.width, self._units)
             for points, *rest in samples
         )
         in_units = np.stack([density.h for density in self._densities])
-        self.bandwidth_ = np.where(varies, in_units * self._units.scale, np.inf)
+        self.width_ = np.where(varies, in_units * self._units.scale, np.inf)
 
     def _flat_on_purpose(self) -> bool:
         return bool(self.tau != 1)
@@ -144,25 +143,25 @@ class _Density:
         self.alone = float(np.log(sample.row.min()))  # log density at a row without neighbours
 
     @classmethod
-    def fit(cls, sample: Distinct, bandwidth: Any, units: Units) -> _Density:
+    def fit(cls, sample: Distinct, width: Any, units: Units) -> _Density:
         points, share = sample.points, sample.share
         n = points.shape[1]
-        if not isinstance(bandwidth, str):
-            h = candidates(bandwidth, "bandwidth", np.ones(1))
+        if not isinstance(width, str):
+            h = candidates(width, "width", np.ones(1))
             if len(h) > 1:
-                raise InputError(f"bandwidth={bandwidth!r}: one number serves all features.")
+                raise InputError(f"width={width!r}: one number serves all features.")
             return cls(sample, h[0] / units.scale)
-        if bandwidth not in ("scott", "silverman", "cv"):
+        if width not in ("scott", "silverman", "cv"):
             raise InputError(
-                f'bandwidth={bandwidth!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
+                f'width={width!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
             )
         m = 1 / float(share @ sample.row)  # Kish's number of rows
         _, std = moments(points, share)
         # The unit is the spread of both samples; it serves where this one does not vary.
         h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
-        if bandwidth == "silverman":
+        if width == "silverman":
             h = h * ((n + 2) / 4) ** (-1 / (n + 4))
-        if bandwidth == "cv" and len(points) > 1:
+        if width == "cv" and len(points) > 1:
             h = h * _most_likely_factor(sample._replace(points=points / h))
         return cls(sample, h)
 
@@ -193,7 +192,7 @@ def _log_sum_exp(exponent: Real) -> Real:
 
 
 def _most_likely_factor(sample: Distinct) -> float:
-    """Factor on the bandwidth with the largest likelihood of single rows, each left out."""
+    """Factor on the width with the largest likelihood of single rows, each left out."""
     Z, share, row = sample.points, sample.share, sample.row
     n = Z.shape[1]
     likelihood = np.zeros(len(_FACTORS))

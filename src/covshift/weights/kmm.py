@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import Kernel, width
+from .._kernels import Kernel, find_width
 from .._qp.simplex import solve_simplex
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
@@ -35,13 +35,13 @@ class KMM(Weighter):
         How far the mean weight may be from one, before scaling. None: (sqrt(N) - 1) / sqrt(N).
     kernel : {"rbf", "laplacian"} or callable
         A callable takes two rows and returns a number, not negative.
-    gamma : "median", "scale" or float
-        k(x, z) = exp(-gamma |x - z|^2), for "laplacian" exp(-gamma |x - z|_1). "median": one over
-        the median squared distance of distinct training rows; "scale": one over n times their
-        variance.
+    width : "median", "scale" or float
+        k(x, z) = exp(-|x - z|^2 / (2 width^2)), for "laplacian" exp(-|x - z|_1 / width). With m
+        the median squared distance of distinct training rows, "median" is sqrt(m / 2), for
+        "laplacian" m; with v their variance, "scale" is sqrt(n v / 2), for "laplacian" n sqrt(v).
     standardize : bool
         Divide the features by their standard deviation first (the variances of both samples
-        averaged); gamma is then in these units.
+        averaged); the width is then in these units.
     refuse_above : int
         Largest N: the kernel takes 8 N^2 bytes.
     backend : {None, "piqp"}
@@ -52,8 +52,8 @@ class KMM(Weighter):
 
     Attributes
     ----------
-    gamma_ : float or None
-        The width used.
+    width_ : float or None
+        The width used; a callable has none.
     objective_ : float
         w'Kw / 2 - kappa'w at the solution, before scaling.
     total_ : float
@@ -94,7 +94,7 @@ class KMM(Weighter):
         *,
         eps: float | None = None,
         kernel: Any = "rbf",
-        gamma: Any = "median",
+        width: Any = "median",
         standardize: bool = True,
         refuse_above: int = 20_000,
         backend: str | None = None,
@@ -103,7 +103,7 @@ class KMM(Weighter):
         self.B = B
         self.eps = eps
         self.kernel = kernel
-        self.gamma = gamma
+        self.width = width
         self.standardize = standardize
         self.refuse_above = refuse_above
         self.backend = backend
@@ -118,7 +118,7 @@ class KMM(Weighter):
         X, place, count = np.unique(self._units(X), axis=0, return_inverse=True, return_counts=True)
         T, share = self._units(T[share > 0]), share[share > 0]
         self._kernel = self._make_kernel(X)
-        self.gamma_ = self._kernel.gamma
+        self.width_ = self._kernel.width
         K = self._kernel(X, X)
         kappa = N * target_mean(
             self._kernel, X, T, share, label="KMM: kernel means", verbose=self.verbose
@@ -164,17 +164,22 @@ class KMM(Weighter):
             raise InputError(
                 f"kernel={self.kernel!r} is unknown. Use 'rbf', 'laplacian' or a callable."
             )
-        return Kernel(self.kernel, width(self.gamma, self.kernel, X, np.ones(len(X))))
+        if self.width == "cv":
+            raise InputError(
+                "width='cv': KMM has no labels to cross-validate with. Use a positive number, "
+                "'median' or 'scale'."
+            )
+        return Kernel(self.kernel, find_width(self.width, self.kernel, X, np.ones(len(X))))
 
     def _warn_of_collapse(self, K: Real) -> None:
         N = int(self._count.sum())
         seen = float(np.median(K @ self._count - np.diag(K)))
         if seen < min(_NEIGHBOURS, 0.01 * N):
             warnings.warn(
-                f"The kernel of KMM is too narrow (gamma={self.gamma_}): a row sees {seen:.2g} of "
+                f"The kernel of KMM is too narrow (width={self.width_}): a row sees {seen:.2g} of "
                 f"the other {N - 1} rows, K is nearly the identity and the weights say nothing "
-                f"about the target (their sum is {self.total_:.3g}, N is {N}). Use a smaller "
-                'gamma, such as gamma="median".',
+                f"about the target (their sum is {self.total_:.3g}, N is {N}). Use a larger "
+                'width, such as width="median".',
                 WeightWarning,
                 stacklevel=5,
             )

@@ -6,6 +6,7 @@ and the weights say nothing. As the factor of d^2, k = exp(-0.1 d^2).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...weights import KMM
@@ -14,8 +15,16 @@ from .base import ByWeights, Options, Sample
 
 class _Huang(ByWeights):
     def weighter(self, sample: Sample, options: Options, seed: int) -> Any:
-        gamma = options["gamma"] if "gamma" in options else 1 / (2 * options["sigma"] ** 2)
-        return KMM(B=options["B"], gamma=gamma, standardize=bool(options.get("standardize")))
+        standardize = bool(options.get("standardize"))
+        return KMM(B=options["B"], width=_width(options), standardize=standardize)
+
+
+def _width(options: Options) -> Any:
+    """The library's width: a standard deviation, or that of k = exp(-gamma d^2), or a rule."""
+    gamma = options.get("gamma")
+    if gamma is None:
+        return options["sigma"]
+    return gamma if isinstance(gamma, str) else 1 / math.sqrt(2 * gamma)
 
 
 _SOURCE = "Huang et al. 2007"

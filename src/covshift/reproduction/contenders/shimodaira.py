@@ -10,7 +10,7 @@ from .base import ByWeights, Options, Sample
 
 class _Shimodaira(ByWeights):
     def weighter(self, sample: Sample, options: Options, seed: int) -> Any:
-        return KDE(bandwidth=options["bandwidth"])
+        return KDE(width=options["bandwidth"])
 
 
 CONTENDERS = [

@@ -10,7 +10,7 @@ from .base import ByWeights, Options, Sample
 
 class _Sugiyama(ByWeights):
     def weighter(self, sample: Sample, options: Options, seed: int) -> Any:
-        return KDE(bandwidth=options["bandwidth"], tau=options["tau"])
+        return KDE(width=options["bandwidth"], tau=options["tau"])
 
 
 CONTENDERS = [_Sugiyama("sugiyama", "Sugiyama (KDE ratio, τ = 0.5)", "Sugiyama et al. 2007")]
