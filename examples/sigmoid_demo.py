@@ -37,10 +37,17 @@ def fit(data, correction, **options):
     return VSVC(correction, **(paper | options)).fit(data.X, data.y, X_target=data.X_target)
 
 
+def probability(model, X):
+    """Return the estimate of p(y = 1 | x): f itself, where nothing cuts it off."""
+    if model.probability is None:
+        return model.decision_function(X) + 0.5
+    return model.predict_proba(X)[:, 1]
+
+
 def normalized_error(model, data):
     """L2 error of the predicted probability on the target, relative to the size of the truth."""
     truth = data.probability_target
-    predicted = model.predict_proba(data.X_target)[:, 1]
+    predicted = probability(model, data.X_target)
     return np.linalg.norm(predicted - truth) / np.linalg.norm(truth)
 
 
@@ -73,7 +80,7 @@ def draw(data):
     axes.plot(x, data.probability_function(x), color="black", linestyle="--", label="truth")
     for name, correction in METHODS.items():
         wide = 1.0 if isinstance(correction, Unweighted) else 2.0
-        axes.plot(x, fit(data, correction).predict_proba(x)[:, 1], linewidth=wide, label=name)
+        axes.plot(x, probability(fit(data, correction), x), linewidth=wide, label=name)
     axes.set(xlabel="x", ylabel="predicted p(y = 1 | x)", title="Experiment 1: N = 200, M = 1000")
     axes.legend(frameon=False)
     return figure
