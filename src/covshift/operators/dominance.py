@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, device, is_numpy, namespace, searchsorted, take_rows
+from .._device.masks import MaskTables
+from .._device.products import dominance_totals
 from .base import anderson_darling_weights, blocks, columns
 from .bits import BitTargets
-from .device import MaskTables, dominance_totals
 
 _TARGETS, _POINTS = 2048, 1024  # compared at a time by the portable form
 _BYTES = 32 << 20  # of R A that a product with V holds at a time
