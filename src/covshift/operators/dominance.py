@@ -57,7 +57,7 @@ class Dominance:
         return namespace(self._weight).sqrt(self._weight)
 
     def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
-        """R A for PyTorch tensors (see `device`), and which rows some target dominates."""
+        """R A for PyTorch tensors, and which rows some target dominates."""
         if self._masks is None:
             self._masks = MaskTables(self._T)
         bits = self._masks.read(X)
