@@ -124,7 +124,7 @@ def plain_additive(s, X, y, size=None):
 
 def one_hot_additive(s, X, y, size=None):
     """Bin membership as a half-precision matrix, met by the tensor cores."""
-    from covshift.operators.device import blocked_product, joined, split
+    from covshift._device.products import blocked_product, joined, split
 
     thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
     total = torch.zeros((s.n, s.M + 1, s.D + 2), dtype=torch.float64, device=s.device)
@@ -166,8 +166,8 @@ def sparse_additive(s, X, y, size=None):
 
 
 def library_features(s, X):
+    from covshift._device.kernels import Features
     from covshift._kernels import Kernel
-    from covshift.machine.device import Features
 
     return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1])
 
@@ -191,7 +191,7 @@ def library_product(view):
 
 def compiled_multiplicative(s, X, y, size=None):
     """Features and comparisons fused by torch.compile, then the library's split product."""
-    from covshift.operators.device import blocked_product, joined, split
+    from covshift._device.products import blocked_product, joined, split
 
     make_A, make_B = _compiled(s.n)
     total = torch.zeros((s.M, s.D + 2), dtype=torch.float64, device=s.device)
@@ -278,14 +278,11 @@ def product(s, sizes):
 
 def stages(s):
     """Where the time of one block goes."""
+    from covshift._device.bins import device_line_totals
+    from covshift._device.masks import MaskTables
+    from covshift._device.products import blocked_product, split, split_product
     from covshift.corrections import Additive
-    from covshift.operators.device import (
-        MaskTables,
-        blocked_product,
-        line_totals,
-        split,
-        split_product,
-    )
+    from covshift.operators.lines.bins import bin_offsets
 
     X, y = s.rows(s.block)
     features = library_features(s, X)
@@ -303,7 +300,7 @@ def stages(s):
         "whitening K W, two halves": lambda: split_product(K, W),
         "whitening K W, float32": lambda: K @ W,
         "bin codes": lambda: list(lines_of._codes(X[:, k] for k in range(s.n))),
-        "sums into bins": lambda: line_totals(codes, lines_of.sizes, A),
+        "sums into bins": lambda: device_line_totals(codes, bin_offsets(lines_of.sizes), A),
         "bit masks": lambda: masks.read(X),
         "unpack": lambda: masks.unpacked(bits),
         "split in halves": lambda: split(A),
@@ -395,7 +392,7 @@ def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
     from covshift._kernels import Kernel
     from covshift.corrections import as_correction
-    from covshift.machine.device import DevicePrimal
+    from covshift.machine.device_primal import DevicePrimal
     from covshift.machine.primal import combine
 
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)

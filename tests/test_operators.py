@@ -27,8 +27,8 @@ from covshift.operators import (
     RowWeighted,
     bits,
     dominance,
-    lines,
 )
+from covshift.operators.lines import factor
 from covshift.testing import check_operator
 
 FAMILY = [
@@ -303,7 +303,7 @@ def test_products_in_pieces_are_products_at_once(monkeypatch, correction, dtype)
     R = correction.operator(X, T).factor()
     A, Z = rng.normal(size=(30, 5)).astype(dtype), rng.normal(size=(R.shape[0], 5)).astype(dtype)
     expected = R.matmat(A), R.rmatmat(Z), R.normal(A)
-    for module in (lines, dominance):
+    for module in (factor, dominance):
         monkeypatch.setattr(module, "_BYTES", 8 * 2 * 45)
     for got, whole in zip((R.matmat(A), R.rmatmat(Z), R.normal(A)), expected, strict=True):
         assert got.dtype == dtype

@@ -35,7 +35,7 @@ LAYERS = [
         "_gains",
         "_additive",
     ],
-    ["operators", "_kernels", "datasets", "_tables", "_qp"],
+    ["operators", "_device", "_kernels", "datasets", "_tables", "_qp"],
     ["_folds"],
     ["weights"],
     ["corrections", "_two_samples", "_distances"],
@@ -91,6 +91,18 @@ def test_no_file_hides_an_import_of_ours_from_the_layers():
         str(path.relative_to(PACKAGE)) for path in SOURCES if "import_module(" in path.read_text()
     }
     assert hidden <= lazy
+
+
+def test_only_the_device_room_imports_pytorch():
+    """And it does so when first called, so that no other part waits for PyTorch to load."""
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        lazy = path.relative_to(PACKAGE).parts[0] == "_device"
+        for node in tree.body if lazy else ast.walk(tree):
+            names = [alias.name for alias in getattr(node, "names", [])]
+            if isinstance(node, ast.ImportFrom):
+                names = [] if node.level else [node.module]
+            assert not {"torch"} & {name.partition(".")[0] for name in names if name}, path
 
 
 def test_the_layer_test_sees_relative_imports():

@@ -22,7 +22,7 @@ def namespace(array: Array) -> ModuleType:
     """Return the array API namespace of ``array``."""
     if isinstance(array, np.ndarray):
         return np
-    if type(array).__module__.partition(".")[0] == "torch":
+    if is_torch(array):
         return import_extra("array_api_compat.torch", extra="torch", needed_by="Torch input")
     if hasattr(array, "__array_namespace__"):
         found: ModuleType = array.__array_namespace__()
@@ -35,8 +35,13 @@ def is_array(candidate: object) -> bool:
     return (
         isinstance(candidate, np.ndarray)
         or hasattr(candidate, "__array_namespace__")
-        or type(candidate).__module__.partition(".")[0] == "torch"
+        or is_torch(candidate)
     )
+
+
+def is_torch(array: object) -> bool:
+    """Tell whether ``array`` is a PyTorch tensor, without importing PyTorch."""
+    return type(array).__module__.partition(".")[0] == "torch"
 
 
 def is_numpy(array: Array) -> bool:

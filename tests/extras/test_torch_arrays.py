@@ -5,6 +5,7 @@ from __future__ import annotations
 import array_api_strict
 import numpy as np
 import portable
+import portable_lines
 import pytest
 
 from covshift import v_matrix
@@ -52,3 +53,8 @@ def test_nan_in_a_tensor_is_named(torch):
     X[1, 1] = float("nan")
     with pytest.raises(ValueError, match=r"column 1 \(1 NaN\)"):
         v_matrix(X)
+
+
+@pytest.mark.parametrize("fact", portable_lines.FACTS, ids=lambda fact: fact.__name__)
+def test_one_dimensional_views_of_tensors_keep(torch, fact):
+    fact(torch.asarray, lambda tensor: np.asarray(tensor))

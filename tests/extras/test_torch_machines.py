@@ -76,11 +76,11 @@ def test_classes_weights_and_kernels(torch, kernel):
 
 
 def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):
-    from covshift.machine import device
+    from covshift._device import kernels
 
     X32, T32 = torch.asarray(X.astype("float32")), torch.asarray(T.astype("float32"))
     one = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
-    monkeypatch.setitem(device._BLOCK_BYTES, "cpu", 256 * 4 * 51)
+    monkeypatch.setitem(kernels._BLOCK_BYTES, "cpu", 256 * 4 * 51)
     two = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
     np.testing.assert_allclose(two.numpy(), one.numpy(), atol=1e-4)
 
@@ -157,7 +157,7 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
 @pytest.fixture
 def halves(torch, monkeypatch):
     """The half-precision products of a GPU, imitated: their inputs are rounded alike."""
-    from covshift.operators import device
+    from covshift._device import products
 
     def wide(product):
         def work(a, b, out_dtype=None):
@@ -168,8 +168,8 @@ def halves(torch, monkeypatch):
 
     monkeypatch.setattr(torch, "mm", wide(torch.mm))
     monkeypatch.setattr(torch, "bmm", wide(torch.bmm))
-    monkeypatch.setattr(device, "half_products", lambda A: A.element_size() == 4)
-    return device
+    monkeypatch.setattr(products, "half_products", lambda A: A.element_size() == 4)
+    return products
 
 
 def test_split_products_have_single_precision(torch, halves):
@@ -188,11 +188,7 @@ def test_split_products_have_single_precision(torch, halves):
 
 
 @pytest.mark.parametrize("correction", ["blended", "multiplicative"])
-def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction, monkeypatch):
-    from covshift.machine import device
-
-    monkeypatch.setattr(device, "split_product", halves.split_product)
-    monkeypatch.setattr(device, "device_gram", halves.device_gram)
+def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction):
     given = [array.astype("float32") for array in (X, T)]
     one = machine(correction=correction).fit(given[0], y, X_target=given[1])
     two = machine(correction=correction).fit(

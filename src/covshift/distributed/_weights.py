@@ -14,7 +14,7 @@ from .._support import beyond_extremes
 from .._types import Real
 from .._validation import check_points
 from ..exceptions import InputError
-from ..weights.cdf.lines import LineRows, LineTarget
+from ..operators.lines.vectors import LineRows, LineTarget
 from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import Target
 from ..weights.cdf.weighter import CDFWeights

@@ -13,7 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import like, to_numpy
+from .._array import is_torch, like, to_numpy
+from .._device.kernels import KERNELS as DEVICE_KERNELS
+from .._device.kernels import DeviceExpansion
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
 from .._kernels import Kernel, check_kernel, find_width, has_width, landmarks, widths_to_compare
@@ -23,10 +25,8 @@ from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning, InputError
-from ..operators.device import is_torch
 from .auto import fit_auto
-from .device import KERNELS as DEVICE_KERNELS
-from .device import DeviceExpansion, DevicePrimal
+from .device_primal import DevicePrimal
 from .dual import Dual, small_factor
 from .expansion import Expansion
 from .primal import Primal

@@ -6,7 +6,7 @@ from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedF
 from .dense import Dense
 from .diagonal import Diagonal, DiagonalFactor
 from .dominance import Dominance, DominanceFactor
-from .lines import LineFactor, Lines
+from .lines.factor import LineFactor, Lines
 from .target_sums import (
     DiagonalTargetSums,
     Sums,

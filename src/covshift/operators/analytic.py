@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._array import Array, namespace, take_rows
 from .base import VOperator, blocks, columns
 from .compose import FactorOperator, RowWeighted
-from .lines import LineFactor, Lines
+from .lines.factor import LineFactor, Lines
 
 _ENTRIES = 1 << 21  # entries of V held at a time
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, device, is_numpy, namespace, searchsorted, take_rows
+from .._device.masks import MaskTables
+from .._device.products import dominance_totals
 from .base import anderson_darling_weights, blocks, columns
 from .bits import BitTargets
-from .device import MaskTables, dominance_totals
 
 _TARGETS, _POINTS = 2048, 1024  # compared at a time by the portable form
 _BYTES = 32 << 20  # of R A that a product with V holds at a time
@@ -56,7 +57,7 @@ class Dominance:
         return namespace(self._weight).sqrt(self._weight)
 
     def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
-        """R A for PyTorch tensors (see `device`), and which rows some target dominates."""
+        """R A for PyTorch tensors, and which rows some target dominates."""
         if self._masks is None:
             self._masks = MaskTables(self._T)
         bits = self._masks.read(X)

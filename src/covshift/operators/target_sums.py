@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
-from .._array import Array, namespace
-from .device import device_gram, is_torch
+from .._array import Array, is_torch, namespace
+from .._device.products import device_gram
 from .views import Views
 
 _BLENDED_ROWS = 75.0  # that V speaks for in a blend; benchmarks/blend.py compares others

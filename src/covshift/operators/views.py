@@ -16,7 +16,7 @@ from .._array import Array, namespace
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
-from .lines import LineFactor, Lines
+from .lines.factor import LineFactor, Lines
 
 
 class Views(Protocol):

@@ -1,7 +1,7 @@
 """One-dimensional views of NumPy rows, for learners that ask for many small products and sums.
 
-The same V as `LineFactor`, whose codes these are: the loops of `sweeps` where numba is installed,
-NumPy otherwise.
+The same V as `LineFactor`, whose codes these are: by the loops of `bin_loops` where numba is
+installed, by NumPy otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ..._compiled import has_numba
 from ..._parallel import over_rows
 from ..._types import Codes, Real, Rows
-from ..bins import bin_offsets
+from ..lines.bins import bin_offsets, bin_totals
+from ..lines.tables import at_thresholds, bin_count, seen_by_bin
 from .bin_loops import (
     add_rows,
     add_some,
@@ -36,8 +37,7 @@ class BinnedLines:
 
     def __init__(self, codes: Codes, weights: Sequence[Real], *, symmetric: bool) -> None:
         self.codes, self.weights, self.symmetric = codes, list(weights), symmetric
-        stride = 2 if symmetric else 1
-        self.sizes = [stride * len(w) + 1 for w in weights]
+        self.sizes = [bin_count(len(w), symmetric) for w in weights]
         self.offsets = np.array(bin_offsets(self.sizes))
         self.starts = np.array(bin_offsets([len(w) for w in weights]))
 
@@ -53,7 +53,7 @@ class BinnedLines:
     @cached_property
     def _meets(self) -> Real:
         """Weight of the thresholds at or above each bin of each view, and of those below it."""
-        return np.concatenate([_up_and_down(w, symmetric=self.symmetric) for w in self.weights])
+        return np.concatenate([_up_and_down(w, self.symmetric) for w in self.weights])
 
     def fast(self, A: NDArray[Any]) -> bool:
         """Whether `normal` is the shorter way to V A, and small enough to hold."""
@@ -168,13 +168,10 @@ def _spread(
     share: Real,
     out: Real,
 ) -> None:
-    """Do in NumPy what the loop of `sweeps` does."""
-    size = 2 * len(weights) + 1 if symmetric else len(weights) + 1
-    seen = np.bincount(codes[rows], u, minlength=size).cumsum()
+    """Do in NumPy what the loop of `bin_loops` does."""
+    seen = bin_totals(codes[rows], u, bin_count(len(weights), symmetric)).cumsum()
     total, rest = seen[-1], 1 - share
-    for S, lower in (
-        [(seen[1::2], False), (seen[:-1:2], True)] if symmetric else [(seen[:-1], False)]
-    ):
+    for lower, S in enumerate(at_thresholds(seen, symmetric)):
         t = np.searchsorted(S, below, side="right")
         sums = np.concatenate([np.zeros((1, 3)), np.cumsum(_powers(S, weights), axis=0)])
         one, first, second = sums[t].T
@@ -206,10 +203,6 @@ def _growing_with(code: Codes, views: Codes, n_bins: int) -> list[int]:
     return growing
 
 
-def _up_and_down(weights: Real, *, symmetric: bool) -> Real:
-    up = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-    if not symmetric:
-        return np.column_stack([up, np.zeros_like(up)])
-    bins = np.arange(2 * len(weights) + 1)
-    down = np.append(0.0, np.cumsum(weights))
-    return np.column_stack([up[bins // 2], down[(bins + 1) // 2]])
+def _up_and_down(weights: Real, symmetric: bool) -> Real:
+    up, *down = seen_by_bin(weights, symmetric)
+    return np.column_stack([up, *(down or [np.zeros_like(up)])])

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..._types import Codes, Real
+from ..lines.bins import bin_totals
+from ..lines.tables import at_bins, at_thresholds, bin_count
 from .binned import BinnedLines
 
 _SINES = 2  # of a view: three quarters of the square of a bridge are along them
@@ -74,22 +76,17 @@ class LineForm:
 def _forms_of_view(code: Codes, w: Real, K: int, symmetric: bool) -> Real:
     """What a row in each bin adds to each of ``K`` forms: (bins, K)."""
     U = len(w)
-    size = 2 * U + 1 if symmetric else U + 1
-    below = np.bincount(code, minlength=size).cumsum() / len(code)
-    F = below[1::2] if symmetric else below[:-1]  # share of the rows at or below each threshold
+    below = bin_totals(code, None, bin_count(U, symmetric)).cumsum() / len(code)
+    F = at_thresholds(below, symmetric)[0]  # share of the rows at or below each threshold
     sines = np.sin(np.pi * np.outer(F, np.arange(1, K + 1)))
     root = np.sqrt(w)[:, None]
     Q, _ = np.linalg.qr(root * sines)  # (U, K), fewer where there are few thresholds
-    functions = np.zeros((K, U))
-    functions[: Q.shape[1]] = (root * Q).T
-    up = np.zeros((K, U + 1))
-    up[:, :U] = np.cumsum(functions[:, ::-1], axis=1)[:, ::-1]
-    bins = np.arange(size)
+    functions = np.zeros((U, K))
+    functions[:, : Q.shape[1]] = root * Q
     if not symmetric:
-        return up[:, bins].T
+        return np.asarray(at_bins(functions))
     # Where S rises on one side it falls on the other, so the two are taken as one.
-    down = np.column_stack([np.zeros(K), np.cumsum(functions, axis=1)])
-    return np.asarray((up[:, bins // 2] - down[:, (bins + 1) // 2]).T / 2**0.5)
+    return np.asarray(at_bins(functions, -functions) / 2**0.5)
 
 
 def line_form(V: Any) -> LineForm | None:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from ..._array import Array
 from ..._types import Real
+from ...operators.lines.vectors import Groups
 
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system
 _FLAT = 0.2  # a line search ends where the slope has fallen to this share
@@ -217,25 +218,8 @@ def inverse_of_groups(C: Real, reg: float, P: Groups) -> Callable[[Real], Real]:
     H[np.diag_indices_from(H)] += 1.0
     factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
-    def apply(r: Real) -> Real:
+    def apply(r: Array) -> Array:
         inner = P.gather(r)
         return r + P.spread(cho_solve(factor, inner, check_finite=False) - inner)
 
     return apply
-
-
-@dataclass(frozen=True)
-class Groups:
-    """P (m, g): every row of R belongs to one group, with a share whose squares sum to one."""
-
-    group: NDArray[np.intp]  # (m,)
-    share: Real  # (m,)
-    count: int
-
-    def gather(self, r: Real) -> Real:
-        """P'r."""
-        return np.bincount(self.group, self.share * r, self.count).astype(np.float64)
-
-    def spread(self, z: Real) -> Real:
-        """P z."""
-        return np.asarray(self.share * z[self.group])

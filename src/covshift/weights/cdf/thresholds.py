@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._array import Array
 from ..._types import Real
+from ...operators.lines.thresholds import Thresholds
+from ...operators.lines.vectors import LineRows, LineTarget, coarse_size
 from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
-from .lines import LineRows, LineTarget
 from .matching import Match
-
-_MOST_BINS = 128  # of a view, in the preconditioner
-_MOST_ROWS = 1024  # of R, in the preconditioner
 
 
 class Parts(Protocol):
@@ -95,14 +93,12 @@ class ThresholdMatching:
     def preconditioner(
         self, u: Real, c: float, reg: float, free: float
     ) -> Callable[[Real], Real] | None:
-        """K of a few thresholds a view stands for all of it; see `LineRows.preconditioner`."""
-        G = len(self.target.steps)
-        needed = int(np.ceil(np.sqrt(4 * self.N / (G * np.pi**2 * reg))))
-        size = min(needed, _MOST_BINS, _MOST_ROWS // G)
-        if size < 2:
+        """K of a few thresholds per view stands for all of it; see `LineRows.preconditioner`."""
+        size = coarse_size(self.N, len(self.target.lines), reg)
+        if size is None:
             return None
-        groups, tables, steps = self.target.groups(size)
-        cross = self._parts.total(cross_of, u, c, tables, steps)
+        groups, tables, lines = self.target.groups(size)
+        cross = self._parts.total(cross_of, u, c, tables, lines)
         counts = np.asarray(cross)
         seen = counts[:, -1]  # of each group's row, over the free rows
         C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
@@ -129,15 +125,17 @@ def totals_of(rows: LineRows, u: Real, c: float, reg: float) -> Totals:
     )
 
 
-def curvature_of(rows: LineRows, u: Real, c: float, p: Real) -> Real:
+def curvature_of(rows: LineRows, u: Array, c: float, p: Array) -> Array:
     """R_f R_f'p over the free rows."""
     return rows.matvec(rows.rmatvec(p) * (rows.rmatvec(u) + c > 0))
 
 
-def cross_of(rows: LineRows, u: Real, c: float, tables: list[NDArray[np.intp]], steps: Any) -> Real:
+def cross_of(
+    rows: LineRows, u: Real, c: float, tables: list[Array], lines: list[Thresholds]
+) -> Real:
     """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
     free = rows.rmatvec(u) + c > 0
-    return rows.regrouped(tables, steps).cross_and_ones(free)
+    return np.column_stack(rows.regrouped(tables, lines).cross(free))
 
 
 def lowest_of(rows: LineRows, z: Real) -> float:

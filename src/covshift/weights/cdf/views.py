@@ -14,9 +14,11 @@ from ..._moments import moments
 from ..._types import Flags, Real
 from ...exceptions import InputError
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
-from .lines import TAILS, LineTarget
+from ...operators.lines.vectors import LineTarget
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
+
+_TAILS = 1 / 6  # of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1
 
 
 class Rows(Protocol):
@@ -82,7 +84,7 @@ def make_target(
 
     ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
     """
-    n = T.shape[1]
+    n, scale = T.shape[1], _TAILS if even_tails else 1.0
     if views not in VIEWS:
         raise InputError(
             f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
@@ -94,11 +96,11 @@ def make_target(
     else:
         groups = list(combinations(range(n), 2)) if views == "pairwise" else [tuple(range(n))]
         box = BoxViews(groups, T, share, symmetric=symmetric, anderson_darling=even_tails)
-        return FactorTarget(box, T, share, TAILS if even_tails else 1.0)
+        return FactorTarget(box, T, share, scale)
     if symmetric:
         lines = LineViews(project, T, share, symmetric=True, anderson_darling=even_tails)
-        return FactorTarget(lines, T, share, TAILS if even_tails else 1.0)
-    return LineTarget.of(project, T, share, even_tails=even_tails)
+        return FactorTarget(lines, T, share, scale)
+    return LineTarget.of(project, T, share, anderson_darling=even_tails, scale=scale)
 
 
 class FactorTarget:

@@ -10,18 +10,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..._array import is_numpy, like, to_numpy
+from ..._array import is_numpy, is_torch, like, to_numpy
 from ..._parallel import one_blas_thread
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
 from ..._validation import check_rows, check_samples
 from ...exceptions import InputError, NoOverlapError, WeightWarning
-from ...operators import Coordinates
-from ...operators.device import is_torch
+from ...operators.lines.vectors import LineTarget
 from .._rows import distinct, target_size
 from ..base import Weighter
-from .device import DeviceLineTarget
-from .lines import LineTarget
 from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .thresholds import LocalParts, ThresholdMatching
@@ -187,10 +184,10 @@ class CDFWeights(Weighter):
     def predict_weights(self, X: Any) -> Any:
         check_is_fitted(self, "weights_")
         made: Any = self._made
-        if not isinstance(made, DeviceLineTarget):
+        if not is_torch(made.F):
             return super().predict_weights(X)
         points = check_rows(self, X, reset=False)
-        thresholds = made.steps[0].thresholds
+        thresholds = made.lines[0].values
         rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
         found = (self._ratio(rows) * self._scale).clip(None, self._most)
         return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
@@ -209,8 +206,7 @@ class CDFWeights(Weighter):
     def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
         validate_data(self, X, reset=True, skip_check_array=True)
         X, T, share = check_samples(X, X_target, target_weight)
-        self._check_phi()
-        target: Any = DeviceLineTarget.of(Coordinates(), T, share, even_tails=self.phi is not None)
+        target: Any = self._target(T, share)
         N = int(X.shape[0])
 
         def make(lines: Any) -> ThresholdMatching:

@@ -1,4 +1,4 @@
-"""One-dimensional views: R by sorting, without any N x M array (theory, section 2.2).
+"""R of one-dimensional views by sorting, without any N x M array (theory, section 2.2).
 
 A view maps every point to a number. Sorted, the target cuts the line into bins; a training point is
 dominated by all thresholds at or above its own value. R A is then a prefix sum of bin totals and
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import iadd
 from typing import Any
@@ -17,30 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, device, namespace, searchsorted
-from .._parallel import over_rows
-from .._types import Codes, Real, Rows
-from ..exceptions import InputTypeError
-from .base import anderson_darling_weights, blocks, columns
+from ..._array import Array, device, namespace
+from ..._device.bins import device_line_totals
+from ..._types import Codes, Real, Rows
+from ...exceptions import InputTypeError
+from ..base import blocks, columns
+from ..trees.binned import BinnedLines, NestedLines
+from ..trees.line_form import LineForm
+from ..trees.prefixes import Nested
 from .bins import BinSums, bin_offsets, bin_sums
-from .device import line_totals
-from .trees.binned import BinnedLines, NestedLines
-from .trees.line_form import LineForm
-from .trees.prefixes import Nested
+from .tables import at_bins, at_thresholds, bin_count, nested_gram, seen_by_bin
+from .thresholds import Thresholds
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The target in one view: distinct sorted values and the weight of each, zeros dropped."""
-
-    thresholds: Array  # (U,)
-    weights: Array  # (U,), float64
-
-    @property
-    def size(self) -> int:
-        return int(self.thresholds.shape[0])
 
 
 class Lines:
@@ -66,23 +54,21 @@ class Lines:
         symmetric: bool = False,
         anderson_darling: bool = False,
     ) -> None:
-        lines = [_line(t, weight, anderson_darling=anderson_darling) for t in values]
-        sides = 2 if symmetric else 1
-        for view, line in enumerate(lines):
-            lines[view] = _Line(line.thresholds, line.weights / (len(lines) * sides))
-        self.symmetric, self.lines = symmetric, lines
-        # Mirrored, a point on a threshold and one just below it differ: each gets a bin.
-        self.stride = sides
+        lines = [Thresholds.of(t, weight) for t in values]
+        if anderson_darling:
+            lines = [line.anderson_darling() for line in lines]
+        self.symmetric, self.sides = symmetric, 2 if symmetric else 1
+        self.lines = [line.averaged(len(lines) * self.sides) for line in lines]
 
     @property
     def sizes(self) -> list[int]:
         """Number of bins in each view."""
-        return [self.stride * line.size + 1 for line in self.lines]
+        return [bin_count(line.size, self.symmetric) for line in self.lines]
 
     @property
     def rows(self) -> int:
         """Number of rows of R."""
-        return self.stride * sum(line.size for line in self.lines)
+        return self.sides * sum(line.size for line in self.lines)
 
     def factor(self, values: Iterable[Array], *, n_points: int) -> LineFactor:
         """R for ``n_points`` training points, given by their (N,) values in each view."""
@@ -96,27 +82,25 @@ class Lines:
         for line, start, size in zip(self.lines, bin_offsets(self.sizes), self.sizes, strict=False):
             scale = xp.sqrt(line.weights)[:, None]
             prefix = xp.cumulative_sum(totals[start : start + size, :], axis=0)
-            sides = [prefix[:-1, :]]
-            if self.symmetric:
-                sides = [prefix[1::2, :], prefix[-1:, :] - prefix[:-1:2, :]]
-            for side in sides:
+            seen, *strictly_below = at_thresholds(prefix, self.symmetric)
+            for side in (seen, *(prefix[-1:, :] - part for part in strictly_below)):
                 product[row : row + line.size, :] = scale * side
                 row += line.size
         return product
 
     def device_totals(self, values: Iterable[Array], A: Array) -> tuple[Array, Array]:
-        """Totals of PyTorch tensors (see `device`), and which rows some threshold sees."""
+        """Totals of PyTorch tensors, and which rows some threshold sees."""
         codes = list(self._codes(values))
         seen = codes[0] < self.sizes[0] - 1
         for code, size in zip(codes, self.sizes, strict=True):
             # Mirrored, every row is seen from one side at least.
             seen = seen | (code < size - 1) | self.symmetric
-        return line_totals(codes, self.sizes, A), seen
+        return device_line_totals(codes, bin_offsets(self.sizes), A), seen
 
     def trace(self, totals: Array) -> Array:
         """Sum of w_i V(i, i), from the totals (bins,) of w."""
         xp = namespace(totals)
-        roots = [xp.sqrt(line.weights) for line in self.lines for _ in range(self.stride)]
+        roots = [xp.sqrt(line.weights) for line in self.lines for _ in range(self.sides)]
         return xp.sum(xp.concat(roots) * self.rows_of(totals[:, None])[:, 0])
 
     def only(self, views: slice) -> Lines:
@@ -127,13 +111,7 @@ class Lines:
 
     def _codes(self, values: Iterable[Array]) -> Iterator[Array]:
         for line, x in zip(self.lines, values, strict=True):
-            xp = namespace(x)
-            # Ties count as dominated (t >= x), hence side="left".
-            code = searchsorted(line.thresholds, x, side="left")
-            if self.symmetric:
-                on = xp.take(line.thresholds, xp.clip(code, max=line.size - 1)) == x
-                code = 2 * code + xp.astype(on, code.dtype)
-            yield code
+            yield line.codes(x, symmetric=self.symmetric)
 
 
 class LineFactor:
@@ -141,7 +119,7 @@ class LineFactor:
 
     def __init__(self, lines: Lines, bins: BinSums, n_points: int) -> None:
         self._lines, self._bins = lines, bins
-        self._like = lines.lines[0].thresholds  # namespace, device and dtype of the points
+        self._like = lines.lines[0].values  # namespace, device and dtype of the points
         self.shape = (lines.rows, n_points)
 
     @cached_property
@@ -198,20 +176,7 @@ class LineFactor:
         return xp.astype(total, self._like.dtype)
 
     def gram(self) -> Array:
-        """Within a view the points seen are nested: V(i, j) = min(V(i, i), V(j, j)), per side."""
-        xp = namespace(self._like)
-        N = self.shape[1]
-        V = xp.zeros((N, N), dtype=xp.float64, device=device(self._like))
-        every_side = list(self._seen())
-
-        def fill(chunk: slice) -> None:
-            for part in blocks(chunk.stop - chunk.start, max(1, (1 << 18) // N)):
-                rows = slice(chunk.start + part.start, chunk.start + part.stop)
-                for seen in every_side:
-                    V[rows, :] += xp.minimum(seen[rows, None], seen[None, :])
-
-        over_rows(fill, N, at_least=max(1, (1 << 18) // N))
-        return xp.astype(V, self._like.dtype)
+        return namespace(self._like).astype(nested_gram(list(self._seen())), self._like.dtype)
 
     def subset(self, rows: NDArray[np.intp]) -> LineFactor:
         return LineFactor(self._lines, self._bins.subset(rows), len(rows))
@@ -227,11 +192,11 @@ class LineFactor:
         row = start = 0
         for line, size in zip(self._lines.lines, self._lines.sizes, strict=True):
             sides = []
-            for _ in range(self._lines.stride):
+            for _ in range(self._lines.sides):
                 side = xp.astype(Z[row : row + line.size, :], xp.float64, copy=False)
                 sides.append(xp.sqrt(line.weights)[:, None] * side)
                 row += line.size
-            table[start : start + size, :] = self._read(*sides)
+            table[start : start + size, :] = at_bins(*sides)
             start += size
         return self._bins.gather(table, dtype)
 
@@ -267,40 +232,9 @@ class LineFactor:
 
     def _seen(self) -> Iterator[Array]:
         """Yield the target weight that sees each training point, one view and side at a time."""
-        xp = namespace(self._like)
         for view, line in enumerate(self._lines.lines):
-            weights = line.weights[:, None]
-            if not self._lines.symmetric:
-                yield self._bins.pick(view, self._read(weights)[:, 0])
-            else:
-                nothing = xp.zeros_like(weights)
-                yield self._bins.pick(view, self._read(weights, nothing)[:, 0])
-                yield self._bins.pick(view, self._read(nothing, weights)[:, 0])
-
-    def _read(self, upper: Array, lower: Array | None = None) -> Array:
-        """Return, for every bin, the sum of ``upper`` at or above it plus ``lower`` up to it."""
-        xp = namespace(upper)
-        suffix = xp.flip(
-            xp.cumulative_sum(xp.flip(upper, axis=0), axis=0, include_initial=True), axis=0
-        )
-        if lower is None:
-            return suffix
-        prefix = xp.cumulative_sum(lower, axis=0, include_initial=True)
-        bins = xp.arange(2 * upper.shape[0] + 1, device=device(upper))
-        return xp.take(suffix, bins // 2, axis=0) + xp.take(prefix, (bins + 1) // 2, axis=0)
-
-
-def _line(t: Array, weight: Array, *, anderson_darling: bool) -> _Line:
-    xp = namespace(t)
-    thresholds = xp.sort(xp.unique_values(t))
-    place = searchsorted(thresholds, t)
-    weights = bin_sums([place], [int(thresholds.shape[0])]).sums(weight[:, None])[:, 0]
-    thresholds, weights = thresholds[weights > 0], weights[weights > 0]
-    if anderson_darling:
-        below = xp.cumulative_sum(weights, include_initial=True)
-        above = xp.flip(xp.cumulative_sum(xp.flip(weights), include_initial=True))
-        weights = anderson_darling_weights(weights, below[:-1] + below[1:], above[:-1] + above[1:])
-    return _Line(thresholds, weights)
+            for table in seen_by_bin(line.weights, self._lines.symmetric):
+                yield self._bins.pick(view, table)
 
 
 def _empty(shape: tuple[int, int], like: Array, dtype: Any) -> Array:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from .._array import Array, device, is_numpy, namespace, take_rows
-from .._parallel import over_rows
-from .base import blocks
+from ..._array import Array, device, is_numpy, is_torch, namespace, take_rows
+from ..._device.bins import device_bin_totals
+from ..._parallel import over_rows
+from ..base import blocks
 
 _ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
 _CELLS = 1 << 22  # numbers of a dense block that is copied: 32 MB
@@ -63,6 +64,18 @@ def bin_sums(codes: Iterable[Array], sizes: Sequence[int]) -> BinSums:
 def bin_offsets(sizes: Sequence[int]) -> list[int]:
     """Return where each view's bins start in the joint numbering, and their total."""
     return [0, *accumulate(sizes)]
+
+
+def bin_totals(code: Array, values: Array | None, size: int) -> Array:
+    """Add one column of ``values`` (N,) into the ``size`` bins of one view; None counts rows."""
+    if is_numpy(code):
+        return np.bincount(code, values, size)
+    if is_torch(code):
+        return device_bin_totals(code, values, size)
+    if values is None:
+        xp = namespace(code)
+        values = xp.ones(code.shape, dtype=xp.float64, device=device(code))
+    return bin_sums([code], [size]).sums(values[:, None])[:, 0]
 
 
 class _SparseBins:

@@ -1,48 +1,18 @@
-"""Sums over blocks of rows on a GPU, through PyTorch: the heavy products of a fit on landmarks.
+"""Products on a GPU, through PyTorch: the heavy part of a fit on landmarks.
 
-Columns come in single precision; what a block adds is rounded like single precision, and blocks are
-added in double. Two products:
-
-- into bins (one-dimensional views): rows sorted by bin, then summed bin by bin; memory traffic of
-  one read of A a view, no atomics;
-- with the 0/1 dominance matrix B (views of several dimensions): B is exact in half precision and A
-  is split into two halves of 11 bits each, so that the tensor cores' fast product has 22 bits. It
-  accumulates in single precision over at most 8192 rows.
+Columns come in single precision; what a block of rows adds is rounded like single precision, and
+blocks are added in double. The 0/1 dominance matrix B of views of several dimensions is exact in
+half precision, and A is split into two halves of 11 bits each: the tensor cores multiply them fast
+and keep 22 bits. They accumulate in single precision over at most 8192 rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from .._array import Array
-from .bins import bin_offsets
-
 _ROWS = 8192  # over which a half-precision product accumulates
 _SPLIT = 2048.0  # 2^11: what the first half cannot hold
-
-
-def is_torch(array: Array) -> bool:
-    """Whether ``array`` is a PyTorch tensor."""
-    return type(array).__module__.partition(".")[0] == "torch"
-
-
-def line_totals(codes: Sequence[Any], sizes: Sequence[int], A: Any) -> Any:
-    """Add the rows of A (b, q) into the bins of every view: (total bins, q), float64."""
-    import torch
-
-    offsets = bin_offsets(sizes)
-    joint = torch.stack([code.int() + offset for code, offset in zip(codes, offsets, strict=False)])
-    sorted_codes, order = torch.sort(joint, dim=1)
-    ends = torch.searchsorted(
-        sorted_codes.reshape(-1),
-        torch.arange(offsets[-1], device=A.device, dtype=sorted_codes.dtype),
-        out_int32=False,
-    )
-    # Views follow each other, and so do their bins: one list of rows, one start a bin.
-    sums = torch.nn.functional.embedding_bag(order.reshape(-1), A, ends.to(order.dtype), mode="sum")
-    return sums.double()
 
 
 def dominance_totals(B: Any, A: Any) -> Any:
@@ -135,44 +105,6 @@ def _out_dtype_works(device: Any) -> bool:
     except (TypeError, RuntimeError, NotImplementedError):
         return False
     return True
-
-
-class MaskTables:
-    """The target of one view of several dimensions, as bit masks by rank (see `bits`)."""
-
-    def __init__(self, T: Any) -> None:
-        import torch
-
-        self.count = T.shape[0]
-        self._thresholds, self._tables = [], []
-        places = 2 ** torch.arange(8, device=T.device)
-        pad = -self.count % 8
-        for t in T.T:
-            thresholds = torch.unique(t)
-            rank = torch.searchsorted(thresholds, t.contiguous())
-            above = rank[None, :] >= torch.arange(len(thresholds) + 1, device=T.device)[:, None]
-            above = torch.nn.functional.pad(above, (0, pad)).reshape(len(above), -1, 8)
-            self._thresholds.append(thresholds)
-            self._tables.append((above * places).sum(dim=2).to(torch.uint8))
-
-    def read(self, X: Any) -> Any:
-        """Packed columns of B: (b, M / 8) bytes; rows that no target dominates are zero."""
-        import torch
-
-        bits = None
-        for k, (thresholds, table) in enumerate(zip(self._thresholds, self._tables, strict=True)):
-            code = torch.searchsorted(thresholds, X[:, k].contiguous())
-            read = table[code]
-            bits = read if bits is None else bits.bitwise_and_(read)
-        return bits
-
-    def unpacked(self, bits: Any) -> Any:
-        """B as bytes of zero and one: (b, M), and columns of zeros up to a multiple of eight."""
-        import torch
-
-        places = torch.arange(8, dtype=torch.uint8, device=bits.device)
-        B = (bits[:, :, None] >> places).bitwise_and_(1)
-        return B.reshape(len(bits), -1)
 
 
 def _to_unit(A: Any) -> tuple[Any, Any]:

@@ -1,0 +1,35 @@
+"""One-dimensional views: thresholds, bins, and the sums between them, in every array library."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import portable_lines
+import pytest
+
+from covshift.operators.lines.thresholds import Thresholds
+from covshift.operators.lines.vectors import coarse_size
+
+
+@pytest.mark.parametrize("convert", [np.asarray, array_api_strict.asarray], ids=["numpy", "strict"])
+@pytest.mark.parametrize("fact", portable_lines.FACTS, ids=lambda fact: fact.__name__)
+def test_every_array_library_keeps(fact, convert):
+    fact(convert, np.asarray)
+
+
+@pytest.mark.parametrize(("bins", "kind"), [(255, np.uint8), (256, np.uint16)])
+def test_codes_take_the_smallest_type_that_holds_them(bins, kind):
+    line = Thresholds.of(np.arange(float(bins)), np.ones(bins))
+    codes = line.codes(np.array([-1.0, 1e9]))
+    assert codes.dtype == kind
+    assert codes.tolist() == [0, bins]
+    half = Thresholds.of(np.arange(float(bins // 2)), np.ones(bins // 2))
+    assert half.codes(np.array([1e9]), symmetric=True).tolist() == [2 * (bins // 2)]
+
+
+@pytest.mark.parametrize(
+    ("N", "views", "reg", "size"),
+    [(1000, 4, 1.0, 11), (10**6, 4, 1.0, 128), (10**6, 100, 1.0, 10), (10**6, 2000, 1e-3, None)],
+)
+def test_as_many_thresholds_precondition_as_the_penalty_asks_and_memory_allows(N, views, reg, size):
+    assert coarse_size(N, views, reg) == size
