@@ -74,7 +74,7 @@ class DeviceLineTarget:
     def __init__(self, project: Callable[[Any], Iterable[Any]], steps: list[DeviceSteps]) -> None:
         import torch
 
-        self._project, self.steps = project, steps
+        self.project, self.steps = project, steps
         self.F = torch.cat([step.weights.sqrt() * step.below for step in steps])
         trace = sum(float(step.weights @ step.below) for step in steps)
         self.spread = max(trace - float(self.F @ self.F), 0.0)
@@ -94,7 +94,7 @@ class DeviceLineTarget:
 
     def rows(self, X: Any) -> DeviceLineRows:
         """R for the rows X (N, n)."""
-        values = zip(self.steps, self._project(X), strict=True)
+        values = zip(self.steps, self.project(X), strict=True)
         return DeviceLineRows(self.steps, [searchsorted(step.thresholds, x) for step, x in values])
 
     def coarse(self, size: int) -> DeviceLineTarget | None:
@@ -102,7 +102,7 @@ class DeviceLineTarget:
         if max(len(step.weights) for step in self.steps) < WORTH_MERGING * size:
             return None
         merged = [step.merged(step.group_of(size))[0] for step in self.steps]
-        return DeviceLineTarget(self._project, merged)
+        return DeviceLineTarget(self.project, merged)
 
     def groups(self, size: int) -> tuple[DeviceGroups, list[Any], list[DeviceSteps]]:
         """Merge the thresholds of each view to at most ``size``; see `LineTarget.groups`."""

@@ -33,8 +33,8 @@ class LineTarget:
     ``project`` yields a point set's (rows,) values in each view.
     """
 
-    def __init__(self, project: Callable[[Real], Iterable[Real]], steps: list[_Steps]) -> None:
-        self._project, self._steps = project, steps
+    def __init__(self, project: Callable[[Real], Iterable[Real]], steps: list[Steps]) -> None:
+        self.project, self._steps = project, steps
         self.F = np.concatenate([np.sqrt(step.weights) * step.below for step in steps])
         trace = sum(float(step.weights @ step.below) for step in steps)
         self.spread = max(trace - float(self.F @ self.F), 0.0)
@@ -49,20 +49,20 @@ class LineTarget:
         even_tails: bool = False,
     ) -> LineTarget:
         """Sort the target T (M, n) in each view."""
-        steps = [_Steps.of(t, share, even_tails=even_tails) for t in project(T)]
+        steps = [Steps.of(t, share, even_tails=even_tails) for t in project(T)]
         return cls(project, [replace(step, weights=step.weights / len(steps)) for step in steps])
 
     def rows(self, X: Real) -> LineRows:
         """R for the rows X (N, n)."""
-        values = zip(self._steps, self._project(X), strict=True)
+        values = zip(self._steps, self.project(X), strict=True)
         return LineRows(self._steps, [step.codes(x) for step, x in values])
 
     @property
-    def steps(self) -> list[_Steps]:
+    def steps(self) -> list[Steps]:
         """The thresholds of each view."""
         return self._steps
 
-    def groups(self, size: int) -> tuple[Groups, list[NDArray[np.intp]], list[_Steps]]:
+    def groups(self, size: int) -> tuple[Groups, list[NDArray[np.intp]], list[Steps]]:
         """Merge the thresholds of each view to at most ``size``.
 
         Return which rows of R become one, and for each view the table of new codes and the merged
@@ -82,11 +82,11 @@ class LineTarget:
         """Merge the thresholds of each view to at most ``size``; None where that saves little."""
         if max(len(step.weights) for step in self._steps) < WORTH_MERGING * size:
             return None
-        return LineTarget(self._project, [step.merged(size)[0] for step in self._steps])
+        return LineTarget(self.project, [step.merged(size)[0] for step in self._steps])
 
 
 @dataclass(frozen=True)
-class _Steps:
+class Steps:
     """Thresholds of one view, sorted and distinct; the weight of each, and F there."""
 
     thresholds: Real  # (U,)
@@ -94,7 +94,7 @@ class _Steps:
     below: Real  # (U,): the target's distribution function
 
     @classmethod
-    def of(cls, t: Real, share: Real, *, even_tails: bool) -> _Steps:
+    def of(cls, t: Real, share: Real, *, even_tails: bool) -> Steps:
         """Sort one view of the target, and add the shares of equal values; zeros are dropped."""
         t, share = t[share > 0], share[share > 0]
         if share.min() == share.max():
@@ -120,7 +120,7 @@ class _Steps:
         codes[order] = self.thresholds.searchsorted(x[order])
         return codes
 
-    def merged(self, size: int) -> tuple[_Steps, NDArray[np.intp]]:
+    def merged(self, size: int) -> tuple[Steps, NDArray[np.intp]]:
         """Merge neighbours to at most ``size`` thresholds of about equal weight.
 
         Also return the code that each old code becomes.
@@ -132,7 +132,7 @@ class _Steps:
         last = np.append(first[1:], U) - 1
         chosen = (first + last) // 2
         weights = np.add.reduceat(self.weights, first)
-        merged = _Steps(self.thresholds[chosen], weights, self.below[chosen])
+        merged = Steps(self.thresholds[chosen], weights, self.below[chosen])
         return merged, np.searchsorted(chosen, np.arange(U + 1))
 
     def group_of(self, size: int) -> NDArray[np.intp]:
@@ -148,7 +148,7 @@ class _Steps:
 class LineRows:
     """R of one-dimensional views: for each, its thresholds in order."""
 
-    def __init__(self, steps: list[_Steps], codes: list[NDArray[Any]]) -> None:
+    def __init__(self, steps: list[Steps], codes: list[NDArray[Any]]) -> None:
         self._steps, self._codes = steps, codes
         ends = np.cumsum([0, *(len(step.weights) for step in steps)])
         self._ranges = [slice(*pair) for pair in pairwise(ends)]
@@ -204,7 +204,7 @@ class LineRows:
 
         return apply
 
-    def regrouped(self, tables: list[NDArray[np.intp]], steps: list[_Steps]) -> LineRows:
+    def regrouped(self, tables: list[NDArray[np.intp]], steps: list[Steps]) -> LineRows:
         """Read new codes from a table a view."""
         most = max(len(step.weights) for step in steps)
         codes = [
@@ -244,7 +244,7 @@ class LineRows:
         size = part.stop - part.start
         return np.bincount(code, weights=v, minlength=size + 1)[:size].cumsum()
 
-    def _views(self) -> Iterator[tuple[_Steps, NDArray[Any], slice]]:
+    def _views(self) -> Iterator[tuple[Steps, NDArray[Any], slice]]:
         return zip(self._steps, self._codes, self._ranges, strict=True)
 
 
