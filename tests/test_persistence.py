@@ -81,9 +81,7 @@ def test_the_arrays_can_be_seen_with_numpy_alone(tmp_path):
 
 def test_what_cannot_be_saved_leaves_no_file(tmp_path):
     trees = HistGradientBoostingClassifier(max_iter=2).fit(X, TWO)
-    with pytest.raises(
-        InputError, match="HistGrad.* cannot be saved.*can be saved: .*VSVC"
-    ):
+    with pytest.raises(InputError, match=r"HistGrad.* cannot be saved.*can be saved: .*VSVC"):
         save(model_of(trees), tmp_path / "m.covshift")
     called = VSVC(kernel=lambda a, b: float(a @ b)).fit(X, TWO, X_target=T)
     with pytest.raises(InputError, match=r"VSVC\.kernel is a function"):

@@ -20,10 +20,7 @@ _MORE = {  # that no name of the registry stands for
     "covshift:RobustBiasAware": "covshift.robust:RobustBiasAware",
 }
 _SIDES = ("classifier", "regressor")
-_EVERYWHERE: dict[str, Kind] = {
-    "n_features_in_": Maybe(Size("n")),
-    "feature_names_in_": Maybe(Texts("n")),
-}
+_COLUMNS: dict[str, Kind] = {"n_features_in_": Size("n"), "feature_names_in_": Maybe(Texts("n"))}
 
 
 class Declared(NamedTuple):
@@ -62,11 +59,13 @@ def declared(cls: type) -> Declared | None:
     own = f"{cls.__module__.partition('.')[0]}:{cls.__name__}"
     if own in _LINEAR:
         fields, check = _LINEAR[own]
-        return Declared({**_EVERYWHERE, **fields}, check, ours=False)
-    if hasattr(cls, "fit") and "_saved" not in vars(cls):
+        return Declared({**_COLUMNS, **fields}, check, ours=False)
+    learns = hasattr(cls, "fit")
+    if learns and "_saved" not in vars(cls):
         return None
+    columns = _COLUMNS if learns and not hasattr(cls, "n_features_in_") else {}  # no property
     check = getattr(cls, "_after_loading", lambda _: None)
-    return Declared({**_EVERYWHERE, **fields_of(cls)}, check, ours=True)
+    return Declared({**columns, **fields_of(cls)}, check, ours=True)
 
 
 def saved_names() -> list[str]:

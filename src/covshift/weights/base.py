@@ -109,6 +109,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
 
+    def _after_loading(self) -> None:
+        """Refuse what a file holds where its parts do not fit together."""
+        if len(self.weights_) != self._most:
+            raise ValueError(f"{len(self.weights_)} weights of {self._most:g} rows")
+
     def _rests_on_few(self, N: int) -> bool:
         return self.effective_sample_size_ < _FEW_ROWS * N and N > 1
 

@@ -128,6 +128,7 @@ class Discriminative(LogRatioWeighter):
         return self._log_odds(self.classifier_, self._log_prior, self._features(X))
 
     def _after_loading(self) -> None:
+        super()._after_loading()
         classifier = self.classifier_
         if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
             raise ValueError("a classifier of something else than the two samples")

@@ -295,6 +295,7 @@ class CDFWeights(Weighter):
         return self.noise_ + target.spread / (_RESTS_ON * N)
 
     def _after_loading(self) -> None:
+        super()._after_loading()
         if self._match.tilt.shape != self._made.F.shape:
             raise ValueError("weights for other views")
         self._made.rows(np.zeros((1, self.n_features_in_)))  # which may have other columns
