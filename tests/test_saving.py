@@ -32,6 +32,7 @@ from covshift._registry import TABLE, WeighterEntry
 from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
 from covshift.exceptions import InputError
 from covshift.persistence.classes import declared
+from covshift.testing.weighters import _check_saved
 from covshift.weights import (
     KDE,
     KLIEP,
@@ -132,6 +133,8 @@ def assert_same(one, other, where="it"):
     assert type(one) is type(other), where
     if isinstance(one, np.ndarray):
         assert one.dtype == other.dtype, where
+        if one.flags.forc:  # products in another order round otherwise
+            assert one.flags.c_contiguous == other.flags.c_contiguous, where
         np.testing.assert_array_equal(one, other, err_msg=where)
     elif isinstance(one, list | tuple):
         assert len(one) == len(other), where
@@ -327,6 +330,27 @@ def test_a_class_of_one_s_own_is_saved_once_it_is_in_the_table(tmp_path, monkeyp
     monkeypatch.delitem(TABLE, "shifted")
     with pytest.raises(InputError, match="unknown kind 'shifted'"):
         covshift.load(tmp_path / "e.covshift")
+
+
+class Forgetful(Shifted):
+    """Declares too little."""
+
+    _saved = {"slope_": Reals("n")}  # noqa: RUF012
+
+    def _fit_log(self, X, T, share):
+        self.offset_ = 1.0
+        return super()._fit_log(X, T, share)
+
+    def _log_ratio(self, X):
+        return super()._log_ratio(X) + self.offset_
+
+
+def test_the_contract_of_weighters_finds_what_a_declaration_forgets(monkeypatch):
+    entry = WeighterEntry(name="forgetful", about="", path=f"{__name__}:Forgetful")
+    monkeypatch.setitem(TABLE, "forgetful", entry)
+    with pytest.raises(AssertionError, match=r"declares all that it needs .*offset_"):
+        _check_saved(Forgetful(), np.random.default_rng(0))
+    _check_saved(Subclass(), np.random.default_rng(0))  # not in the table: nothing to check
 
 
 # Files that must not be believed

@@ -306,11 +306,11 @@ class Part(Kind):
         self.same = same
 
     def write(self, value: Any, path: Path, out: Writer) -> Any:
-        name = type(value).__name__
-        if self.classes.get(name) is not type(value):
-            raise refuse(path, f"a {name}")
-        fields = {name: getattr(value, name) for name in type(value)._saved}
-        return {name: write_fields(type(value)._saved, fields, path, out)}
+        cls: Any = type(value)
+        if cls not in self.classes.values():
+            raise refuse(path, f"a {cls.__name__}")
+        fields = {name: getattr(value, name) for name in cls._saved}
+        return {cls.__name__: write_fields(cls._saved, fields, path, out)}
 
     def read(self, data: Any, sizes: Sizes, source: Reader) -> Any:
         if not isinstance(data, dict) or len(data) != 1 or not data.keys() <= self.classes.keys():

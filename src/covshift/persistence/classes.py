@@ -40,7 +40,8 @@ def class_named(name: str) -> type:
     entry = TABLE.get(first)
     if isinstance(entry, LearnerEntry):
         if FILES in entry.can and side in _SIDES:
-            return entry.load()[_SIDES.index(side)]
+            side_class: type = entry.load()[_SIDES.index(side)]
+            return side_class
     elif entry is not None and not side:
         return _made(entry)
     raise ValueError(f"an estimator of unknown kind {name[:50]!r}")
