@@ -513,7 +513,7 @@ def test_stages_end_at_the_prediction():
 def test_an_ensemble_is_plain_arrays():
     X, T, y, _ = sample()
     model = VBoostRegressor(n_estimators=3, min_samples_leaf=5).fit(X, y, X_target=T)
-    arrays = {name: np.array(values.tolist()) for name, values in model.ensemble_.arrays().items()}
+    arrays = {name: np.array(values.tolist()) for name, values in vars(model.ensemble_).items()}
     np.testing.assert_array_equal(Ensemble(**arrays)(T)[:, 0], model.predict(T))
     assert model.ensemble_.n_trees == 3
 

@@ -123,6 +123,17 @@ def test_compare_needs_ten_rows_and_a_label(files):
 # fit and predict
 
 
+def test_an_estimator_saved_in_python_has_no_table_to_predict_for(files):
+    from covshift import save
+    from covshift.weights import GaussianRatio
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    save(GaussianRatio().fit(X, X_target=X + 0.1), files / "weights.covshift")
+    result = covshift("predict", files / "weights.covshift", files / "target.csv")
+    assert result.code == 2
+    assert "holds a GaussianRatio without the columns of a table" in result.err
+
+
 def test_predictions_keep_ids_order_and_probabilities(files, model):
     found = lines(covshift("predict", model, files / "target.csv").out)
     assert [line["person"] for line in found] == [f"g{k}" for k in range(50)]

@@ -15,7 +15,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize("page", ["pipelines.md", "weights.md", "scaling.md"])
-def test_the_page_prints_what_it_says(page):
+def test_the_page_prints_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where it may write files
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     text = (DOCS / page).read_text(encoding="utf-8")

@@ -14,8 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
 from covshift._tables import Encoding, Feature
 from covshift.exceptions import InputError
-from covshift.persistence import files as persistence
-from covshift.persistence.files import Model, load, save
+from covshift.persistence import Model, archive, load, save
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(40, 3)), rng.normal(0.5, 1, size=(30, 3))
@@ -65,7 +64,7 @@ def model_of(estimator):
 @pytest.mark.parametrize("name", list(FITTED))
 def test_what_is_saved_comes_back_to_the_last_bit(tmp_path, name):
     model = model_of(FITTED[name])
-    save(tmp_path / "m.covshift", model)
+    save(model, tmp_path / "m.covshift")
     again = load(tmp_path / "m.covshift")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     if model.task == "classification":
@@ -75,18 +74,18 @@ def test_what_is_saved_comes_back_to_the_last_bit(tmp_path, name):
 
 
 def test_the_arrays_can_be_seen_with_numpy_alone(tmp_path):
-    save(tmp_path / "m.covshift", model_of(FITTED["regressor"]))
+    save(model_of(FITTED["regressor"]), tmp_path / "m.covshift")
     with np.load(tmp_path / "m.covshift", allow_pickle=False) as arrays:
-        assert arrays["Z"].shape == (40, 3)
+        assert arrays["_f.Z"].shape == (40, 3)
 
 
 def test_what_cannot_be_saved_leaves_no_file(tmp_path):
     trees = HistGradientBoostingClassifier(max_iter=2).fit(X, TWO)
-    with pytest.raises(TypeError, match="cannot be saved"):
-        save(tmp_path / "m.covshift", model_of(trees))
+    with pytest.raises(InputError, match=r"HistGrad.* cannot be saved.*can be saved: .*VSVC"):
+        save(model_of(trees), tmp_path / "m.covshift")
     called = VSVC(kernel=lambda a, b: float(a @ b)).fit(X, TWO, X_target=T)
-    with pytest.raises(TypeError, match="named kernel"):
-        save(tmp_path / "m.covshift", model_of(called))
+    with pytest.raises(InputError, match=r"VSVC\.kernel is a function"):
+        save(model_of(called), tmp_path / "m.covshift")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,7 +94,7 @@ def test_what_cannot_be_saved_leaves_no_file(tmp_path):
 
 @pytest.fixture
 def saved(tmp_path):
-    save(tmp_path / "good.covshift", model_of(FITTED["exact classifier"]))
+    save(model_of(FITTED["exact classifier"]), tmp_path / "good.covshift")
     return tmp_path / "good.covshift"
 
 
@@ -146,8 +145,8 @@ def test_a_changed_byte_anywhere_is_noticed_or_harmless(saved, tmp_path):
 def test_tampered_arrays_and_manifests_fail_their_checksums(saved, tmp_path):
     members, comment = members_of(saved)
     path = tmp_path / "t.covshift"
-    rewrite(path, {**members, "c.npy": members["c.npy"][:-1] + b"\1"}, comment)
-    with pytest.raises(InputError, match=r"the checksum of 'c\.npy' is wrong"):
+    rewrite(path, {**members, "_f.c.npy": members["_f.c.npy"][:-1] + b"\1"}, comment)
+    with pytest.raises(InputError, match=r"the checksum of '_f\.c\.npy' is wrong"):
         load(path)
     changed = members["manifest.json"].replace(b"outcome", b"0utcome")
     rewrite(path, {**members, "manifest.json": changed}, comment)
@@ -198,14 +197,14 @@ def npy(array, **changes):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("Z.npy", npy(np.array([{"a": 1}], dtype=object)), "unexpected type"),
-        ("c.npy", npy(np.zeros(1), shape=(b"(1,)", b"(9,)")), "another size than it says"),
-        ("c.npy", npy(np.array([np.nan])), "NaN or inf"),
-        ("c.npy", npy(np.zeros(2)), "do not fit together"),
-        ("coef.npy", npy(np.zeros((7, 1))), "do not fit together"),
-        ("columns.npy", npy(np.array([0, 1, 5])), "do not fit together"),
-        ("scale.npy", npy(np.zeros(3)), "do not fit together"),
-        ("c.npy", b"not an array", "is no array"),
+        ("_f.Z.npy", npy(np.array([{"a": 1}], dtype=object)), "unexpected type"),
+        ("_f.c.npy", npy(np.zeros(1), shape=(b"(1,)", b"(9,)")), "another size than it says"),
+        ("_f.c.npy", npy(np.array([np.nan])), "NaN or inf"),
+        ("_f.c.npy", npy(np.zeros(2)), "do not fit together"),
+        ("_f.coef.npy", npy(np.zeros((7, 1))), "do not fit together"),
+        ("_columns.npy", npy(np.array([0, 1, 5])), "do not fit together"),
+        ("table.scale.npy", npy(np.zeros(3)), "do not fit together"),
+        ("_f.c.npy", b"not an array", "is no array"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message):
@@ -218,13 +217,20 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"kind": "vsvm"', b'"kind": "pickle"', "unknown kind 'pickle'"),
-        (b'"kernel": "rbf"', b'"kernel": "exec"', "kernel or columns"),
-        (b'"task": "classification"', b'"task": "dance"', "task and classes"),
+        (b'"class": "vsvm:classifier"', b'"class": "os:system"', "unknown kind 'os:system'"),
+        (b'"class": "vsvm:classifier"', b'"class": "trees:classifier"', "unknown kind"),
+        (b'"class": "vsvm:classifier"', b'"class": "vsvm:regressor"', "no parameter 'probability'"),
+        (b'"name": "rbf"', b'"name": "exec"', "kernel='exec' is unknown"),
+        (b'"task": "classification"', b'"task": "dance"', "unknown task"),
+        (b'"task": "classification"', b'"task": "regression"', "without its classes"),
         (b'"yes"', b'"no"', "classes are not distinct"),
-        (b'"width": ', b'"width": 1e999, "old": ', "not finite"),
-        (b'"width": ', b'"width": 0, "old": ', "width=0.0 does not fit kernel='rbf'"),
-        (b'"width": ', b'"width": null, "old": ', "width=None does not fit kernel='rbf'"),
+        (b'"params": {', b'"width": 1e999, "params": {', "not finite"),
+        (b'"params": {', b'"width": 0, "params": {', "width=0 does not fit kernel='rbf'"),
+        (b'"params": {', b'"width": null, "params": {', "width=None does not fit kernel='rbf'"),
+        (b'"coef0": 1,\n       "params"', b'"coef0": 1e999,\n       "params"', "not finite"),
+        (b'"n_features_in_": 3', b'"n_features_in_": 2', "beyond the 2"),
+        (b'"reg_": ', b'"predict": 1, "reg_": ', "not declared"),
+        (b'"intercept_": "', b'"n_features_in_": "', "intercept_ is missing"),
         (b'"fill": 1.5', b'"fill": 1e999', "not finite"),
         (b'"kind": "number"', b'"kind": "poem"', "feature of unknown kind"),
         (b'"features"', b'"nothing"', "features"),
@@ -254,11 +260,11 @@ def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, messag
 )
 def test_trees_that_lead_nowhere_are_refused(tmp_path, name, place, value):
     path = tmp_path / "t.covshift"
-    save(path, model_of(FITTED["boosted regressor"]))
+    save(model_of(FITTED["boosted regressor"]), path)
     members, _ = members_of(path)
-    array = np.load(io.BytesIO(members[f"{name}.npy"])).copy()
+    array = np.load(io.BytesIO(members[f"ensemble_.{name}.npy"])).copy()
     array[place] = value
-    rewrite(path, {**members, f"{name}.npy": npy(array)})
+    rewrite(path, {**members, f"ensemble_.{name}.npy": npy(array)})
     with pytest.raises(InputError, match="do not fit together"):
         load(path)
 
@@ -268,7 +274,7 @@ def test_a_deep_or_long_manifest_is_refused(saved, tmp_path, monkeypatch):
     rewrite(tmp_path / "t.covshift", {**members, "manifest.json": b"[" * 200_000}, comment)
     with pytest.raises(InputError, match="no JSON"):
         load(tmp_path / "t.covshift")
-    monkeypatch.setattr(persistence, "_MAX_MANIFEST", 100)
+    monkeypatch.setattr(archive, "_MAX_MANIFEST", 100)
     with pytest.raises(InputError, match="too long"):
         load(saved)
 
@@ -295,6 +301,6 @@ def test_an_interrupted_save_leaves_the_old_file(saved, monkeypatch):
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        save(saved, model_of(FITTED["regressor"]))
+        save(model_of(FITTED["regressor"]), saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import covshift
 from covshift._registry import (
+    FILES,
     TABLE,
     CorrectionEntry,
     Entry,
@@ -25,7 +26,6 @@ from covshift._registry import (
     WeighterEntry,
     corrections,
     learners,
-    load,
     register,
     weighters,
 )
@@ -35,7 +35,7 @@ from covshift.compare.methods import check_method, fit_method
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
 from covshift.diagnostics.sizes import METHODS, row_limit
-from covshift.persistence.fitted import FileKind, from_parts, to_parts
+from covshift.exceptions import InputError
 from covshift.weights import WEIGHTERS, Weighter, as_weighter
 
 rng = np.random.default_rng(0)
@@ -107,7 +107,6 @@ def test_no_file_of_the_package_has_a_list_of_names_of_its_own():
     package = Path(covshift.__file__).parent
     others = {
         "_registry.py",
-        "persistence/fitted.py",  # kernels, one of them linear
         "weights/cdf/views.py",  # views that CDFWeights may match, called as in the corrections
     }
     for path in package.rglob("*.py"):
@@ -176,21 +175,19 @@ def test_what_a_learner_needs_and_can_is_true(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_learner_is_fitted_by_its_name_and_saved_if_it_says_so(name, task):
+def test_a_learner_is_fitted_by_its_name_and_saved_if_it_says_so(name, task, tmp_path):
     y = (NUMBER > 0).astype(str) if task == "classification" else NUMBER
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fit_method(name, TABLE[name].default, task, X, y, T)
     assert type(model) in LEARNERS[name]
-    if TABLE[name].file is None:
-        with pytest.raises(TypeError, match="cannot be saved"):
-            to_parts(model)
+    if FILES not in TABLE[name].can:
+        with pytest.raises(InputError, match="cannot be saved"):
+            covshift.save(model, tmp_path / "m.covshift")
         return
-    assert isinstance(load(TABLE[name].file), FileKind)
-    kind, parameters, arrays = to_parts(model)
-    assert kind == name
-    classes = list(model.classes_) if task == "classification" else []
-    again = from_parts(kind, parameters, arrays, classes, 3)
+    covshift.save(model, tmp_path / "m.covshift")
+    again = covshift.load(tmp_path / "m.covshift")
+    assert type(again) is type(model)
     np.testing.assert_array_equal(again.predict(T), model.predict(T))
 
 
@@ -239,7 +236,7 @@ def test_the_command_line_lists_the_methods_of_the_table():
     assert ", ".join(WEIGHTERS) in methods
     assert ", ".join(CORRECTIONS) in methods
     for entry in learners():
-        assert (f"{entry.default} for {entry.name}" in methods) == (entry.file is not None)
+        assert (f"{entry.default} for {entry.name}" in methods) == (FILES in entry.can)
     weights = options_of("weigh")["method"]
     assert all(name in weights.help for name in WEIGHTERS)
     assert weights.default in WEIGHTERS

@@ -33,6 +33,7 @@ LAYERS = [
         "_holm",
         "_support",
         "_gains",
+        "_fields",
         "_additive",
     ],
     ["operators", "_device", "_kernels", "datasets", "_tables", "_qp"],

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .diagnostics import Diagnosis, diagnose
     from .estimates import bootstrap_mean, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
+    from .persistence import load, save
     from .reweighted import Reweighted
     from .robust import RobustBiasAware
 
@@ -68,6 +69,8 @@ _HOME = {
     "diagnose": "diagnostics",
     "estimate_mean": "estimates",
     "estimate_risk": "estimates",
+    "load": "persistence",
+    "save": "persistence",
     "v_matrix": "corrections",
 }
 
@@ -92,11 +95,13 @@ __all__ = [
     "estimate_risk",
     "estimates",
     "exceptions",
+    "load",
     "objectives",
     "operators",
     "persistence",
     "plot",
     "report",
+    "save",
     "testing",
     "v_matrix",
     "weights",

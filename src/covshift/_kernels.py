@@ -19,12 +19,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ._array import is_numpy
+from ._fields import FINITE, PLAIN, TEXT, Kind, OrNone
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
 from ._types import Real
@@ -53,6 +54,19 @@ class Kernel:
     degree: float = 3
     coef0: float = 1
     params: dict[str, Any] = field(default_factory=dict)
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "name": TEXT,
+        "width": OrNone(FINITE),
+        "degree": FINITE,
+        "coef0": FINITE,
+        "params": PLAIN,
+    }
+
+    @classmethod
+    def _from_saved(cls, name: str, **rest: Any) -> Kernel:
+        check_kernel(name)
+        return cls(name, **rest)
 
     def __post_init__(self) -> None:
         fits = self.width is not None and self.width > 0

@@ -39,6 +39,12 @@ def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
+def check_outputs(classes: NDArray[Any], outputs: int) -> None:
+    """Refuse a function from a file that has not the columns of `one_hot`."""
+    if len(classes) < 2 or outputs != (len(classes) if len(classes) > 2 else 1):
+        raise ValueError(f"{len(classes)} classes, but {outputs} outputs")
+
+
 def one_hot(labels: NDArray[Any], classes: NDArray[Any]) -> Real:
     """Return a column for every class, of which the second is enough for two: (N, k)."""
     columns: Real = (labels[:, None] == classes[None, :]).astype(np.float64)

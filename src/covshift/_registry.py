@@ -25,6 +25,9 @@ NONE = "none"
 AUTO = "auto"
 """No entry, and never the name of one: "choose for me"."""
 
+FILES = "model files"
+"""What a learner can whose classes say in ``_saved`` how they are saved (covshift._fields)."""
+
 NEEDS = {
     "target rows": "it sees the target through its rows",
     "labels": "it learns from outcomes",
@@ -37,6 +40,7 @@ CAN = {
     "many outputs": "its regressor takes a column of y for each output",
     "blocks": "it can be summed over blocks of rows: landmarks, partial_fit, clusters",
     "device": "it computes in the array library and on the device of its input",
+    FILES: "its fitted estimators can be saved, and `covshift fit` offers it",
 }
 
 
@@ -98,7 +102,6 @@ class LearnerEntry(Entry):
     compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
     tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
     beside_others: bool = False  # stands in comparisons beside learners that take no V
-    file: str | None = None  # path of its `covshift.persistence.fitted.FileKind`, if it has one
 
     def load(self) -> tuple[Any, Any]:
         """Return the classes: classifier and regressor."""
@@ -238,14 +241,13 @@ register(
         name="vsvm",
         about="V-SVM",
         needs=_words("target rows, labels"),
-        can=_words("V, sample weights, many outputs, blocks, device"),
+        can=_words("V, sample weights, many outputs, blocks, device, model files"),
         classifier="covshift.machine:VSVC",
         regressor="covshift.machine:VSVR",
         default="blended",
         max_rows=1_000,
         tuned="reg",
         beside_others=True,
-        file="covshift.persistence.fitted:KERNEL",
     )
 )
 register(
@@ -253,12 +255,11 @@ register(
         name="linear",
         about="logistic or ridge regression",
         needs=_words("labels"),
-        can=_words("sample weights, many outputs"),
+        can=_words("sample weights, many outputs, model files"),
         classifier="sklearn.linear_model:LogisticRegression",
         regressor="sklearn.linear_model:Ridge",
         classifier_options={"max_iter": 2000},
         default="cdf",
-        file="covshift.persistence.fitted:LINEAR",
     )
 )
 register(
@@ -278,7 +279,7 @@ register(
         name="vboost",
         about="V-boosted trees",
         needs=_words("target rows, labels"),
-        can=_words("V, sample weights, many outputs"),
+        can=_words("V, sample weights, many outputs, model files"),
         classifier="covshift.boosting:VBoostClassifier",
         regressor="covshift.boosting:VBoostRegressor",
         classifier_options=_LARGE_STEPS,
@@ -286,6 +287,5 @@ register(
         default="blended",
         max_rows=300,
         compares=frozenset({"blended"}),
-        file="covshift.persistence.fitted:BOOSTING",
     )
 )

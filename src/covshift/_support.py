@@ -30,12 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ._fields import FINITE, TEXT, WHOLE, Kind
 from ._holm import holm
 from ._types import Real
 
@@ -62,6 +63,15 @@ class Uncovered:
     share: float
     excess: float
     p_value: float
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "column": WHOLE,
+        "side": TEXT,
+        "value": FINITE,
+        "share": FINITE,
+        "excess": FINITE,
+        "p_value": FINITE,
+    }
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Say it in a sentence without its full stop.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import config_context
@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from ._fields import ESTIMATOR, Kind, Labels, Maybe, Reals
 from ._types import Real
 from ._validation import check_weight, unwrap_target
 from .exceptions import InputTypeError
@@ -74,6 +75,13 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit = {"X_target": True, "target_weight": True}  # noqa: RUF012
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "estimator_": ESTIMATOR,
+        "weighter_": Maybe(ESTIMATOR),
+        "weights_": Reals("N"),
+        "classes_": Maybe(Labels("K")),
+    }
 
     def __init__(self, estimator: Any, *, weighter: Any = "cdf", preprocess: Any = None) -> None:
         self.estimator = estimator

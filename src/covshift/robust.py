@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._array import to_numpy
+from ._fields import ESTIMATOR, WHOLE, Kind, Labels, OrNone, Reals
 from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._types import Real
@@ -76,6 +77,14 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "classes_": Labels("K"),
+        "coef_": Reals("K", "n"),
+        "intercept_": Reals("K"),
+        "weighter_": OrNone(ESTIMATOR),
+        "n_iter_": WHOLE,
+    }
 
     def __init__(self, weighter: Any = None, *, reg: float = 0.01, clip: float = 10.0) -> None:
         self.weighter = weighter
@@ -153,6 +162,12 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the most likely class of each row."""
         probability = self.predict_proba(X)
         return np.asarray(self.classes_[probability.argmax(axis=1)])
+
+    def _after_loading(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError("fewer than two classes")
+        if self.weighter_ is not None and not hasattr(self.weighter_, "predict_weights"):
+            raise ValueError("weights from something that is no weighter")
 
     def _train_over_target(self, X: Real) -> Real:
         """Return r = p / q, clipped: (rows,)."""

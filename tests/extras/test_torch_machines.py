@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import covshift
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
@@ -196,3 +197,16 @@ def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction
     )
     assert two.reg_ == pytest.approx(one.reg_)
     np.testing.assert_allclose(two.predict(given[1]), one.predict(given[1]), atol=1e-3)
+
+
+def test_what_was_fitted_on_a_device_is_loaded_on_the_host(torch, tmp_path):
+    rows, target = torch.asarray(X), torch.asarray(T)
+    fitted = machine().fit(rows, torch.asarray(y), X_target=target)
+    weighter = CDFWeights(solver="thresholds").fit(rows, X_target=target)
+    for model, method in ((fitted, "predict"), (weighter, "predict_weights")):
+        covshift.save(model, tmp_path / "m.covshift")
+        again = covshift.load(tmp_path / "m.covshift")
+        found, expected = (getattr(each, method)(T) for each in (again, model))
+        np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-9)
+    assert isinstance(again.weights_, np.ndarray)
+    np.testing.assert_array_equal(again.weights_, weighter.weights_.numpy())

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import to_numpy
+from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, Part, Reals
 from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._progress import track
@@ -25,7 +26,7 @@ from ..exceptions import InputError
 from ..operators import VOperator
 from .auto import Boosted, fit_auto
 from .binning import Bins
-from .ensemble import EnsembleBuilder, tree_values
+from .ensemble import Ensemble, EnsembleBuilder, tree_values
 from .tree import Grower, Growth
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
@@ -38,6 +39,16 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "ensemble_": Part(Ensemble, k="k"),
+        "baseline_": Reals("k"),
+        "n_iter_": WHOLE,
+        "correction_": ESTIMATOR,
+        "target_coverage_": FINITE,
+        "validation_score_": Maybe(Reals("rounds")),
+        "selection_report_": Maybe(PLAIN),
+    }
 
     def __init__(
         self,
@@ -220,6 +231,9 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _staged_values(self, X: Any) -> Iterator[Real]:
         check_is_fitted(self, "ensemble_")
         return self.ensemble_.staged(self._check_rows(X, reset=False))
+
+    def _after_loading(self) -> None:
+        self.ensemble_.check(self.n_features_in_)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._fields import Kind, Labels
+from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._types import Real
 from .base import Booster
 
@@ -39,6 +40,8 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     >>> model.predict([[-0.9], [0.9]])
     array([1, 0])
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
 
     def fit(
         self,
@@ -88,6 +91,10 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     def staged_predict_proba(self, X: Any) -> Iterator[Real]:
         """Yield the probabilities after every round."""
         return map(self._probabilities, self._staged_values(X))
+
+    def _after_loading(self) -> None:
+        super()._after_loading()
+        check_outputs(self.classes_, len(self.baseline_))
 
     def _labels(self, f: Real) -> NDArray[Any]:
         return most_probable(f, self.classes_)

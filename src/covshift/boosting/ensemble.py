@@ -7,13 +7,14 @@ a NumPy array of numbers, so an ensemble can be written to any format and read w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._compiled import Loop, has_numba
+from .._fields import Kind, Reals, Wholes
 from .._parallel import over_rows
 from .._types import Codes, Real
 from ..operators.base import blocks
@@ -38,13 +39,40 @@ class Ensemble:
     output: NDArray[np.int32]  # (trees,): column of f that the tree adds to
     baseline: Real  # (k,)
 
+    _saved: ClassVar[dict[str, Kind]] = {
+        "baseline": Reals("k"),
+        "feature": Wholes("nodes"),
+        "threshold": Reals("nodes"),
+        "left": Wholes("nodes"),
+        "right": Wholes("nodes"),
+        "value": Reals("nodes"),
+        "gain": Reals("nodes"),
+        "starts": Wholes("ends"),
+        "output": Wholes("trees", below="k"),
+    }
+
     @property
     def n_trees(self) -> int:
         return len(self.output)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all there is, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def check(self, n_features: int) -> None:
+        """Refuse trees from a file that lead outside their arrays, or round in circles.
+
+        The compiled walk checks no index. O(nodes).
+        """
+        starts, nodes = self.starts, len(self.feature)
+        if len(starts) != len(self.output) + 1 or starts[0] != 0 or starts[-1] != nodes:
+            raise ValueError("the trees do not cover the nodes")
+        if not (np.diff(starts) > 0).all():
+            raise ValueError("empty trees")
+        inner = np.flatnonzero(self.left >= 0)
+        end = np.repeat(starts[1:], np.diff(starts))[inner]
+        for child in (self.left[inner], self.right[inner]):  # after their parent, in its tree
+            if not ((child > inner) & (child < end)).all():
+                raise ValueError("a node leads out of its tree")
+        feature = self.feature[inner]
+        if not ((feature >= 0) & (feature < n_features)).all():
+            raise ValueError("a split on a column that is not there")
 
     def __call__(self, X: Real) -> Real:
         """Return f at the rows of ``X`` (rows, n): (rows, k)."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from .._fields import FLAG, Kind
 from .._types import Real
 from ..exceptions import InputError
 from .base import Booster
@@ -116,6 +117,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     array([-0.5,  0.5])
     """
 
+    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG}
+
     def fit(
         self,
         X: Any,
@@ -149,6 +152,11 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     def staged_predict(self, X: Any) -> Iterator[Real]:
         """Yield the predicted outcomes after every round."""
         return map(self._shaped, self._staged_values(X))
+
+    def _after_loading(self) -> None:
+        super()._after_loading()
+        if self._single and len(self.baseline_) != 1:
+            raise ValueError("a single outcome of several columns")
 
     def _shaped(self, f: Real) -> Real:
         return f[:, 0] if self._single else f

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._registry import (
     AUTO,
+    FILES,
     NONE,
     TABLE,
     Entry,
@@ -40,7 +41,7 @@ def add(commands: Any) -> None:
     def names(entries: Sequence[Entry]) -> str:
         return ", ".join(entry.name for entry in entries)
 
-    saved = [entry for entry in learners() if entry.file]
+    saved = [entry for entry in learners() if FILES in entry.can]
     defaults = ", ".join(f"{entry.default} for {entry.name}" for entry in saved)
     parser.add_argument(
         "--method",
@@ -59,15 +60,15 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit, save and say what was done."""
     from ..compare.methods import resolve
-    from ..persistence.files import save
+    from ..persistence import save
 
     given = args.method if args.method not in (None, AUTO) else NONE
     learner = resolve(args.learner, given)[0]
-    if learner.file is None:
+    if FILES not in learner.can:
         raise InputError(
             f"{learner.name} ({learner.about}) cannot be saved in a model file. Use --learner "
-            f"{listed(entry.name for entry in learners() if entry.file)}; or covshift weigh, and "
-            "train it elsewhere with these weights."
+            f"{listed(entry.name for entry in learners() if FILES in entry.can)}; or covshift "
+            "weigh, and train it elsewhere with these weights."
         )
     if args.output == "-":
         raise InputError("A model is no text: name a file for it with -o.")
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         method = args.method or learner.default
     model = fit_model(samples, args, method, verdict)
-    save(args.output, model)
+    save(model, args.output)
     facts = facts_of(model)
     if args.json:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))

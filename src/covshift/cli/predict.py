@@ -37,12 +37,17 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
     from .._tables import ColumnProblems, open_stream
-    from ..persistence.files import load
+    from ..persistence import Model, load
 
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
     options.check_output(args)
     model = load(args.model)
+    if not isinstance(model, Model):
+        raise InputError(
+            f"{args.model} holds a {type(model).__name__} without the columns of a table: it was "
+            "saved in Python. Load it there with covshift.load, or make a model with covshift fit."
+        )
     reading = options.read_options_of(args)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")

@@ -16,6 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import is_torch, like, to_numpy
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
+from .._fields import (
+    ESTIMATOR,
+    FINITE,
+    FLAG,
+    PLAIN,
+    WHOLE,
+    Kind,
+    Maybe,
+    OrNone,
+    Part,
+    Reals,
+    Wholes,
+)
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
 from .._kernels import Kernel, check_kernel, find_width, has_width, landmarks, widths_to_compare
@@ -43,6 +56,7 @@ _FITTED = (
     "target_coverage_",
     "selection_report_",
     "_stream",
+    "_by_blocks",
 )
 
 
@@ -54,6 +68,23 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
     __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_columns": Wholes("d", below="n"),
+        "_f": Part(Expansion, n="d", k="k"),
+        "_by_blocks": Maybe(FLAG),
+        "correction_": ESTIMATOR,
+        "intercept_": Reals("k"),
+        "dual_coef_": Maybe(Reals("N", "k")),
+        "rank_": Maybe(WHOLE),
+        "coef_": Maybe(Reals("D", "k")),
+        "landmarks_": Maybe(Reals("D", "d")),
+        "width_": OrNone(FINITE),
+        "reg_": FINITE,
+        "reg_path_": Maybe(PLAIN),
+        "target_coverage_": Maybe(FINITE),
+        "selection_report_": Maybe(PLAIN),
+    }
 
     def __init__(
         self,
@@ -252,6 +283,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
             self._start_primal(problem, None)
+            self._by_blocks = True
         else:
             if unwrap_target(X_target) is not None or target_weight is not None:
                 raise InputError(
@@ -263,7 +295,15 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _is_first_block(self) -> bool:
-        return getattr(self, "_stream", None) is None
+        if getattr(self, "_stream", None) is not None:
+            return False
+        if getattr(self, "_by_blocks", False):
+            raise InputError(
+                "A model file keeps the function that earlier blocks gave, not their sums, so a "
+                "machine from a file cannot add to them. Start afresh with sklearn.base.clone, or "
+                "with fit."
+            )
+        return True
 
     def _primal_width(self, problem: FitData, random_state: Any) -> float | None:
         widths = self._widths(problem)

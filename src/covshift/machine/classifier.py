@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import namespace, to_numpy
+from .._fields import Kind, Labels
 from .._fit_data import FitData
-from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
@@ -129,6 +130,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+
+    _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
 
     def __init__(
         self,
@@ -264,6 +267,9 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
             )
         return super()._primal(Z, target_sums, example)
+
+    def _after_loading(self) -> None:
+        check_outputs(self.classes_, len(self._f.c))
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return check_labels(self, X, y)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from .._fields import Kind, OrNone, Part, Reals
 from .._kernels import Kernel
 from .._parallel import over_rows
 from .._types import Real
@@ -22,6 +24,13 @@ class Expansion:
     Z: Real  # (D, n)
     coef: Real  # (D, k)
     c: Real  # (k,)
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "kernel": OrNone(Part(Kernel)),
+        "Z": Reals("D", "n"),
+        "coef": Reals("D", "k"),
+        "c": Reals("k"),
+    }
 
     def __call__(self, X: Real) -> Real:
         """Return f at the rows of ``X``: (rows, k), in blocks of bounded memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from .._array import is_array, to_numpy
+from .._fields import FLAG, Kind
 from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
@@ -35,6 +36,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     >>> model.predict([[0.5], [1.5]]).round(1)
     array([0.5, 1. ])
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG}
 
     def fit(
         self,
@@ -88,6 +91,10 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
         f = self._values(X)
         return f[:, 0] if self._single else f
+
+    def _after_loading(self) -> None:
+        if self._single and len(self._f.c) != 1:
+            raise ValueError("a single outcome of several columns")
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         Y, single = self._outcomes(X, y)

@@ -7,12 +7,13 @@ one against the same views, and their products with R added up (theory, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace
+from .._fields import Kind
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
@@ -45,6 +46,8 @@ class Views(Protocol):
 
 class Coordinates:
     """The views of each coordinate by itself."""
+
+    _saved: ClassVar[dict[str, Kind]] = {}
 
     def __call__(self, points: Array) -> Iterator[Array]:
         return (points[:, k] for k in range(points.shape[1]))

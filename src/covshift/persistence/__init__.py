@@ -1,4 +1,4 @@
-"""Fitted models in files that are safe to load."""
+"""Fitted estimators in files that are safe to load: no pickle, no code."""
 
 from .files import MAX_BYTES, Model, load, save
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
+from .._fields import Kind, Reals
 from .._moments import moments
 from .._types import Real, Whole
 from ..exceptions import InputError
@@ -23,6 +24,8 @@ class Units:
 
     center: Real  # (n,)
     scale: Real  # (n,), positive
+
+    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n"), "scale": Reals("n")}
 
     def __call__(self, X: Real) -> Real:
         with np.errstate(over="ignore"):

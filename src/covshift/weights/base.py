@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
+from .._fields import FINITE, Kind, Reals
 from .._types import Real
 from .._validation import check_rows, check_samples
 from ..exceptions import InputError, WeightWarning
@@ -40,6 +41,13 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "weights_": Reals("N"),
+        "effective_sample_size_": FINITE,
+        "_scale": FINITE,
+        "_most": FINITE,
+    }
 
     def fit(
         self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
@@ -101,6 +109,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
 
+    def _after_loading(self) -> None:
+        """Refuse what a file holds where its parts do not fit together."""
+        if len(self.weights_) != self._most:
+            raise ValueError(f"{len(self.weights_)} weights of {self._most:g} rows")
+
     def _rests_on_few(self, N: int) -> bool:
         return self.effective_sample_size_ < _FEW_ROWS * N and N > 1
 
@@ -150,6 +163,8 @@ class LogRatioWeighter(Weighter):
     A subclass implements ``_fit_log(X, T, share)`` and ``_log_ratio(X)``; the exponential is taken
     relative to the largest training row, so that it cannot overflow.
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {"_largest": FINITE}
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         return self._exponential(self._fit_log(X, T, share))

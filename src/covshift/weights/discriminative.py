@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -12,10 +12,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from .._fields import ESTIMATOR, FINITE, FLAG, Kind, Part
 from .._progress import track
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
-from ._points import equal_shares, pooled_units
+from ._points import Units, equal_shares, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
 
@@ -70,6 +71,13 @@ class Discriminative(LogRatioWeighter):
     array([0.5, 0.9, 1.5])
     """
 
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_varies": FLAG,
+        "_log_prior": FINITE,
+        "classifier_": ESTIMATOR,
+    }
+
     def __init__(
         self,
         classifier: Any = None,
@@ -118,6 +126,14 @@ class Discriminative(LogRatioWeighter):
 
     def _log_ratio(self, X: Real) -> Real:
         return self._log_odds(self.classifier_, self._log_prior, self._features(X))
+
+    def _after_loading(self) -> None:
+        super()._after_loading()
+        classifier = self.classifier_
+        if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
+            raise ValueError("a classifier of something else than the two samples")
+        if classifier.n_features_in_ != self.n_features_in_:
+            raise ValueError("a classifier of other columns")
 
     def _features(self, X: Real) -> Real:
         return self._units(X) if self.classifier is None else X

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .._fields import FINITE, Kind, Part, Reals
 from .._qp.simplex import solve_simplex
 from .._types import Real
 from ..exceptions import InputError
 from ._dense import check_fits, target_mean
-from ._points import blocks, pooled_units
+from ._points import Units, blocks, pooled_units
 from .base import Weighter
 
 
@@ -69,6 +72,17 @@ class EnergyWeights(Weighter):
     >>> bool(np.abs(np.average(X, axis=0, weights=energy.weights_) - T.mean(axis=0)).max() < 0.02)
     True
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_unit": FINITE,
+        "_X": Reals("N", "n"),
+        "_w": Reals("N"),
+        "_T": Reals("M", "n"),
+        "_share": Reals("M"),
+        "_level": FINITE,
+        "distance_": FINITE,
+    }
 
     def __init__(
         self,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
+from .._fields import FINITE, WHOLE, Kind, Part, Reals
 from .._types import Real
 from ..exceptions import InputError, NoOverlapError
-from ._points import pooled_units
+from ._points import Units, pooled_units
 from .base import LogRatioWeighter
 
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method
@@ -68,6 +70,14 @@ class EntropyBalancing(LogRatioWeighter):
     >>> bool(np.abs(np.average(X, axis=0, weights=balanced.weights_) - T.mean(axis=0)).max() < 1e-8)
     True
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_scales": Part(Units, n="q"),
+        "coef_": Reals("q"),
+        "imbalance_": FINITE,
+        "n_iter_": WHOLE,
+    }
 
     def __init__(
         self,

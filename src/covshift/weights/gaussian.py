@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from .._fields import Each, Kind, Part, Reals
 from .._types import Real
 from ..exceptions import InputError
-from ._points import equal_shares, pooled_units
+from ._points import Units, equal_shares, pooled_units
 from .base import LogRatioWeighter
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
@@ -48,6 +51,13 @@ class GaussianRatio(LogRatioWeighter):
     >>> GaussianRatio().fit(X, X_target=T).weights_.round(2)
     array([0.12, 0.53, 2.36])
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_axes": Reals("n", "r"),
+        "_variances": Each(Reals("r"), 2),
+        "_means": Each(Reals("r"), 2),
+    }
 
     def __init__(self, shrinkage: float = 1e-3) -> None:
         self.shrinkage = shrinkage

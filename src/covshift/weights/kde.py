@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d
 
+from .._fields import FINITE, PLAIN, Each, Kind, Maybe, Part, Reals
 from .._moments import moments
 from .._parallel import over_rows
 from .._types import Real
@@ -20,6 +22,70 @@ _NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not
 _TAUS = np.linspace(0.0, 1.0, 11)
 _RIDGE = 1e-3  # of the learner that chooses tau, for standardised features
 _N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class _Density:
+    """A weighted Gaussian kernel density, up to a factor that both samples share."""
+
+    h: Real  # (n,)
+    points: Real  # (m, n), in units of h
+    log_share: Real  # (m,)
+    alone: float  # log density at a row without neighbours
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "h": Reals("n"),
+        "points": Reals("m", "n"),
+        "log_share": Reals("m"),
+        "alone": FINITE,
+    }
+
+    @classmethod
+    def of(cls, sample: Distinct, h: Real) -> _Density:
+        """Put a kernel of width h on every value of the sample."""
+        h = np.maximum(h, _NARROWEST)
+        alone = float(np.log(sample.row.min()))
+        return cls(h, sample.points / h, np.log(sample.share), alone)
+
+    @classmethod
+    def fit(cls, sample: Distinct, width: Any, units: Units) -> _Density:
+        points, share = sample.points, sample.share
+        n = points.shape[1]
+        if not isinstance(width, str):
+            h = candidates(width, "width", np.ones(1))
+            if len(h) > 1:
+                raise InputError(f"width={width!r}: one number serves all features.")
+            return cls.of(sample, h[0] / units.scale)
+        if width not in ("scott", "silverman", "cv"):
+            raise InputError(
+                f'width={width!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
+            )
+        m = 1 / float(share @ sample.row)  # Kish's number of rows
+        _, std = moments(points, share)
+        # The unit is the spread of both samples; it serves where this one does not vary.
+        h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
+        if width == "silverman":
+            h = h * ((n + 2) / 4) ** (-1 / (n + 4))
+        if width == "cv" and len(points) > 1:
+            h = h * _most_likely_factor(sample._replace(points=points / h))
+        return cls.of(sample, h)
+
+    def log(self, X: Real, *, floor: bool = False) -> Real:
+        """Log density at the rows of X, with ``floor`` at least that of a point alone: (rows,)."""
+        values = np.empty(len(X))
+
+        def fill(rows: slice) -> None:
+            part, out = X[rows] / self.h, values[rows]
+            for block in blocks(len(part), len(self.points)):
+                exponent = squared_distances(part[block], self.points)
+                exponent *= -0.5
+                exponent += self.log_share
+                out[block] = _log_sum_exp(exponent)
+
+        over_rows(fill, len(X), at_least=64)
+        if floor:
+            values = np.maximum(values, self.alone)
+        return np.asarray(values - np.log(self.h).sum())
 
 
 class KDE(LogRatioWeighter):
@@ -80,6 +146,14 @@ class KDE(LogRatioWeighter):
     array([0.59, 1.08, 1.33])
     """
 
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_densities": Each(Part(_Density, n="n"), 2),
+        "width_": Reals(2, "n", finite=False),
+        "tau_": FINITE,
+        "tau_scores_": Maybe(PLAIN),
+    }
+
     def __init__(self, width: Any = "scott", *, tau: Any = 1.0, random_state: Any = None) -> None:
         self.width = width
         self.tau = tau
@@ -131,56 +205,6 @@ class KDE(LogRatioWeighter):
         points = self._units(X)
         train, target = self._densities
         return np.asarray(self.tau_ * (target.log(points) - train.log(points, floor=True)))
-
-
-class _Density:
-    """A weighted Gaussian kernel density, up to a factor that both samples share."""
-
-    def __init__(self, sample: Distinct, h: Real) -> None:
-        self.h = np.maximum(h, _NARROWEST)  # (n,)
-        self.points = sample.points / self.h  # (m, n)
-        self.log_share = np.log(sample.share)
-        self.alone = float(np.log(sample.row.min()))  # log density at a row without neighbours
-
-    @classmethod
-    def fit(cls, sample: Distinct, width: Any, units: Units) -> _Density:
-        points, share = sample.points, sample.share
-        n = points.shape[1]
-        if not isinstance(width, str):
-            h = candidates(width, "width", np.ones(1))
-            if len(h) > 1:
-                raise InputError(f"width={width!r}: one number serves all features.")
-            return cls(sample, h[0] / units.scale)
-        if width not in ("scott", "silverman", "cv"):
-            raise InputError(
-                f'width={width!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
-            )
-        m = 1 / float(share @ sample.row)  # Kish's number of rows
-        _, std = moments(points, share)
-        # The unit is the spread of both samples; it serves where this one does not vary.
-        h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
-        if width == "silverman":
-            h = h * ((n + 2) / 4) ** (-1 / (n + 4))
-        if width == "cv" and len(points) > 1:
-            h = h * _most_likely_factor(sample._replace(points=points / h))
-        return cls(sample, h)
-
-    def log(self, X: Real, *, floor: bool = False) -> Real:
-        """Log density at the rows of X, with ``floor`` at least that of a point alone: (rows,)."""
-        values = np.empty(len(X))
-
-        def fill(rows: slice) -> None:
-            part, out = X[rows] / self.h, values[rows]
-            for block in blocks(len(part), len(self.points)):
-                exponent = squared_distances(part[block], self.points)
-                exponent *= -0.5
-                exponent += self.log_share
-                out[block] = _log_sum_exp(exponent)
-
-        over_rows(fill, len(X), at_least=64)
-        if floor:
-            values = np.maximum(values, self.alone)
-        return np.asarray(values - np.log(self.h).sum())
 
 
 def _log_sum_exp(exponent: Real) -> Real:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
+from .._fields import FINITE, PLAIN, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
 from .._progress import track
 from .._types import Real, Whole
 from ..exceptions import InputError
 from ._points import (
+    Units,
     blocks,
     candidates,
     draw_centers,
@@ -93,6 +95,16 @@ class KLIEP(Weighter):
     >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 1.1, 1.4])
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_proportions": Reals("b"),
+        "_log_means": Reals("b", finite=False),
+        "centers_": Reals("b", "n"),
+        "coef_": Reals("b"),
+        "width_": FINITE,
+        "scores_": Maybe(PLAIN),
+    }
 
     def __init__(
         self,

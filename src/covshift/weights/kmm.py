@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._fields import FINITE, Kind, OrNone, Part, Reals, Wholes
 from .._kernels import Kernel, find_width
 from .._qp.simplex import solve_simplex
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ._dense import check_fits, target_mean
-from ._points import blocks, pooled_units, squared_distances
+from ._points import Units, blocks, pooled_units, squared_distances
 from .base import Weighter
 
 _KERNELS = ("rbf", "laplacian")
@@ -87,6 +88,17 @@ class KMM(Weighter):
     >>> bool(np.abs(np.average(X, axis=0, weights=kmm.weights_) - T.mean(axis=0)).max() < 0.02)
     True
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_kernel": Part(Kernel),
+        "_X": Reals("values", "n"),
+        "_w": Reals("values"),
+        "_count": Wholes("values"),
+        "width_": OrNone(FINITE),
+        "objective_": FINITE,
+        "total_": FINITE,
+    }
 
     def __init__(
         self,

@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._fields import PLAIN, WHOLE, Kind, Maybe, Part, Reals
 from .._types import Real
 from ..exceptions import InputError
-from ._points import blocks, equal_shares, pooled_units, squared_distances
+from ._points import Units, blocks, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct
 from .base import Weighter
 
 _ROUNDING = 1 + 1e-12  # a neighbour at the radius itself counts, whatever the rounding
 _TREE_FEATURES = 4  # with more features a tree looks at nearly all points
+
+
+class _Sample:
+    """Points and shares, with the questions asked of them: by a tree, or in blocks."""
+
+    _saved: ClassVar[dict[str, Kind]] = {"points": Reals("m", "n"), "share": Reals("m")}
+
+    def __init__(self, points: Real, share: Real) -> None:
+        self.points, self.share = points, share
+        self._equal = bool(np.ptp(share) <= 1e-12 * share.max())
+        few = points.shape[1] <= _TREE_FEATURES
+        self._tree = cKDTree(points) if few and self._equal else None
+
+    def squared_radii(self, X: Real, ks: list[int]) -> Real:
+        """Squared distance of each row to its k-th nearest points: (rows, K)."""
+        ks = [min(k, len(self.points)) for k in ks]
+        if self._tree is not None:
+            return np.asarray(self._tree.query(X, k=ks)[0] ** 2 * _ROUNDING)
+        squares = np.empty((len(X), len(ks)))
+        places = [k - 1 for k in ks]
+        for block in blocks(len(X), len(self.points)):
+            sorted_there = np.partition(squared_distances(X[block], self.points), places, axis=1)
+            squares[block] = sorted_there[:, places]
+        return squares * _ROUNDING
+
+    def share_within(self, X: Real, squares: Real) -> Real:
+        """Share of the points within the squared radii of each row, border included: (rows, K)."""
+        within = np.empty_like(squares)
+        if self._tree is not None:
+            for k, radius in enumerate(np.sqrt(squares).T):
+                within[:, k] = self._tree.query_ball_point(X, radius, return_length=True)
+            return within / len(self.points)
+        for block in blocks(len(X), len(self.points)):
+            distances = squared_distances(X[block], self.points)
+            for k in range(squares.shape[1]):
+                inside = distances <= squares[block, k, None]
+                if self._equal:
+                    within[block, k] = np.count_nonzero(inside, axis=1) / len(self.points)
+                else:
+                    within[block, k] = inside @ self.share
+        return within
 
 
 class NearestNeighbors(Weighter):
@@ -62,6 +104,14 @@ class NearestNeighbors(Weighter):
     array([0.  , 0.47, 1.41, 2.12])
     """
 
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "_train": Part(_Sample, n="n"),
+        "_target": Part(_Sample, n="n"),
+        "n_neighbors_": WHOLE,
+        "scores_": Maybe(PLAIN),
+    }
+
     def __init__(self, n_neighbors: Any = "cv", *, standardize: bool = True) -> None:
         self.n_neighbors = n_neighbors
         self.standardize = standardize
@@ -106,42 +156,3 @@ class NearestNeighbors(Weighter):
         within = (self._target.share_within(T, squares) - row) / (1 - row)
         w_target = np.maximum(within, 0.0) / self._train.share_within(T, squares)
         return np.asarray((w_train**2).mean(axis=0) / 2 - target.share @ w_target)
-
-
-class _Sample:
-    """Points and shares, with the questions asked of them: by a tree, or in blocks."""
-
-    def __init__(self, points: Real, share: Real) -> None:
-        self.points, self.share = points, share
-        self._equal = bool(np.ptp(share) <= 1e-12 * share.max())
-        few = points.shape[1] <= _TREE_FEATURES
-        self._tree = cKDTree(points) if few and self._equal else None
-
-    def squared_radii(self, X: Real, ks: list[int]) -> Real:
-        """Squared distance of each row to its k-th nearest points: (rows, K)."""
-        ks = [min(k, len(self.points)) for k in ks]
-        if self._tree is not None:
-            return np.asarray(self._tree.query(X, k=ks)[0] ** 2 * _ROUNDING)
-        squares = np.empty((len(X), len(ks)))
-        places = [k - 1 for k in ks]
-        for block in blocks(len(X), len(self.points)):
-            sorted_there = np.partition(squared_distances(X[block], self.points), places, axis=1)
-            squares[block] = sorted_there[:, places]
-        return squares * _ROUNDING
-
-    def share_within(self, X: Real, squares: Real) -> Real:
-        """Share of the points within the squared radii of each row, border included: (rows, K)."""
-        within = np.empty_like(squares)
-        if self._tree is not None:
-            for k, radius in enumerate(np.sqrt(squares).T):
-                within[:, k] = self._tree.query_ball_point(X, radius, return_length=True)
-            return within / len(self.points)
-        for block in blocks(len(X), len(self.points)):
-            distances = squared_distances(X[block], self.points)
-            for k in range(squares.shape[1]):
-                inside = distances <= squares[block, k, None]
-                if self._equal:
-                    within[block, k] = np.count_nonzero(inside, axis=1) / len(self.points)
-                else:
-                    within[block, k] = inside @ self.share
-        return within

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
+from .._fields import FINITE, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
 from .._progress import track
 from .._types import Real
 from ..exceptions import InputError
 from ._points import (
+    Units,
     blocks,
     candidates,
     draw_centers,
@@ -39,6 +41,15 @@ class _LeastSquaresRatio(Weighter):
     standardize: bool
     random_state: Any
     verbose: int
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_units": Part(Units, n="n"),
+        "centers_": Reals("b", "n"),
+        "coef_": Reals("b"),
+        "width_": FINITE,
+        "reg_": FINITE,
+        "scores_": Maybe(Reals("widths", "penalties", finite=False)),
+    }
 
     def _mixture(self) -> float:
         raise NotImplementedError
@@ -154,6 +165,8 @@ class ULSIF(_LeastSquaresRatio):
     array([0.6, 1. , 1.5])
     """
 
+    _saved: ClassVar[dict[str, Kind]] = {}  # nothing more
+
     def __init__(
         self,
         width: Any = "cv",
@@ -213,6 +226,8 @@ class RULSIF(_LeastSquaresRatio):
     >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)
     array([0.8, 1. , 1.3])
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {}  # nothing more
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class LineTarget:
         lines: list[Thresholds],
         below: list[Array],
     ) -> None:
-        self._project, self.lines, self._below = project, lines, below
+        self.project, self.lines, self.below = project, lines, below
         xp = namespace(below[0])
         pairs = list(zip(lines, below, strict=True))
         self.F = xp.concat([xp.sqrt(line.weights) * F for line, F in pairs])
@@ -75,7 +75,7 @@ class LineTarget:
 
     def rows(self, X: Array) -> LineRows:
         """R for the rows X (N, n)."""
-        values = zip(self.lines, self._project(X), strict=True)
+        values = zip(self.lines, self.project(X), strict=True)
         return LineRows(self.lines, [line.codes(x) for line, x in values])
 
     def groups(self, size: int) -> tuple[Groups, list[Array], list[Thresholds]]:
@@ -101,8 +101,8 @@ class LineTarget:
             return None
         xp = namespace(self.F)
         merged = [line.merged(size) for line in self.lines]
-        below = [xp.take(F, part.chosen) for F, part in zip(self._below, merged, strict=True)]
-        return LineTarget(self._project, [part.thresholds for part in merged], below)
+        below = [xp.take(F, part.chosen) for F, part in zip(self.below, merged, strict=True)]
+        return LineTarget(self.project, [part.thresholds for part in merged], below)
 
 
 @dataclass(frozen=True)

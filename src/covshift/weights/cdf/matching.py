@@ -13,9 +13,11 @@ r(x) the column of R that belongs to x.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from ..._fields import FINITE, FLAG, NUMBER, Kind, Reals
 from ..._qp.simplex import solve_simplex
 from ..._types import Real
 from .row_newton import solve_ridge_simplex
@@ -33,6 +35,16 @@ class Match:
     mismatch: float  # |R w / N - F|^2
     bound: float  # no weights have a smaller mismatch than this
     converged: bool = True
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "w": Reals("rows"),
+        "reg": NUMBER,
+        "level": FINITE,
+        "tilt": Reals("m"),
+        "mismatch": FINITE,
+        "bound": FINITE,
+        "converged": FLAG,
+    }
 
     def ratio(self, rows: Rows) -> Real:
         """Weights of other rows, given their R."""

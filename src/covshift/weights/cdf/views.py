@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._fields import FLAG, Kind, Part, Reals, Wholes
 from ..._moments import moments
-from ..._types import Flags, Real
+from ..._types import Flags, Real, Whole
 from ...exceptions import InputError
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from ...operators.lines.vectors import LineTarget
@@ -84,32 +85,81 @@ def make_target(
 
     ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
     """
-    n, scale = T.shape[1], _TAILS if even_tails else 1.0
+    n = T.shape[1]
     if views not in VIEWS:
         raise InputError(
             f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
         )
     if views == "sliced":
-        project: Any = _Projections(_directions(T, share, n_directions, random_state))
+        project: Any = Projections(_directions(T, share, n_directions, random_state))
     elif views == "additive" or n == 1:
         project = Coordinates()
     else:
-        groups = list(combinations(range(n), 2)) if views == "pairwise" else [tuple(range(n))]
-        box = BoxViews(groups, T, share, symmetric=symmetric, anderson_darling=even_tails)
-        return FactorTarget(box, T, share, scale)
+        groups = combinations(range(n), 2) if views == "pairwise" else [range(n)]
+        boxes = Boxes(np.array([list(group) for group in groups]))
+        return FactorTarget(boxes, T, share, symmetric=symmetric, even_tails=even_tails)
     if symmetric:
-        lines = LineViews(project, T, share, symmetric=True, anderson_darling=even_tails)
-        return FactorTarget(lines, T, share, scale)
+        return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails)
+    scale = _scale(even_tails)
     return LineTarget.of(project, T, share, anderson_darling=even_tails, scale=scale)
 
 
+def _scale(even_tails: bool) -> float:
+    return _TAILS if even_tails else 1.0
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Groups of columns that are looked at together."""
+
+    groups: Whole  # (G, columns in each)
+
+    _saved: ClassVar[dict[str, Kind]] = {"groups": Wholes("views", "columns", below="n")}
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The points along each of some directions."""
+
+    directions: Real  # (G, n)
+
+    _saved: ClassVar[dict[str, Kind]] = {"directions": Reals("views", "n")}
+
+    def __call__(self, points: Real) -> Iterator[Real]:
+        largest = np.finfo(float).max
+        for direction in self.directions:
+            yield np.nan_to_num(projected(points, direction), posinf=largest, neginf=-largest)
+
+
 class FactorTarget:
-    """Views of several dimensions or two sides, by the products of `covshift.operators`.
+    """Views of several dimensions or two sides, by the products of `covshift.operators`."""
 
-    ``scale`` multiplies K.
-    """
+    _saved: ClassVar[dict[str, Kind]] = {
+        "T": Reals("M", "n"),
+        "share": Reals("M"),
+        "project": Part(Boxes, Coordinates, Projections, n="n"),
+        "symmetric": FLAG,
+        "even_tails": FLAG,
+    }
 
-    def __init__(self, views: Views, T: Real, share: Real, scale: float) -> None:
+    def __init__(
+        self,
+        project: Boxes | Coordinates | Projections,
+        T: Real,
+        share: Real,
+        *,
+        symmetric: bool,
+        even_tails: bool,
+    ) -> None:
+        self.project, self.T, self.share = project, T, share
+        self.symmetric, self.even_tails = symmetric, even_tails
+        sides = {"symmetric": symmetric, "anderson_darling": even_tails}
+        views: Views
+        if isinstance(project, Boxes):
+            views = BoxViews(project.groups.tolist(), T, share, **sides)
+        else:
+            views = LineViews(project, T, share, **sides)
+        scale = _scale(even_tails)
         self._views, self._scale = views, float(np.sqrt(scale))
         kept = share > 0
         R = views.factor(T[kept])
@@ -144,16 +194,6 @@ class FactorRows:
 
     def preconditioner(self, free: Flags, reg: float) -> None:
         return None
-
-
-@dataclass(frozen=True)
-class _Projections:
-    directions: Real  # (G, n)
-
-    def __call__(self, points: Real) -> Iterator[Real]:
-        largest = np.finfo(float).max
-        for direction in self.directions:
-            yield np.nan_to_num(projected(points, direction), posinf=largest, neginf=-largest)
 
 
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:

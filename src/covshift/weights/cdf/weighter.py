@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._array import is_numpy, is_torch, like, to_numpy
+from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
 from ..._parallel import one_blas_thread
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
@@ -21,6 +22,7 @@ from .._rows import distinct, target_size
 from ..base import Weighter
 from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from .saved import TARGET
 from .thresholds import LocalParts, ThresholdMatching
 from .views import Target, make_target
 
@@ -140,6 +142,17 @@ class CDFWeights(Weighter):
     >>> match.overlap_
     True
     """
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_made": TARGET,
+        "_match": Part(Match),
+        "reg_": NUMBER,
+        "mismatch_": FINITE,
+        "noise_": NUMBER,
+        "overlap_": FLAG,
+        "uncovered_": Each(Part(Uncovered)),
+        "scores_": Maybe(Reals(2, "penalties")),
+    }
 
     def __init__(
         self,
@@ -276,6 +289,15 @@ class CDFWeights(Weighter):
     def _tolerated(self, target: Target, N: int) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
         return self.noise_ + target.spread / (_RESTS_ON * N)
+
+    def _after_loading(self) -> None:
+        super()._after_loading()
+        if self._match.tilt.shape != self._made.F.shape:
+            raise ValueError("weights for other views")
+        self._made.rows(np.zeros((1, self.n_features_in_)))  # which may have other columns
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        for part in self.uncovered_:
+            part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
         return self._match.ratio(self._made.rows(X))

@@ -1,0 +1,529 @@
+"""Every estimator of the table can be saved: what is loaded is what was fitted, to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import warnings
+import zipfile
+from types import FunctionType
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import covshift
+from covshift import (
+    VSVC,
+    VSVR,
+    Reweighted,
+    RobustBiasAware,
+    VBoostClassifier,
+    VBoostRegressor,
+)
+from covshift._fields import FINITE, Maybe, Reals
+from covshift._registry import TABLE, WeighterEntry
+from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
+from covshift.exceptions import InputError
+from covshift.persistence.classes import declared
+from covshift.testing.weighters import _check_saved
+from covshift.weights import (
+    KDE,
+    KLIEP,
+    KMM,
+    WEIGHTERS,
+    CDFWeights,
+    Discriminative,
+    EnergyWeights,
+    EntropyBalancing,
+    NearestNeighbors,
+)
+from covshift.weights.base import LogRatioWeighter
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+rng = np.random.default_rng(0)
+X, T = rng.normal(size=(40, 3)), rng.normal(0.4, 1.0, size=(30, 3))
+NEW = np.vstack([rng.normal(0.2, 1.5, size=(20, 3)), X[:3], T[:3]])
+TWO = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no")
+THREE = np.digitize(X[:, 0], [-0.5, 0.5]) - 1
+NUMBER = X[:, 0] ** 2 + 0.1 * rng.normal(size=40)
+NAMES = ["age", "income", "été <b>"]
+TREES = {"n_estimators": 3, "min_samples_leaf": 3}
+
+WEIGHTED = (
+    {name: kind() for name, kind in WEIGHTERS.items()}
+    | {
+        "discriminative, its own classifier": Discriminative(LogisticRegression(C=0.5), cv=None),
+        "discriminative by V": Discriminative(VSVC(correction="none"), cv=None),
+        "two moments": EntropyBalancing(moments=2, interactions=True, reg=0.1),
+        "Laplacian kernel": KMM(kernel="laplacian", width=2.0),
+        "flattened by labels": KDE("cv", tau="cv", random_state=0),
+        "five neighbours": NearestNeighbors(5, standardize=False),
+        "energy of training rows alone": EnergyWeights(reg=0.0),
+        "list of widths": KLIEP([0.5, 1.0], random_state=np.int64(3)),
+    }
+    | {
+        f"cdf, {views}, {options}": CDFWeights(views, random_state=0, **options)
+        for views in ("additive", "pairwise", "sliced", "multiplicative")
+        for options in (
+            {"symmetric": True, "phi": "anderson-darling"},
+            {"reg": 1.0, "solver": "matrix-free"},
+        )
+    }
+    | {
+        "cdf by folds": CDFWeights(reg="cv"),
+        "cdf, thresholds": CDFWeights(solver="thresholds"),
+        "cdf, no overlap": CDFWeights(allow_no_overlap=True),
+    }
+)
+
+FUNCTIONS = {
+    f"{kind.__name__}, {name}": (kind(name), y)
+    for name in [*CORRECTIONS, "auto", "kliep"]
+    for kind, y in ((VSVC, TWO), (VSVR, NUMBER))
+} | {
+    "landmarks": (VSVC(solver="primal", n_components=9, random_state=0), THREE),
+    "bounded": (VSVC(probability="qp"), TWO),
+    "no probabilities": (VSVC(probability=None), THREE == 0),
+    "chosen width": (VSVR(width="cv"), NUMBER),
+    "polynomial": (VSVR(kernel="poly", degree=2), np.column_stack([NUMBER, -NUMBER])),
+    "own weights": (VSVC(Importance(np.linspace(0.5, 1.5, 40))), TWO.astype(object)),
+    "given V": (VSVC(Precomputed(np.eye(40))), THREE.astype(np.int32)),
+    "correction with a weighter": (VSVR(Additive(weights=KLIEP(random_state=0))), NUMBER),
+    "directions": (VSVR(Sliced(directions=np.eye(3))), NUMBER),
+    "a box": (VSVR(Uniform(low=[-3.0, -3, -3], high=(4.0, 4, 4))), NUMBER),
+    "boosted classes": (VBoostClassifier(**TREES), THREE),
+    "boosted, auto": (VBoostClassifier("auto", **TREES), TWO),
+    "boosted numbers": (VBoostRegressor(early_stopping=True, **TREES), NUMBER),
+    "boosted, two outcomes": (VBoostRegressor(**TREES), np.column_stack([NUMBER, -NUMBER])),
+    "boosted, sliced": (VBoostRegressor(Sliced(random_state=0), **TREES), NUMBER),
+    "robust": (RobustBiasAware(), THREE),
+    "robust by neighbours": (RobustBiasAware("neighbors"), TWO),
+    "reweighted": (Reweighted(LogisticRegression(max_iter=300)), TWO),
+    "reweighted numbers": (Reweighted(Ridge(alpha=2.0), weighter=CDFWeights()), NUMBER),
+    "reweighted machine": (Reweighted(VSVC(), weighter=None), TWO),
+    "reweighted twice": (Reweighted(Reweighted(VBoostRegressor(**TREES)), weighter="kde"), NUMBER),
+    "logistic": (LogisticRegression(), THREE),
+    "ridge": (Ridge(), np.column_stack([NUMBER, -NUMBER])),
+}
+
+
+def fitted(estimator, y, frames=False):
+    rows = (pd.DataFrame(X, columns=NAMES), pd.DataFrame(T, columns=NAMES)) if frames else (X, T)
+    target = {} if isinstance(estimator, LogisticRegression | Ridge) else {"X_target": rows[1]}
+    return clone(estimator).fit(rows[0], y, **target)
+
+
+def saved(estimator, tmp_path):
+    covshift.save(estimator, tmp_path / "e.covshift")
+    return covshift.load(tmp_path / "e.covshift")
+
+
+def assert_same(one, other, where="it"):
+    """Equal data of equal types; objects by their attributes."""
+    if isinstance(one, np.generic):
+        one = one.item()  # NumPy's scalars come back as Python's
+    assert type(one) is type(other), where
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, where
+        if one.flags.forc:  # products in another order round otherwise
+            assert one.flags.c_contiguous == other.flags.c_contiguous, where
+        np.testing.assert_array_equal(one, other, err_msg=where)
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where}[{k}]")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), where
+        for key, value in one.items():
+            assert_same(value, other[key], f"{where}[{key!r}]")
+    elif hasattr(one, "__dict__") and not isinstance(one, type | FunctionType):
+        assert_same(_attributes(one), _attributes(other), where)
+    elif not hasattr(one, "query"):  # a tree of points, made anew
+        assert one == other or (one != one and other != other), where
+
+
+def _attributes(thing):
+    """What an object holds, but for the sums of an unfinished fit, which no file keeps."""
+    return {name: vars(thing)[name] for name in sorted(vars(thing)) if name != "_stream"}
+
+
+METHODS = ("predict", "predict_proba", "decision_function", "predict_weights")
+
+
+def assert_acts_the_same(one, other, rows):
+    for method in METHODS:
+        assert hasattr(one, method) == hasattr(other, method)
+        if hasattr(one, method):
+            expected = getattr(one, method)(rows)
+            found = getattr(other, method)(rows)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_loaded_weighter_is_the_one_that_was_fitted(name, frames, tmp_path):
+    weighter = fitted(WEIGHTED[name], NUMBER, frames)
+    again = saved(weighter, tmp_path)
+    assert_same(weighter, again)
+    rows = pd.DataFrame(NEW, columns=NAMES) if frames else NEW
+    if name == "energy of training rows alone":
+        with pytest.raises(InputError, match="training rows alone"):
+            again.predict_weights(rows)
+    else:
+        assert_acts_the_same(weighter, again, rows)
+    if frames:
+        assert list(again.feature_names_in_) == NAMES
+        with pytest.raises(ValueError, match=r"[Ff]eature names"):
+            again.predict_weights(pd.DataFrame(NEW, columns=list("abc")))
+
+
+@pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):
+    estimator, y = FUNCTIONS[name]
+    model = fitted(estimator, y, frames)
+    again = saved(model, tmp_path)
+    if not isinstance(model, LogisticRegression | Ridge):  # of these not all attributes are ours
+        assert_same(model, again)
+    assert_same(model.get_params(), again.get_params())
+    assert again.n_features_in_ == 3
+    assert_acts_the_same(model, again, pd.DataFrame(NEW, columns=NAMES) if frames else NEW)
+    if frames and not isinstance(model, Reweighted):
+        assert list(again.feature_names_in_) == NAMES
+
+
+def test_every_name_of_the_table_is_among_the_weighters_that_are_tested():
+    names = {name for name, entry in TABLE.items() if isinstance(entry, WeighterEntry)}
+    assert names <= WEIGHTED.keys()
+
+
+def test_precomputed_kernels_and_constant_columns_come_back(tmp_path):
+    K = X @ X.T
+    machine = VSVR("none", kernel="precomputed").fit(K, NUMBER)
+    assert_acts_the_same(machine, saved(machine, tmp_path), NEW @ X.T)
+    wider, target = (np.column_stack([np.ones(len(rows)), rows]) for rows in (X, T))
+    machine = VSVC().fit(wider, TWO, X_target=target)
+    again = saved(machine, tmp_path)
+    np.testing.assert_array_equal(again._columns, [1, 2, 3])
+    assert_acts_the_same(machine, again, np.column_stack([np.ones(len(NEW)), NEW]))
+
+
+def test_what_is_loaded_can_be_cloned_changed_and_fitted_again(tmp_path):
+    machine = fitted(VSVC(Additive(symmetric=True)), TWO)
+    again = saved(machine, tmp_path)
+    again.set_params(correction__symmetric=False).fit(X, THREE, X_target=T)
+    expected = VSVC(Additive()).fit(X, THREE, X_target=T)
+    np.testing.assert_array_equal(again.predict(NEW), expected.predict(NEW))
+    again.dual_coef_ += 1  # writable, as after a fit
+
+
+def test_arrays_that_are_one_are_saved_once(tmp_path):
+    machine = fitted(VSVC(), TWO)
+    assert machine._f.coef is machine.dual_coef_
+    again = saved(machine, tmp_path)
+    assert again._f.coef is again.dual_coef_
+
+
+def test_a_machine_of_many_views_needs_few_arrays(tmp_path):
+    wide = CDFWeights("sliced", n_directions=400, random_state=0).fit(X, X_target=T)
+    assert_acts_the_same(wide, saved(wide, tmp_path), NEW)
+    with zipfile.ZipFile(tmp_path / "e.covshift") as archive:
+        assert len(archive.namelist()) < 12
+
+
+def test_blocks_cannot_be_added_to_what_a_file_kept(tmp_path):
+    machine = VSVR(reg=1.0, random_state=0).partial_fit(X, NUMBER, X_target=T)
+    again = saved(machine, tmp_path)
+    np.testing.assert_array_equal(again.predict(NEW), machine.predict(NEW))
+    with pytest.raises(InputError, match="not their sums"):
+        again.partial_fit(X, NUMBER)
+    expected = machine.predict(NEW)
+    clone(again).partial_fit(X, NUMBER, X_target=T)
+    np.testing.assert_array_equal(again.fit(X, NUMBER, X_target=T).predict(NEW).shape, (26,))
+    machine.partial_fit(X, NUMBER)  # the one in memory goes on
+    assert not np.array_equal(machine.predict(NEW), expected)
+
+
+# What cannot be saved
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (VSVC(), r"VSVC is not fitted.*Call fit first"),
+        (KLIEP(), r"KLIEP is not fitted"),
+        (Reweighted(VSVC()), r"Reweighted is not fitted"),
+        (RandomForestClassifier(), r"RandomForestClassifier.*cannot be saved.*joblib.*trust"),
+        (VSVC(kernel=np.inner), r"VSVC\.kernel is a function.*no code"),
+        (VSVC(Additive(phi=len)), r"VSVC\.correction\.phi is a function"),
+        (KMM(kernel=np.inner), r"KMM\.kernel is a function"),
+        (VSVC(random_state=np.random.RandomState(0)), r"VSVC\.random_state is a RandomState"),
+        (Discriminative(RandomForestClassifier()), r"Discriminative\.classifier is a RandomForest"),
+        (Reweighted(RandomForestClassifier()), r"Reweighted\.estimator is a RandomForestClass"),
+        (Reweighted(make_pipeline(StandardScaler(), VSVC())), r"Reweighted\.estimator is a Pipel"),
+        (VSVC(Importance([{1, 2}])), r"VSVC\.correction\.weights\.0 is a set"),
+        (VSVC(Importance(np.array([1j]))), r"correction\.weights is an array of complex128"),
+    ],
+)
+def test_what_cannot_be_saved_says_what_it_is_and_leaves_no_file(estimator, words, tmp_path):
+    with pytest.raises(InputError, match=words):
+        covshift.save(estimator, tmp_path / "e.covshift")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_fitted_estimators_are_saved_and_they_come_first(tmp_path):
+    for wrong in (VSVC, 3, np.zeros(3)):
+        with pytest.raises(TypeError, match="no fitted estimator"):
+            covshift.save(wrong, tmp_path / "e.covshift")
+    with pytest.raises(TypeError, match=r"save\(estimator, path\)"):
+        covshift.save(str(tmp_path / "e.covshift"), VSVC())
+
+
+def test_a_fitted_function_cannot_be_saved_either(tmp_path):
+    machine = VSVC(kernel=lambda a, b: float(a @ b)).fit(X, TWO, X_target=T)
+    with pytest.raises(InputError, match=r"VSVC\.kernel is a function"):
+        covshift.save(machine, tmp_path / "e.covshift")
+    machine.set_params(kernel="linear")  # which it was not fitted with
+    with pytest.raises(InputError, match=r"VSVC\._f\.kernel\.name is a function"):
+        covshift.save(machine, tmp_path / "e.covshift")
+
+
+class Subclass(KLIEP):
+    """It may learn more than its base."""
+
+
+class Shifted(LogRatioWeighter):
+    """Declares what it learns."""
+
+    _saved = {"slope_": Reals("n"), "level_": FINITE}  # noqa: RUF012
+
+    def _fit_log(self, X, T, share):
+        self.slope_, self.level_ = share @ T - X.mean(axis=0), 2.0
+        return self._log_ratio(X)
+
+    def _log_ratio(self, X):
+        return X @ self.slope_ - self.level_
+
+
+def test_a_class_of_one_s_own_is_saved_once_it_is_in_the_table(tmp_path, monkeypatch):
+    for kind in (Subclass, Shifted):
+        with pytest.raises(InputError, match=f"{kind.__name__} is a {kind.__name__}.*be saved"):
+            saved(kind().fit(X, X_target=T), tmp_path)
+    for name, kind in (("sub", Subclass), ("shifted", Shifted)):
+        entry = WeighterEntry(name=name, about="", path=f"{__name__}:{kind.__name__}")
+        monkeypatch.setitem(TABLE, name, entry)
+    with pytest.raises(InputError, match=r"Subclass does not say.*`_saved`"):
+        saved(Subclass().fit(X, X_target=T), tmp_path)
+    weighter = Shifted().fit(X, X_target=T)
+    again = saved(weighter, tmp_path)
+    assert_same(weighter, again)
+    assert_acts_the_same(weighter, again, NEW)
+    monkeypatch.delitem(TABLE, "shifted")
+    with pytest.raises(InputError, match="unknown kind 'shifted'"):
+        covshift.load(tmp_path / "e.covshift")
+
+
+class Forgetful(Shifted):
+    """Declares too little."""
+
+    _saved = {"slope_": Reals("n")}  # noqa: RUF012
+
+    def _fit_log(self, X, T, share):
+        self.offset_ = 1.0
+        return super()._fit_log(X, T, share)
+
+    def _log_ratio(self, X):
+        return super()._log_ratio(X) + self.offset_
+
+
+def test_the_contract_of_weighters_finds_what_a_declaration_forgets(monkeypatch):
+    entry = WeighterEntry(name="forgetful", about="", path=f"{__name__}:Forgetful")
+    monkeypatch.setitem(TABLE, "forgetful", entry)
+    with pytest.raises(AssertionError, match=r"declares all that it needs .*offset_"):
+        _check_saved(Forgetful(), np.random.default_rng(0))
+    _check_saved(Subclass(), np.random.default_rng(0))  # not in the table: nothing to check
+
+
+# Files that must not be believed
+
+
+def parts_of(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("manifest.json")), members
+
+
+def rewrite(path, manifest, members, change=("", "")):
+    """Write an archive whose checksums are right."""
+    manifest["sha256"] = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    text = json.dumps(manifest).replace(*change).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in {"manifest.json": text, **members}.items():
+            archive.writestr(name, data)
+        archive.comment = hashlib.sha256(text).hexdigest().encode()
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+HOSTILE = [*WEIGHTERS, "cdf, pairwise, {'symmetric': True, 'phi': 'anderson-darling'}"]
+FREE = ("n_iter_", "scores_", "reg_path_", "w", "groups")  # of any size
+HOSTILE_FUNCTIONS = ["landmarks", "VSVR, blended", "boosted classes", "robust", "reweighted"]
+
+
+def one_of(name):
+    if name in WEIGHTED:
+        return fitted(WEIGHTED[name], NUMBER)
+    return fitted(*FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
+def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, tmp_path):
+    path = tmp_path / "e.covshift"
+    covshift.save(one_of(name), path)
+    manifest, members = parts_of(path)
+    for member, data in members.items():
+        array = np.load(io.BytesIO(data))
+        free = member.split(".")[0] in FREE or member.split(".")[-2] in FREE
+        wrong = [np.array(["text"]), array.astype(complex)]
+        if not free:
+            wrong += [array[..., None], np.concatenate([array, array])]
+        for other in wrong:
+            rewrite(path, manifest, {**members, member: npy(other)})
+            try:
+                covshift.load(path)
+            except InputError:
+                continue
+            pytest.fail(f"{member}: {other.shape} {other.dtype}")
+    rewrite(path, manifest, {**members, "more.npy": npy(np.zeros(3))})
+    with pytest.raises(InputError, match=r"array 'more' belongs to nothing"):
+        covshift.load(path)
+
+
+@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
+def test_whatever_is_missing_or_of_another_kind_in_a_manifest_is_refused(name, tmp_path):
+    path = tmp_path / "e.covshift"
+    model = one_of(name)
+    covshift.save(model, path)
+    manifest, members = parts_of(path)
+    state, kinds = manifest["estimator"]["fitted"], declared(type(model)).fields
+
+    def with_state(changed):
+        rewrite(
+            path, {**manifest, "estimator": {**manifest["estimator"], "fitted": changed}}, members
+        )
+        return path
+
+    for key in state:
+        with pytest.raises(InputError, match="damaged"):
+            covshift.load(with_state({**state, key: {"code": "os.system"}}))
+        if isinstance(kinds[key], Maybe):
+            continue
+        without = {k: v for k, v in state.items() if k != key}
+        with pytest.raises(InputError, match=f"{key} is missing"):
+            covshift.load(with_state(without))
+    for extra in ("predict", "__class__", "fit", "__dict__"):
+        with pytest.raises(InputError, match="not declared"):
+            covshift.load(with_state({**state, extra: 1}))
+
+
+@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
+def test_a_changed_byte_is_noticed_or_harmless_in_every_file(name, tmp_path):
+    path = tmp_path / "e.covshift"
+    model = one_of(name)
+    covshift.save(model, path)
+    data = path.read_bytes()
+    for place in np.random.default_rng(2).choice(len(data), 40, replace=False):
+        changed = bytearray(data)
+        changed[place] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            found = covshift.load(path)
+        except InputError:
+            continue
+        assert_acts_the_same(model, found, NEW)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["os:system", "builtins:eval", "covshift:VSVC", "cdf:classifier", "vsvm", "trees:classifier",
+     "covshift.persistence:Model", "", "linear:__class__"],
+)  # fmt: skip
+def test_a_file_names_no_class_that_is_not_in_the_table(name, tmp_path):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(KLIEP(), NUMBER), path)
+    manifest, members = parts_of(path)
+    manifest["estimator"]["class"] = name
+    rewrite(path, manifest, members)
+    with pytest.raises(InputError, match="unknown kind"):
+        covshift.load(path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"parameters": {"no_such": 1}}, "has no parameter 'no_such'"),
+        ({"parameters": {"width": {"code": "1"}}}, "unknown kind 'code'"),
+        ({"parameters": {"width": {"estimator": {"class": "os:system", "parameters": {}}}}}, "os:"),
+        ({"parameters": {"width": {"array": "../../etc/passwd"}}}, "no array"),
+        ({"parameters": {"width": {"dict": [[[1], 2]]}}}, "do not fit together"),
+        ({"parameters": []}, "do not fit together"),
+        ({"fitted": []}, "not declared"),
+        ({"more": 1}, "no estimator"),
+    ],
+)
+def test_parameters_are_inert_data_or_refused(changed, words, tmp_path):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(KLIEP(), NUMBER), path)
+    manifest, members = parts_of(path)
+    manifest["estimator"] |= changed
+    rewrite(path, manifest, members)
+    with pytest.raises(InputError, match=words):
+        covshift.load(path)
+
+
+def test_data_nested_without_end_are_refused(tmp_path):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(KLIEP(), NUMBER), path)
+    manifest, members = parts_of(path)
+    manifest["estimator"]["parameters"]["width"] = "inner"
+    deep = '{"tuple": [' * 900 + "1" + "]}" * 900
+    rewrite(path, manifest, members, change=('"inner"', deep))
+    with pytest.raises(InputError, match=r"fit together|no JSON"):
+        covshift.load(path)
+
+
+def test_a_file_without_a_fit_is_refused(tmp_path):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(RobustBiasAware("neighbors"), TWO), path)
+    manifest, members = parts_of(path)
+    del manifest["estimator"]["fitted"]["weighter_"]["fitted"]
+    rewrite(path, manifest, members)
+    with pytest.raises(InputError, match="no estimator"):
+        covshift.load(path)
+
+
+def test_loading_runs_no_fit(tmp_path, monkeypatch):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(Reweighted(LogisticRegression()), TWO), path)
+
+    def fit(*_, **__):
+        raise AssertionError("fitted")
+
+    for kind in (Reweighted, LogisticRegression, CDFWeights):
+        monkeypatch.setattr(kind, "fit", fit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert covshift.load(path).predict(NEW).shape == (26,)
