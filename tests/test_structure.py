@@ -19,6 +19,7 @@ LAYERS = [
         "_registry",
         "_files",
         "_parallel",
+        "_parameters",
         "_compiled",
         "_progress",
         "_array",

@@ -12,12 +12,16 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from ._array import is_numpy
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
+from ._parameters import function, number, one_of
 from ._types import Real
-from .exceptions import InputError
 
 _ROWS = 1 << 20  # of a tensor, raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
 _WITH_WIDTH = ("rbf", "laplacian", "poly", "polynomial", "sigmoid", "chi2")
+
+KERNEL = one_of(*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed") | function()
+WIDTH = number(above=0) | one_of("scale", "median", "cv", None)
+"""What the parameters of a kernel may be: K(x, z) itself, and its width."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +56,6 @@ class Kernel:
         return K
 
 
-def check_kernel(kernel: Any) -> None:
-    """Refuse a kernel that is neither known to scikit-learn, nor callable, nor "precomputed"."""
-    if callable(kernel) or kernel == "precomputed" or kernel in PAIRWISE_KERNEL_FUNCTIONS:
-        return
-    raise InputError(
-        f"kernel={kernel!r} is unknown. Choose one of "
-        f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', or pass a callable."
-    )
-
-
 def has_width(kernel: Any) -> bool:
     """Whether the kernel has a parameter gamma."""
     return isinstance(kernel, str) and kernel in _WITH_WIDTH
@@ -77,16 +71,9 @@ def width(gamma: Any, kernel: Any, X: Real, w: Real) -> float | None:
     if not has_width(kernel):
         return None
     if isinstance(gamma, str) or gamma is None:
-        if gamma not in (None, "scale", "median", "cv"):
-            raise InputError(
-                f"gamma={gamma!r} is unknown. Use a positive number, None, 'scale', 'median' or "
-                "'cv'."
-            )
         if gamma == "median":
             return median_width(HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
         return Spread.of(X, w).width(kernel, X.shape[1])
-    if not gamma > 0:
-        raise InputError(f"gamma={gamma!r} must be positive.")
     return float(gamma)
 
 

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._array import to_numpy
 from ._labels import at_least_two, check_labels
 from ._moments import moments
+from ._parameters import Rules, check_parameters, number
 from ._types import Real
 from ._validation import check_rows, check_samples, check_weight, unwrap_target
-from .exceptions import InputError, WeightWarning
+from .exceptions import WeightWarning
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero
@@ -76,6 +77,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {"reg": number(least=0), "clip": number(least=1)}
 
     def __init__(self, weighter: Any = None, *, reg: float = 0.01, clip: float = 10.0) -> None:
         self.weighter = weighter
@@ -107,10 +109,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target_weight : (M,) array, optional
             Weights of the target rows.
         """
-        if not self.reg >= 0:
-            raise InputError(f"reg={self.reg!r} is negative.")
-        if not self.clip >= 1:
-            raise InputError(f"clip={self.clip!r} is less than one.")
+        check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         labels = check_labels(self, X, y)
         samples = check_samples(X, X_target, target_weight)

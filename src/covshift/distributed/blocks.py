@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._optional import import_extra
+from .._parameters import whole
 from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
@@ -245,6 +246,5 @@ def _as_callable(blocks: Any, name: str) -> Callable[[], Iterable[Any]]:
 
 
 def _check_rows(batch_rows: int) -> int:
-    if int(batch_rows) < 1:
-        raise InputError(f"batch_rows={batch_rows!r} must be at least one.")
+    whole(1).check(batch_rows, "batch_rows")
     return int(batch_rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any, ClassVar, Self
 
@@ -15,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import like, to_numpy
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
-from .._kernels import Kernel, check_kernel, has_width, landmarks, width
+from .._kernels import KERNEL, WIDTH, Kernel, has_width, landmarks, width
+from .._parameters import Rules, check_parameters, number, one_of, whole
 from .._types import Real
 from .._validation import check_rows, unwrap_target
 from ..corrections import as_correction
@@ -54,6 +54,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
     __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {
+        "kernel": KERNEL,
+        "gamma": WIDTH,
+        "degree": number(),
+        "coef0": number(),
+        "reg": number(above=0) | one_of("cv"),
+        "solver": one_of("auto", "dual", "primal"),
+        "n_components": whole(1),
+        "n_folds": whole(2),
+    }
 
     def __init__(
         self,
@@ -302,15 +312,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     # Parameters
 
     def _check_parameters(self) -> None:
-        check_kernel(self.kernel)
-        if self.solver not in ("auto", "dual", "primal"):
-            raise InputError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
-        if self.reg != "cv" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
-            raise InputError(f"reg={self.reg!r} must be a positive number or 'cv'.")
-        if int(self.n_components) < 1:
-            raise InputError(f"n_components={self.n_components!r} must be at least one.")
-        if int(self.n_folds) < 2:
-            raise InputError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
+        check_parameters(self)
         if self.kernel == "precomputed" and self.solver == "primal":
             raise InputError("solver='primal' needs points, not a precomputed kernel.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from .._array import namespace, to_numpy
 from .._fit_data import FitData
 from .._labels import at_least_two, check_labels, most_probable, one_hot
+from .._parameters import Rules, one_of
 from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
@@ -125,6 +126,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    _rules: ClassVar[Rules] = {**KernelMachine._rules, "probability": one_of("clip", "qp", None)}
 
     def __init__(
         self,
@@ -239,10 +241,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.probability not in ("clip", "qp", None):
-            raise InputError(
-                f"probability={self.probability!r} is unknown. Use 'clip', 'qp' or None."
-            )
         if self.probability == "qp" and self._chooses():
             raise InputError(
                 "probability='qp' bounds one machine, and correction='auto' mixes two. Use "

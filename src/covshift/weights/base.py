@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
+from .._parameters import Rules, check_parameters
 from .._types import Real
 from .._validation import check_rows, check_samples
 from ..exceptions import InputError, WeightWarning
@@ -28,6 +29,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     T (M, n) and the target's shares (M,), summing to one, and returns the raw weights (N,); and
     ``_ratio(X)``, the raw weights of new rows. Both non-negative, on the same scale. One that
     learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
+    Rules for its parameters go into ``_rules``: `fit` applies them first.
     The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
     (M,) and ``_target_size`` do.
 
@@ -40,6 +42,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {}
 
     def fit(
         self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
@@ -57,6 +60,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         target_weight : (M,) array, optional
             Weights of the target rows; integer weights equal repeated rows.
         """
+        check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         samples = check_samples(X, X_target, target_weight)
         X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from .._parameters import Rules, number
 from .._types import Real
-from ..exceptions import InputError
 from ._points import equal_shares, pooled_units
 from .base import LogRatioWeighter
 
@@ -49,12 +51,12 @@ class GaussianRatio(LogRatioWeighter):
     array([0.12, 0.53, 2.36])
     """
 
+    _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
+
     def __init__(self, shrinkage: float = 1e-3) -> None:
         self.shrinkage = shrinkage
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        if not 0 <= self.shrinkage <= 1:
-            raise InputError(f"shrinkage={self.shrinkage!r} is not between 0 and 1.")
         self._units = pooled_units(X, T, share)
         mean_X, S_X = _mean_and_covariance(self._units(X), equal_shares(len(X)))
         mean_T, S_T = _mean_and_covariance(self._units(T), share)

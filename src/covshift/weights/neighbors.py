@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._parameters import Rules, flag, one_of, whole
 from .._types import Real
-from ..exceptions import InputError
 from ._points import blocks, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct
 from .base import Weighter
@@ -62,6 +62,8 @@ class NearestNeighbors(Weighter):
     array([0.  , 0.47, 1.41, 2.12])
     """
 
+    _rules: ClassVar[Rules] = {"n_neighbors": whole(1) | one_of("cv"), "standardize": flag()}
+
     def __init__(self, n_neighbors: Any = "cv", *, standardize: bool = True) -> None:
         self.n_neighbors = n_neighbors
         self.standardize = standardize
@@ -85,11 +87,7 @@ class NearestNeighbors(Weighter):
     def _choose(self, X: Real, target: Distinct) -> int:
         N = len(X)
         if not isinstance(self.n_neighbors, str):
-            if self.n_neighbors < 1:
-                raise InputError(f"n_neighbors={self.n_neighbors!r}: at least one is needed.")
             return min(int(self.n_neighbors), N)
-        if self.n_neighbors != "cv":
-            raise InputError(f'n_neighbors={self.n_neighbors!r} is unknown. Pass "cv" or a number.')
         tried = [4 << step for step in range(N.bit_length()) if 4 << step <= N // 2]
         if not tried or target.size == 1:
             return min(4, N)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from .._parallel import one_blas_thread
+from .._parameters import VERBOSE, Rules, flag, number, whole
 from .._progress import track
 from .._types import Real
-from ..exceptions import InputError
 from ._points import (
+    CANDIDATES,
     blocks,
     candidates,
     draw_centers,
@@ -39,14 +40,19 @@ class _LeastSquaresRatio(Weighter):
     standardize: bool
     random_state: Any
     verbose: int
+    _rules: ClassVar[Rules] = {
+        "width": CANDIDATES,
+        "reg": CANDIDATES,
+        "n_centers": whole(1),
+        "standardize": flag(),
+        "verbose": VERBOSE,
+    }
 
     def _mixture(self) -> float:
         raise NotImplementedError
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         alpha = self._mixture()
-        if self.n_centers < 1:
-            raise InputError(f"n_centers={self.n_centers!r}: at least one is needed.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
@@ -54,8 +60,8 @@ class _LeastSquaresRatio(Weighter):
         chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
-        widths = candidates(self.width, "width", unit * _WIDTHS)
-        penalties = candidates(self.reg, "reg", _PENALTIES)
+        widths = candidates(self.width, unit * _WIDTHS)
+        penalties = candidates(self.reg, _PENALTIES)
         even = equal_shares(len(X))
         rows = _Rows(X, even, even, 1 - alpha, 0.0, self.centers_)
         targets = _Rows(T, share, target.row, alpha, 1.0, self.centers_)
@@ -214,6 +220,8 @@ class RULSIF(_LeastSquaresRatio):
     array([0.8, 1. , 1.3])
     """
 
+    _rules: ClassVar[Rules] = {**_LeastSquaresRatio._rules, "alpha": number(least=0, below=1)}
+
     def __init__(
         self,
         alpha: float = 0.1,
@@ -234,8 +242,6 @@ class RULSIF(_LeastSquaresRatio):
         self.verbose = verbose
 
     def _mixture(self) -> float:
-        if not 0 <= self.alpha < 1:
-            raise InputError(f"alpha={self.alpha!r} is not in [0, 1).")
         return float(self.alpha)
 
     def _flat_on_purpose(self) -> bool:

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from ..._moments import moments
 from ..._types import Flags, Real
-from ...exceptions import InputError
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from .lines import TAILS, LineTarget
 
@@ -83,10 +82,6 @@ def make_target(
     ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
     """
     n = T.shape[1]
-    if views not in VIEWS:
-        raise InputError(
-            f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
-        )
     if views == "sliced":
         project: Any = _Projections(_directions(T, share, n_directions, random_state))
     elif views == "additive" or n == 1:
@@ -156,8 +151,6 @@ class _Projections:
 
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
     """Random unit directions (G, n), for features in units of the target's standard deviation."""
-    if count < 1:
-        raise InputError(f"n_directions={count!r}: at least one is needed.")
     draws = check_random_state(random_state).normal(size=(count, T.shape[1]))
     directions = draws / np.linalg.norm(draws, axis=1, keepdims=True)
     _, std = moments(T, share)
