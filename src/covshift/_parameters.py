@@ -66,12 +66,7 @@ def whole(least: int, most: int | None = None) -> Rule:
     words = f"of at least {least}" if most is None else f"from {least} to {most}"
     return Rule(
         (f"a whole number {words}",),
-        lambda value: (
-            isinstance(value, Integral)
-            and not isinstance(value, bool)
-            and least <= int(value)
-            and (most is None or int(value) <= most)
-        ),
+        lambda value: _is(Integral, value) and least <= value and (most is None or value <= most),
     )
 
 
@@ -93,11 +88,7 @@ def number(
     kind = "number" if min(most, below) < math.inf else "finite number"
     return Rule(
         (f"a {kind} {words}".rstrip(),),
-        lambda value: (
-            isinstance(value, Real)
-            and not isinstance(value, bool)
-            and bool(least <= value <= most and above < value < below)
-        ),
+        lambda value: _is(Real, value) and bool(least <= value <= most and above < value < below),
     )
 
 
@@ -134,6 +125,10 @@ def or_list(rule: Rule) -> Rule:
         )
 
     return rule | Rule(("a list of them",), allows)
+
+
+def _is(kind: type, value: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _shown(value: Any) -> str:
