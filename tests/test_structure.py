@@ -20,6 +20,7 @@ LAYERS = [
         "_files",
         "_parallel",
         "_parameters",
+        "_parquet",
         "_compiled",
         "_progress",
         "_array",
