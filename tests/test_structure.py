@@ -30,6 +30,7 @@ LAYERS = [
         "_validation",
         "_labels",
         "_notes",
+        "_plain",
         "_types",
         "_moments",
         "_holm",

@@ -28,9 +28,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ._parameters import number, whole
+from ._types import Real
 from .exceptions import InputError
 
 __all__ = [
@@ -289,7 +290,7 @@ def _exponent(C: int, confidence: float) -> float:
     return math.log(C / (1 - confidence))
 
 
-def _turns(view: NDArray[np.float64], r: NDArray[np.float64]) -> float:
+def _turns(view: Real, r: Real) -> float:
     """sum_i |c_i^2 - c_{i-1}^2| over the distinct values of a view."""
     order = np.argsort(view, kind="stable")
     sorted_view = view[order]
@@ -314,7 +315,7 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
-def _residuals(residuals: ArrayLike) -> NDArray[np.float64]:
+def _residuals(residuals: ArrayLike) -> Real:
     r = np.asarray(residuals, dtype=np.float64)
     if r.ndim != 1 or r.size == 0:
         raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")

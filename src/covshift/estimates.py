@@ -261,7 +261,7 @@ def bootstrap_mean(
     """
     values = _check_values(y, "y")
     samples = check_samples(X, X_target, target_weight)
-    X, T = (to_numpy(part).astype(np.float64) for part in (samples.X, samples.T))
+    X, T = samples.on_host()
     check_consistent_length(X, values)
     _check_confidence(confidence)
     whole(2).check(n_bootstrap, "n_bootstrap")
@@ -329,7 +329,7 @@ def _errors(y: Real, w: Real, X: Any, X_target: Any, target_weight: Any) -> _Err
     check_consistent_length(samples.X, y)
     if len(y) == 1:
         return _Errors(np.inf, 0.0, 0.0)
-    points, T = (to_numpy(part).astype(np.float64) for part in (samples.X, samples.T))
+    points, T = samples.on_host()
     share = to_numpy(samples.share)
     unit = float(np.abs(y).max()) or 1.0  # so that squares do not overflow
     h = additive_fit(points, y / unit, w, T)

@@ -17,7 +17,7 @@ from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._parameters import Rules, check_parameters, number
 from ._types import Real
-from ._validation import check_rows, check_samples, check_weight, unwrap_target
+from ._validation import check_host_rows, check_samples, check_weight, unwrap_target
 from .exceptions import WeightWarning
 from .weights import Discriminative, as_weighter
 
@@ -113,7 +113,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, reset=True, skip_check_array=True)
         labels = check_labels(self, X, y)
         samples = check_samples(X, X_target, target_weight)
-        X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+        X, T = samples.on_host()
         w = np.ones(len(X))
         if sample_weight is not None:
             w = check_weight(sample_weight, len(X), "sample_weight", of="X")
@@ -141,7 +141,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Real:
         """Return P(y | x) for each row and class: (rows, K)."""
         check_is_fitted(self, "coef_")
-        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
+        points = check_host_rows(self, X, reset=False)
         r = self._train_over_target(points)
         with np.errstate(over="ignore"):
             logits = points @ self.coef_.T + self.intercept_

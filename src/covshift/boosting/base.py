@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import to_numpy
 from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from .._progress import track
 from .._types import Real, Rows
-from .._validation import check_rows
+from .._validation import check_host_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..exceptions import InputError
@@ -217,7 +216,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         return self.ensemble_.staged(self._check_rows(X, reset=False))
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
-        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
+        return check_host_rows(self, X, reset=reset)
 
 
 def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:

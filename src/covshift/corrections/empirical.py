@@ -14,12 +14,11 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from .._array import Array, like, namespace, to_numpy
 from .._moments import moments
 from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
+from .._types import Real
 from .._validation import check_weight
 from ..exceptions import InputError
 from ..operators import (
@@ -33,6 +32,7 @@ from ..operators import (
     VOperator,
     WeightedTargetSums,
     projected,
+    random_directions,
 )
 from .base import VMatrixCorrection
 from .importance import importance_weights
@@ -298,7 +298,7 @@ class Sliced(EmpiricalCorrection):
             directions = directions / np.where(std > 0, std, 1.0)
         return partial(LineViews, _Projections(directions))
 
-    def _directions(self, n_features: int) -> NDArray[np.float64]:
+    def _directions(self, n_features: int) -> Real:
         if self.directions is not None:
             directions = np.asarray(self.directions, dtype=np.float64)
             if directions.ndim != 2 or directions.shape[1] != n_features or not directions.size:
@@ -308,15 +308,13 @@ class Sliced(EmpiricalCorrection):
             if not np.isfinite(directions).all() or not directions.any(axis=1).all():
                 raise InputError("directions must be finite, and none of them all zero.")
             return directions
-        size = (self.n_directions, n_features)
-        draws = check_random_state(self.random_state).normal(size=size)
-        return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
+        return random_directions(self.n_directions, n_features, self.random_state)
 
 
 _coordinates = partial(LineViews, Coordinates())
 
 
-def _joint_weight(share: Array, phi: NDArray[np.float64], T: Array) -> Array:
+def _joint_weight(share: Array, phi: Real, T: Array) -> Array:
     """Share of each target row times its phi (M,): positive somewhere, and a float of T's kind."""
     xp = namespace(share)
     weight = share * like(phi, share)
@@ -337,7 +335,7 @@ def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., Views]:
 class _Projections:
     """The views of `Sliced`: made one at a time."""
 
-    directions: NDArray[np.float64]  # (G, n)
+    directions: Real  # (G, n)
 
     def __call__(self, points: Array) -> Iterator[Array]:
         xp = namespace(points)

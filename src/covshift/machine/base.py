@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import like, to_numpy
+from .._array import like
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
 from .._kernels import KERNEL, WIDTH, Kernel, has_width, landmarks, width
 from .._parameters import Rules, check_parameters, number, one_of, whole
 from .._types import Real
-from .._validation import check_rows, unwrap_target
+from .._validation import check_host_rows, check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
@@ -361,7 +361,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""
-        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
+        return check_host_rows(self, X, reset=reset)
 
     def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
         if ill_conditioned:

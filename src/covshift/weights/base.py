@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._array import to_numpy
 from .._parameters import Rules, check_parameters
 from .._types import Real
-from .._validation import check_rows, check_samples
+from .._validation import check_host_rows, check_samples
 from ..exceptions import InputError, WeightWarning
 from ..operators import LineViews
 from ._rows import row_counts, target_size
@@ -63,7 +63,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         samples = check_samples(X, X_target, target_weight)
-        X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+        X, T = samples.on_host()
         share = to_numpy(samples.share)
         self._target_counts = row_counts(target_weight, len(T))
         self._target_size = size = target_size(target_weight, share)
@@ -93,7 +93,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         row can weigh.
         """
         check_is_fitted(self, "weights_")
-        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
+        points = check_host_rows(self, X, reset=False)
         return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:

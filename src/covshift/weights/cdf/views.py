@@ -8,11 +8,18 @@ from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..._moments import moments
 from ..._types import Flags, Real
-from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
+from ...operators import (
+    BoxViews,
+    Coordinates,
+    Factor,
+    LineViews,
+    Views,
+    projected,
+    random_directions,
+)
 from .lines import TAILS, LineTarget
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
@@ -151,7 +158,6 @@ class _Projections:
 
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
     """Random unit directions (G, n), for features in units of the target's standard deviation."""
-    draws = check_random_state(random_state).normal(size=(count, T.shape[1]))
-    directions = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    directions = random_directions(count, T.shape[1], random_state)
     _, std = moments(T, share)
     return np.asarray(directions / np.where(std > 0, std, 1.0))
