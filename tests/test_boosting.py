@@ -645,27 +645,10 @@ def test_auto_refuses_unequal_weights():
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("correction", "aditive", "unknown"),
-        ("n_estimators", 0, "integer of at least 1"),
-        ("max_leaf_nodes", None, "integer of at least 2"),
-        ("max_depth", 0, "integer of at least 1"),
-        ("max_bins", 1, "integer of at least 2"),
-        ("learning_rate", 0.0, "number above 0"),
-        ("learning_rate", "fast", "number above 0"),
-        ("reg_lambda", -1.0, "number at least 0"),
-        ("reg_lambda", np.nan, "number at least 0"),
-        ("subsample", 1.5, "above 0 and at most 1"),
-        ("early_stopping", "never", "neither 'auto' nor True or False"),
-        ("validation_fraction", 0.7, "at most 0.5"),
-    ],
-)
-def test_options_out_of_range_are_refused(option, value, words):
+def test_an_unknown_correction_is_refused():
     X, T, y, _ = sample()
-    with pytest.raises(ValueError, match=words):
-        VBoostRegressor(**{option: value}).fit(X, y, X_target=T)
+    with pytest.raises(ValueError, match="correction='aditive' is unknown"):
+        VBoostRegressor("aditive").fit(X, y, X_target=T)
 
 
 def test_missing_values_are_refused():

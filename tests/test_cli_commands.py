@@ -372,7 +372,7 @@ def test_what_covshift_refuses_is_bad_input(files, monkeypatch):
 
 
 def test_a_missing_extra_is_named_with_its_remedy(files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
     write(files / "p.parquet", b"PAR1 and more")
     result = covshift("weigh", files / "p.parquet", files / "target.csv")
     assert result.code == 2
@@ -429,7 +429,7 @@ def test_json_is_strict():
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from covshift.cli import main; main(['--help']);"
-        "sys.exit(bool({'numpy', 'scipy', 'sklearn', 'polars'} & set(sys.modules)))"
+        "sys.exit(bool({'numpy', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0

@@ -356,7 +356,7 @@ def test_text_shows_the_verdict_first_and_hides_no_control_characters():
         ({"target_weight": [1.0]}, "target_weight has shape"),
         ({"methods": "cdf"}, "one string"),
         ({"methods": ["cfd"]}, "weighter='cfd' is unknown"),
-        ({"confidence": 95}, "strictly between 0 and 1"),
+        ({"confidence": 95}, "confidence=95 must be a number above 0 and below 1"),
         ({"random_state": None}, "whole number"),
     ],
 )

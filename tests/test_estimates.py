@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,7 +9,6 @@ from scipy import stats
 from covshift import bootstrap_mean, estimate_mean, estimate_risk
 from covshift._additive import additive_fit
 from covshift._parallel import one_blas_thread
-from covshift._progress import track
 from covshift.exceptions import NoOverlapError
 from covshift.weights import KDE, CDFWeights, GaussianRatio
 
@@ -298,21 +294,6 @@ def test_the_bootstrap_interval_lies_around_the_estimate():
     X, T, y = shifted(60, 40, 0.4, 0)
     estimate = bootstrap_mean(y, X, T, GaussianRatio(), 20, random_state=0)
     assert np.mean(estimate.interval) == pytest.approx(estimate.value)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_shown_on_a_terminal_only(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    assert list(track(range(3), 3, "work", verbose=True)) == [0, 1, 2]
-    assert sys.stderr.getvalue().endswith("3/3\n")
-    for stream, verbose in ((Terminal(), False), (io.StringIO(), True)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        assert list(track(range(3), 3, "work", verbose=verbose)) == [0, 1, 2]
-        assert stream.getvalue() == ""
 
 
 def test_the_blas_threads_come_back():

@@ -600,17 +600,6 @@ def test_the_correction_uses_the_target_where_the_model_is_too_simple():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "rbff"}, "kernel='rbff' is unknown"),
-        ({"solver": "newton"}, "solver='newton' is unknown"),
-        ({"reg": 0}, "reg=0 must be a positive number"),
-        ({"reg": "auto"}, "reg='auto' must be a positive number"),
-        ({"width": -1.0}, "width=-1.0 must be positive"),
-        ({"width": np.inf}, "width=inf must be positive: a finite number"),
-        ({"width": None}, "width=None must be positive"),
-        ({"width": "wide"}, "width='wide' is unknown"),
-        ({"n_components": 0}, "at least one"),
-        ({"n_folds": 1}, "at least two folds"),
-        ({"probability": "platt"}, "probability='platt' is unknown"),
         ({"probability": "qp", "solver": "primal"}, "needs the exact solver"),
         ({"kernel": "precomputed", "solver": "primal"}, "needs points"),
         ({"correction": "addditive"}, "correction='addditive' is unknown"),

@@ -335,9 +335,9 @@ def test_what_does_not_fit_is_refused(y, f, message):
 
 def test_options_and_weights_are_checked():
     X, T, y, f, _ = problem()
-    with pytest.raises(ValueError, match=r"squash='softmax' is unknown. Use None or 'sigmoid'"):
+    with pytest.raises(ValueError, match=r"squash='softmax' must be 'sigmoid' or None"):
         xgboost_objective(X, T, squash="softmax")
-    with pytest.raises(ValueError, match="unit_hessian='yes' is neither True nor False"):
+    with pytest.raises(ValueError, match="unit_hessian='yes' must be True or False"):
         lightgbm_objective(X, T, unit_hessian="yes")
     with pytest.raises(ValueError, match=r"'cdf', .*, or pass an object"):
         xgboost_objective(X, T, "blend")

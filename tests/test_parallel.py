@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -64,3 +67,25 @@ def test_several_callers_share_the_threads():
     for caller in callers:
         caller.join(timeout=30)
     assert totals == [1000] * 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_makes_threads_of_its_own():
+    code = """
+import os, signal, warnings
+from covshift import _parallel
+_parallel.thread_count = lambda: 2  # a pool of one, which the child lacks
+def total():
+    found = []
+    _parallel.over_rows(lambda some: found.append(some.stop - some.start), 1000)
+    return sum(found)
+assert total() == 1000
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
+child = os.fork()
+if not child:
+    signal.alarm(50)  # one that waits for its parent's threads does not wait for ever
+    os._exit(0 if total() == 1000 else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert total() == 1000
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

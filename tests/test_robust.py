@@ -198,8 +198,6 @@ def test_a_constant_column_does_no_harm():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reg": -1.0}, "reg=-1.0 is negative"),
-        ({"clip": 0.5}, "clip=0.5 is less than one"),
         ({"weighter": "nothing"}, "weighter='nothing' is unknown"),
     ],
 )

@@ -178,7 +178,7 @@ def test_the_splitter_spreads_classes_and_covers_every_row():
 
 
 def test_bad_requests_are_refused():
-    with pytest.raises(ValueError, match="loss='hinge' is unknown"):
+    with pytest.raises(ValueError, match="loss='hinge' must be 'squared_error'"):
         compare({}, X, y, T, baseline=LEARNER, loss="hinge", weighter="gaussian-ratio")
 
     class HalfOut:

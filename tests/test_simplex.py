@@ -179,7 +179,7 @@ def test_a_zero_matrix_is_a_linear_programme():
         ({"total": 1.0, "lower": 2.0, "upper": 1.0}, "exceeds upper"),
         ({"total": 1.0, "lower": -np.inf}, "lower must be finite"),
         ({"total": (0.0, np.inf)}, "both are infinite"),
-        ({"total": 3.0, "backend": "cplex"}, "backend='cplex' is unknown"),
+        ({"total": 3.0, "backend": "cplex"}, "backend='cplex' must be 'piqp' or None"),
     ],
 )
 def test_impossible_problems_are_refused(options, match):

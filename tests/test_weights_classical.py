@@ -695,33 +695,6 @@ def test_a_weighter_says_what_it_lacks():
 # Bad input
 
 
-@pytest.mark.parametrize(
-    ("weighter", "message"),
-    [
-        (KDE(width="wide"), "width='wide' is unknown"),
-        (KDE(width=0.0), "width=0.0 must be positive"),
-        (KDE(width=[1.0, 2.0]), "one number serves all"),
-        (KDE(tau=1.5), "tau=1.5 is not between"),
-        (KDE(tau="auto"), "tau='auto' is unknown"),
-        (GaussianRatio(shrinkage=2), "shrinkage=2 is not between"),
-        (KLIEP(width=-1.0), "width=-1.0 must be positive"),
-        (KLIEP(n_centers=0), "n_centers=0"),
-        (ULSIF(width="loo"), "width='loo' is unknown"),
-        (ULSIF(reg=[]), "neither a finite number"),
-        (ULSIF(reg=np.inf), "neither a finite number"),
-        (ULSIF(n_centers=0), "n_centers=0"),
-        (RULSIF(alpha=1.0), r"alpha=1.0 is not in \[0, 1\)"),
-        (Discriminative(cv=1), "cv=1: at least two folds"),
-        (NearestNeighbors(0), "n_neighbors=0"),
-        (NearestNeighbors("few"), "n_neighbors='few' is unknown"),
-    ],
-    ids=lambda value: named(value) if isinstance(value, Weighter) else "",
-)
-def test_bad_parameters_are_named(weighter, message):
-    with pytest.raises(ValueError, match=message):
-        weighter.fit([[0.0], [1.0], [2.0]], [0, 1, 2], X_target=[[1.0], [2.0]])
-
-
 @pytest.mark.parametrize("weighter", ONE_OF_EACH, ids=named)
 def test_bad_samples_are_named(weighter):
     X = np.random.default_rng(0).normal(size=(20, 2))

@@ -127,7 +127,7 @@ def test_kmm_takes_a_callable_kernel():
         ({"eps": -0.1}, "eps=-0.1"),
         ({"kernel": "poly"}, "kernel='poly'"),
         ({"width": "wide"}, "width='wide'"),
-        ({"width": "cv"}, "width='cv': KMM has no labels"),
+        ({"width": "cv"}, "width='cv' must be a finite number above 0, 'scale' or 'median'"),
         ({"refuse_above": 10}, "refuse_above=10"),
         ({"backend": "none"}, "backend='none'"),
     ],

@@ -75,7 +75,7 @@ def check_fit_data(
     if unwrap_target(X_target) is None and target_weight is None:
         target_weight = sample_weight
     samples = check_samples(X, X_target, target_weight)
-    X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+    X, T = samples.on_host()
     w = np.ones(len(X))
     if sample_weight is not None:
         w = check_weight(sample_weight, len(X), "sample_weight", of="X")

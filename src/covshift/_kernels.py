@@ -16,7 +16,6 @@ by cross-validation. scikit-learn's gamma is one over 2 width^2, width, width^2,
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -28,8 +27,8 @@ from ._array import is_numpy
 from ._fields import FINITE, PLAIN, TEXT, Kind, OrNone
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
+from ._parameters import function, number, one_of
 from ._types import Real
-from .exceptions import InputError
 
 _ROWS = 1 << 20  # of a tensor, raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
@@ -43,6 +42,10 @@ _GAMMA = {  # kernel: a and p of gamma = 1 / (a width^p)
     "sigmoid": (1.0, 2),
     "chi2": (1.0, 1),
 }
+
+KERNEL = one_of(*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed") | function()
+WIDTH = number(above=0) | one_of("scale", "median")
+"""What the parameters of a kernel may be: K(x, z) itself, and its width."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Kernel:
 
     @classmethod
     def _from_saved(cls, name: str, **rest: Any) -> Kernel:
-        check_kernel(name)
+        KERNEL.check(name, "kernel")
         return cls(name, **rest)
 
     def __post_init__(self) -> None:
@@ -103,16 +106,6 @@ class Kernel:
         return K
 
 
-def check_kernel(kernel: Any) -> None:
-    """Refuse a kernel that is neither known to scikit-learn, nor callable, nor "precomputed"."""
-    if callable(kernel) or kernel == "precomputed" or kernel in PAIRWISE_KERNEL_FUNCTIONS:
-        return
-    raise InputError(
-        f"kernel={kernel!r} is unknown. Choose one of "
-        f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', or pass a callable."
-    )
-
-
 def has_width(kernel: Any) -> bool:
     """Whether the kernel has a parameter ``width``."""
     return isinstance(kernel, str) and kernel in _GAMMA
@@ -130,17 +123,9 @@ def find_width(width: Any, kernel: Any, X: Real, w: Real) -> float | None:
     if not has_width(kernel):
         return None
     if isinstance(width, str):
-        if width not in ("scale", "median", "cv"):
-            raise InputError(
-                f"width={width!r} is unknown. Use a positive number, 'scale', 'median' or 'cv'."
-            )
         if width == "median":
             return median_width(kernel, HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
         return Spread.of(X, w).width(kernel, X.shape[1])
-    if not isinstance(width, numbers.Real) or not 0 < float(width) < np.inf:
-        raise InputError(
-            f"width={width!r} must be positive: a finite number, or 'scale', 'median' or 'cv'."
-        )
     return float(width)
 
 

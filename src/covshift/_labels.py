@@ -1,4 +1,4 @@
-"""Class labels: checked, turned into columns of zeros and ones, and back."""
+"""Labels and outcomes: checked; classes turned into columns of zeros and ones, and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -27,6 +27,19 @@ def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     check_classification_targets(labels)
     check_consistent_length(X, labels)
     return labels
+
+
+def check_outcomes(estimator: Any, X: Any, y: Any) -> tuple[Real, bool]:
+    """Return the outcomes as columns (N, k), and whether they came as one plain array."""
+    if y is None:
+        raise InputError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    Y = check_array(
+        to_numpy(y) if is_array(y) else y, ensure_2d=False, dtype=np.float64, input_name="y"
+    )
+    check_consistent_length(X, Y)
+    return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
 
 
 def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:

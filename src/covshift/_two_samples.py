@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ._array import to_numpy
 from ._types import Real
 from ._validation import check_samples, check_weight, column_names, unwrap_target
 from .exceptions import InputError
@@ -52,7 +51,7 @@ def two_samples(X: Any, X_target: Any, target_weight: Any, feature_names: Any) -
         )
     names = column_names(X) or column_names(target)
     samples = check_samples(X, target, target_weight)
-    rows, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+    rows, T = samples.on_host()
     weight = None
     if target_weight is not None:
         weight = check_weight(target_weight, len(T), "target_weight", of="X_target")

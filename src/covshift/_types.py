@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Real = NDArray[np.float64]
 """Numbers."""
 
+Floats = NDArray[np.floating[Any]]
+"""Numbers of single or double precision."""
+
 Rows = NDArray[np.intp]
 """Row numbers."""
 

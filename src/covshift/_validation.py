@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
 from ._numbers import check_exact, check_numbers
+from ._types import Real
 from .exceptions import InputError, InputTypeError
 
 
@@ -25,6 +25,10 @@ class Samples(NamedTuple):
     X: Array  # (N, n)
     T: Array  # (M, n), in the dtype of X; both rounded to the coarser precision of the two
     share: Array  # (M,), float64, non-negative, sums to one
+
+    def on_host(self) -> tuple[Real, Real]:
+        """Return X and T as float64 arrays of NumPy."""
+        return to_numpy(self.X).astype(np.float64), to_numpy(self.T).astype(np.float64)
 
 
 def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Samples:
@@ -72,6 +76,12 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
     return points
 
 
+def check_host_rows(estimator: Any, X: Any, *, reset: bool) -> Real:
+    """Check rows as `check_rows` does; they come back as a float64 array of NumPy."""
+    rows: Real = to_numpy(check_rows(estimator, X, reset=reset)).astype(np.float64)
+    return rows
+
+
 def check_points(X: Any, name: str) -> Array:
     """Return ``X`` as a finite (rows, columns) float array, at least one of each."""
     names = column_names(X)
@@ -105,7 +115,7 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
     return values
 
 
-def weight_like(weight: NDArray[np.float64], X: Array, name: str) -> Array:
+def weight_like(weight: Real, X: Array, name: str) -> Array:
     """Move checked weights to the library, device and precision of the points ``X``."""
     if weight.max() > float(namespace(X).finfo(X.dtype).max):
         raise InputError(

@@ -25,11 +25,13 @@ O(1), or O(n N log N) given residuals.
 from __future__ import annotations
 
 import math
-from numbers import Integral
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ._parameters import number, whole
+from ._types import Real
 from .exceptions import InputError
 
 __all__ = [
@@ -284,12 +286,11 @@ def _size(C: int, half_width: float, confidence: float) -> int:
 
 def _exponent(C: int, confidence: float) -> float:
     """2 M h^2 such that C exp(-2 M h^2) = 1 - confidence."""
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+    number(above=0, below=1).check(confidence, "confidence")
     return math.log(C / (1 - confidence))
 
 
-def _turns(view: NDArray[np.float64], r: NDArray[np.float64]) -> float:
+def _turns(view: Real, r: Real) -> float:
     """sum_i |c_i^2 - c_{i-1}^2| over the distinct values of a view."""
     order = np.argsort(view, kind="stable")
     sorted_view = view[order]
@@ -304,19 +305,17 @@ def _finite(bound: float) -> float:
     return bound
 
 
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, Integral) or not 1 <= int(value) <= _MOST:
-        raise InputError(f"{name}={value!r} must be an integer of at least 1, and at most 2^62.")
+def _count(name: str, value: Any) -> int:
+    whole(1, _MOST).check(value, name)
     return int(value)
 
 
 def _positive(name: str, value: float) -> float:
-    if not 0 < value < math.inf:
-        raise InputError(f"{name}={value!r} must be positive and finite.")
+    number(above=0).check(value, name)
     return float(value)
 
 
-def _residuals(residuals: ArrayLike) -> NDArray[np.float64]:
+def _residuals(residuals: ArrayLike) -> Real:
     r = np.asarray(residuals, dtype=np.float64)
     if r.ndim != 1 or r.size == 0:
         raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")

@@ -14,6 +14,7 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from ._additive import additive_fit
 from ._array import to_numpy
 from ._gains import weighted_means
+from ._parameters import number, whole
 from ._progress import track
 from ._types import Real
 from ._validation import check_samples, check_weight, unwrap_target
@@ -260,11 +261,10 @@ def bootstrap_mean(
     """
     values = _check_values(y, "y")
     samples = check_samples(X, X_target, target_weight)
-    X, T = (to_numpy(part).astype(np.float64) for part in (samples.X, samples.T))
+    X, T = samples.on_host()
     check_consistent_length(X, values)
     _check_confidence(confidence)
-    if n_bootstrap < 2:
-        raise InputError(f"n_bootstrap={n_bootstrap!r}: at least two draws are needed.")
+    whole(2).check(n_bootstrap, "n_bootstrap")
     weighter = as_weighter(weighter)
     rng = check_random_state(random_state)
     given = unwrap_target(target_weight)
@@ -329,7 +329,7 @@ def _errors(y: Real, w: Real, X: Any, X_target: Any, target_weight: Any) -> _Err
     check_consistent_length(samples.X, y)
     if len(y) == 1:
         return _Errors(np.inf, 0.0, 0.0)
-    points, T = (to_numpy(part).astype(np.float64) for part in (samples.X, samples.T))
+    points, T = samples.on_host()
     share = to_numpy(samples.share)
     unit = float(np.abs(y).max()) or 1.0  # so that squares do not overflow
     h = additive_fit(points, y / unit, w, T)
@@ -351,8 +351,7 @@ def _check_values(values: Any, name: str) -> Real:
 
 
 def _check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence={confidence!r} is not between 0 and 1.")
+    number(above=0, below=1).check(confidence, "confidence")
 
 
 def _student(value: float, error: float, size: float, confidence: float) -> tuple[float, float]:

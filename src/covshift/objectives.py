@@ -16,10 +16,10 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from ._array import to_numpy
+from ._parameters import flag, one_of
 from ._types import Real
 from ._validation import check_samples, unwrap_target
 from .corrections import as_correction
-from .corrections.base import check_flag
 from .corrections.matrix import warn_if_unseen
 from .exceptions import InputError
 from .operators import VOperator
@@ -215,9 +215,8 @@ class VObjective:
         squash: str | None = None,
         unit_hessian: bool = True,
     ) -> None:
-        if squash not in (None, "sigmoid"):
-            raise InputError(f"squash={squash!r} is unknown. Use None or 'sigmoid'.")
-        check_flag(unit_hessian, "unit_hessian")
+        one_of("sigmoid", None).check(squash, "squash")
+        flag().check(unit_hessian, "unit_hessian")
         self.squash, self.unit_hessian = squash, unit_hessian
         self.correction = clone(as_correction(correction), safe=False)
         samples = check_samples(X, X_target, target_weight)

@@ -16,9 +16,10 @@ from ._array import to_numpy
 from ._fields import ESTIMATOR, WHOLE, Kind, Labels, OrNone, Reals
 from ._labels import at_least_two, check_labels
 from ._moments import moments
+from ._parameters import Rules, check_parameters, number
 from ._types import Real
-from ._validation import check_rows, check_samples, check_weight, unwrap_target
-from .exceptions import InputError, WeightWarning
+from ._validation import check_host_rows, check_samples, check_weight, unwrap_target
+from .exceptions import WeightWarning
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero
@@ -77,6 +78,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {"reg": number(least=0), "clip": number(least=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
         "classes_": Labels("K"),
@@ -116,14 +118,11 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target_weight : (M,) array, optional
             Weights of the target rows.
         """
-        if not self.reg >= 0:
-            raise InputError(f"reg={self.reg!r} is negative.")
-        if not self.clip >= 1:
-            raise InputError(f"clip={self.clip!r} is less than one.")
+        check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         labels = check_labels(self, X, y)
         samples = check_samples(X, X_target, target_weight)
-        X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+        X, T = samples.on_host()
         w = np.ones(len(X))
         if sample_weight is not None:
             w = check_weight(sample_weight, len(X), "sample_weight", of="X")
@@ -151,7 +150,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Real:
         """Return P(y | x) for each row and class: (rows, K)."""
         check_is_fitted(self, "coef_")
-        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
+        points = check_host_rows(self, X, reset=False)
         r = self._train_over_target(points)
         with np.errstate(over="ignore"):
             logits = points @ self.coef_.T + self.intercept_

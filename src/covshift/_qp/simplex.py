@@ -16,10 +16,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._optional import import_extra
 from .._parallel import one_blas_thread
+from .._parameters import one_of
 from .._types import Flags, Real
 from ..exceptions import InputError
 from .interior import interior_point
 from .projection import Polytope
+
+BACKEND = one_of("piqp", None)
+"""What the parameter ``backend`` may be: the solver of a quadratic programme."""
 
 _JITTER = 1e-9  # proximal term, relative to the mean diagonal
 _PATIENCE = 8  # exchanges without progress before the interior-point method takes over
@@ -89,14 +93,13 @@ def solve_simplex(
     >>> solve_simplex(np.eye(3), np.array([2.0, 1.0, -5.0]), total=2.0).w
     array([1.5, 0.5, 0. ])
     """
+    BACKEND.check(backend, "backend")
     C = Polytope.of(len(b), lower, upper, total)
     if not (np.isfinite(C.upper).all() or np.isfinite(C.most)):
         raise InputError("Bound the entries or their sum from above: both are infinite.")
     if backend is None:
         with one_blas_thread(H.size):
             return _Pivoting(H, b, C, tol).solve(start)
-    if backend != "piqp":
-        raise InputError(f"backend={backend!r} is unknown. Use None or 'piqp'.")
     return _solution(H, b, C, _piqp(H, b, C), 0)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._notes import Note
+from .._types import Real
 from ..exceptions import InputError
 from .columns import Column
 from .table import Table
@@ -73,7 +74,7 @@ def read_labels(
 _WORDS = {"classification": "classes", "regression": "a number"}
 
 
-def _infer(name: str, cells: list[str], numbers: NDArray[np.float64] | None) -> str:
+def _infer(name: str, cells: list[str], numbers: Real | None) -> str:
     levels = len(set(cells))
     if numbers is None:
         if levels > 50:
@@ -121,23 +122,21 @@ def _cells(column: Column) -> list[Any]:
     return list(column.values)
 
 
-def _numbers(cells: list[str]) -> NDArray[np.float64] | None:
+def _numbers(cells: list[str]) -> Real | None:
     try:
         return np.array([float(cell) for cell in cells])
     except (ValueError, TypeError):
         return None
 
 
-def _classes(cells: list[str], numbers: NDArray[np.float64] | None) -> list[str]:
+def _classes(cells: list[str], numbers: Real | None) -> list[str]:
     """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
     if numbers is None or not np.isfinite(numbers).all():
         return [str(cell) for cell in cells]
     return [f"{number:.0f}" if number % 1 == 0 else repr(float(number)) for number in numbers]
 
 
-def _check_numbers(
-    title: str, name: str, numbers: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _check_numbers(title: str, name: str, numbers: Real | None) -> Real:
     if numbers is None:
         raise InputError(
             f"{title}: the label {name!r} holds text, so it cannot be a number to predict. Use "

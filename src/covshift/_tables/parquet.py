@@ -1,14 +1,14 @@
-"""Parquet tables, through polars: typed columns in blocks of rows."""
+"""Parquet tables: typed columns in blocks of rows."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._optional import import_extra
+from .._parquet import ParquetFiles
+from .._types import Real
 from ..exceptions import InputError
 from .columns import LONG_NUMBERS, Column, Doubt, Kind, days_of, doubt_of_text
 from .text import ReadOptions, title_of
@@ -20,56 +20,66 @@ class ParquetTable:
     def __init__(self, source: str, file: BinaryIO, reading: ReadOptions) -> None:
         self.title = title_of(source)
         self._missing = reading.missing
-        self._polars: Any = import_extra("polars", extra="cli", needed_by="Reading Parquet files")
-        # A pipe cannot be searched, and Parquet keeps its index at the end.
-        held: Any = io.BytesIO(file.read()) if source == "-" else source
-        try:
-            self._frame = self._polars.scan_parquet(held, glob=False)
-            self._schema = dict(self._frame.collect_schema())
-        except Exception as error:  # polars raises many kinds for a damaged file
-            raise self._damaged(error) from None
-        self.names = [str(name) for name in self._schema]
+        self._files = ParquetFiles(
+            file if source == "-" else source,
+            title=self.title,
+            extra="cli",
+            needed_by="Reading Parquet files",
+        )
+        self._arrow = self._files.arrow
+        self._is = self._arrow.types
+        self.names = self._files.names
 
     def blocks(self, size: int) -> Iterator[Any]:
-        """Yield polars frames of at most ``size`` rows."""
-        start = 0
-        while True:
-            try:
-                frame = self._frame.slice(start, size).collect()
-            except Exception as error:
-                raise self._damaged(error) from None
-            if frame.height:
-                yield frame
-            if frame.height < size:
-                return
-            start += size
+        """Yield record batches of at most ``size`` rows."""
+        return self._files.blocks(size)
 
-    def column(self, frame: Any, name: str, kind: Kind | None) -> Column:
+    def column(self, batch: Any, name: str, kind: Kind | None) -> Column:
         """Return one column of a block as what its type, or the user, says it is."""
-        series, dtype = frame[name], self._schema[name]
-        pl = self._polars
-        if kind in ("text", "category") or dtype in (pl.String, pl.Categorical, pl.Enum):
-            return self._as_text(series, name, kind)
-        if dtype in (pl.Date, pl.Datetime):
-            values = series.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64) / 86_400e6
+        cells = batch.column(name)
+        if self._is.is_dictionary(cells.type):
+            cells = cells.dictionary_decode()
+        dtype = cells.type
+        if kind in ("text", "category") or self._holds_text(dtype):
+            return self._as_text(cells, name, kind)
+        if self._is.is_date(dtype) or self._is.is_timestamp(dtype):
             doubt = None if kind == "date" else Doubt("dates", "holds dates or times")
-            return Column(name, "date", _floats(values), doubt)
-        if dtype.is_numeric() or dtype == pl.Boolean:
-            return self._as_numbers(series, name, kind)
-        raise InputError(
+            return Column(name, "date", self._days(cells), doubt)
+        if self._holds_numbers(dtype):
+            return self._as_numbers(cells, name, kind)
+        raise self._strange(name, dtype)
+
+    def _strange(self, name: str, dtype: Any) -> InputError:
+        return InputError(
             f"{self.title}: column {name!r} has the type {dtype}, which is neither number, text "
             f"nor date. Convert it, or leave it out with --drop {name!r}."
         )
 
-    def _as_numbers(self, series: Any, name: str, kind: Kind | None) -> Column:
-        whole = series.dtype.is_integer()
-        values = _floats(series.cast(self._polars.Float64))
+    def _holds_text(self, dtype: Any) -> bool:
+        return str(dtype) in ("string", "large_string", "string_view")
+
+    def _holds_numbers(self, dtype: Any) -> bool:
+        is_a = self._is
+        return any(
+            is_kind(dtype)
+            for is_kind in (is_a.is_integer, is_a.is_floating, is_a.is_decimal, is_a.is_boolean)
+        )
+
+    def _days(self, cells: Any) -> Real:
+        """Days since 1970-01-01, in UTC."""
+        zone = getattr(cells.type, "tz", None)
+        moments = cells.cast(self._arrow.timestamp("us", zone), safe=False)
+        return _floats(moments.cast(self._arrow.int64())) / 86_400e6
+
+    def _as_numbers(self, cells: Any, name: str, kind: Kind | None) -> Column:
+        values = _floats(cells)
+        whole = self._is.is_integer(cells.type)
         large = whole and (np.abs(values[np.isfinite(values)]) > 2.0**53).any()
         return Column(name, "number", values, LONG_NUMBERS if large and kind is None else None)
 
-    def _as_text(self, series: Any, name: str, kind: Kind | None) -> Column:
-        is_text = series.dtype in (self._polars.String, self._polars.Categorical, self._polars.Enum)
-        cells = series.cast(self._polars.String).to_list()
+    def _as_text(self, column: Any, name: str, kind: Kind | None) -> Column:
+        is_text = self._holds_text(column.type)
+        cells = self._texts(column, name)
         if kind != "text":
             cells = [None if cell is None else cell.strip() for cell in cells]
             cells = [None if cell in self._missing else cell for cell in cells]
@@ -79,6 +89,19 @@ class ParquetTable:
         values[:] = ["" if cell is None and kind == "text" else cell for cell in cells]
         doubt = doubt_of_text(values) if is_text and kind is None else None
         return Column(name, "text" if kind == "text" else "category", values, doubt)
+
+    def _texts(self, column: Any, name: str) -> list[str | None]:
+        if self._is.is_floating(column.type):  # 1.0, where pyarrow writes 1
+            numbers = column.to_numpy(zero_copy_only=False)
+            return [
+                str(v) if there else None
+                for v, there in zip(numbers, column.is_valid().to_pylist(), strict=True)
+            ]
+        try:
+            texts: list[str | None] = column.cast(self._arrow.string()).to_pylist()
+        except self._arrow.ArrowNotImplementedError:
+            raise self._strange(name, column.type) from None
+        return texts
 
     def _number(self, cell: str | None, name: str, kind: Kind) -> float:
         if cell is None:
@@ -91,10 +114,6 @@ class ParquetTable:
                 f"{self.title}: {cell!r} in column {name!r} is no {what}. Repair it first."
             ) from None
 
-    def _damaged(self, error: Exception) -> InputError:
-        reason = str(error).partition("\n")[0][:200]
-        return InputError(f"{self.title} is not a readable Parquet file: {reason}.")
 
-
-def _floats(series: Any) -> Any:
-    return np.array([np.nan if v is None else v for v in series.to_list()], dtype=np.float64)
+def _floats(cells: Any) -> Real:
+    return np.array([np.nan if v is None else v for v in cells.to_pylist()], dtype=np.float64)

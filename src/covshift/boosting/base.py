@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from numbers import Integral
-from numbers import Real as RealNumber
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,13 +11,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import to_numpy
 from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, Part, Reals
 from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
+from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from .._progress import track
 from .._types import Real, Rows
-from .._validation import check_rows
+from .._validation import check_host_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..exceptions import InputError
@@ -39,6 +37,22 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {
+        "n_estimators": whole(1),
+        "learning_rate": number(above=0),
+        "max_leaf_nodes": whole(2),
+        "max_depth": whole(1) | one_of(None),
+        "min_samples_leaf": number(above=0),
+        "reg_lambda": number(least=0),
+        "reg_leaves": number(least=0),
+        "max_bins": whole(2),
+        "subsample": number(above=0, most=1),
+        "early_stopping": one_of("auto") | flag(),
+        "validation_fraction": number(above=0, most=0.5),
+        "n_iter_no_change": whole(1),
+        "tol": number(least=0),
+        "verbose": VERBOSE,
+    }
 
     _saved: ClassVar[dict[str, Kind]] = {
         "ensemble_": Part(Ensemble, k="k"),
@@ -88,7 +102,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
-        self._check_parameters()
+        check_parameters(self)
         self.__dict__.pop("validation_score_", None)
         self.__dict__.pop("selection_report_", None)
         problem = check_fit_data(X, Y, X_target, sample_weight, target_weight)
@@ -195,26 +209,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    # Parameters
-
-    def _check_parameters(self) -> None:
-        _check_integer(self.n_estimators, "n_estimators", 1)
-        _check_integer(self.max_leaf_nodes, "max_leaf_nodes", 2)
-        if self.max_depth is not None:
-            _check_integer(self.max_depth, "max_depth", 1)
-        _check_integer(self.max_bins, "max_bins", 2)
-        _check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
-        _check_number(self.learning_rate, "learning_rate", above=0)
-        _check_number(self.min_samples_leaf, "min_samples_leaf", above=0)
-        _check_number(self.reg_lambda, "reg_lambda", least=0)
-        _check_number(self.reg_leaves, "reg_leaves", least=0)
-        _check_number(self.tol, "tol", least=0)
-        _check_number(self.subsample, "subsample", above=0, most=1)
-        _check_number(self.validation_fraction, "validation_fraction", above=0, most=0.5)
-        stopping = self.early_stopping
-        if stopping != "auto" and not isinstance(stopping, bool | np.bool_):
-            raise InputError(f"early_stopping={stopping!r} is neither 'auto' nor True or False.")
-
     # The fitted function
 
     @property
@@ -236,7 +230,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.ensemble_.check(self.n_features_in_)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
-        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
+        return check_host_rows(self, X, reset=reset)
 
 
 def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:
@@ -252,27 +246,3 @@ def _squared_error(f: Real, problem: FitData, held: Fold) -> float:
         return 0.0
     squares = ((f - problem.Y[held.rows]) ** 2).sum(axis=1)
     return float(held.weight @ squares / held.weight.sum())
-
-
-def _check_integer(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name}={value!r} is not an integer of at least {least}.")
-
-
-def _check_number(
-    value: Any,
-    name: str,
-    *,
-    least: float | None = None,
-    above: float | None = None,
-    most: float | None = None,
-) -> None:
-    good = isinstance(value, RealNumber) and not isinstance(value, bool)
-    good = good and bool(np.isfinite(float(value)))
-    good = good and (least is None or float(value) >= least)
-    good = good and (above is None or float(value) > above)
-    if not good or (most is not None and float(value) > most):
-        bounds = [f"at least {least}"] if least is not None else []
-        bounds += [f"above {above}"] if above is not None else []
-        bounds += [f"at most {most}"] if most is not None else []
-        raise InputError(f"{name}={value!r} is not a number {' and '.join(bounds)}.")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._compiled import Loop, has_numba
 from .._fields import Kind, Reals, Wholes
 from .._parallel import over_rows
-from .._types import Codes, Real
+from .._types import Codes, Real, Rows
 from ..operators.base import blocks
 from .binning import Bins
 from .tree import Tree
@@ -112,13 +112,7 @@ class Ensemble:
 
     def _leaves(self, X: Real, root: int) -> Real:
         """Value of the leaf where every row ends in one tree: (rows,)."""
-        node = np.full(len(X), root)
-        moving = np.arange(len(X))
-        while len(moving):
-            at = node[moving]
-            moving, at = moving[self.left[at] >= 0], at[self.left[at] >= 0]
-            low = X[moving, self.feature[at]] <= self.threshold[at]
-            node[moving] = np.where(low, self.left[at], self.right[at])
+        node = _leaf_of(X, root, self.left, self.right, self.feature, self.threshold)
         return np.asarray(self.value[node])
 
 
@@ -223,14 +217,27 @@ class EnsembleBuilder:
 
 def tree_values(tree: Tree, codes: Codes) -> Real:
     """Value of the leaf where rows end, by their bins (rows, n): (rows,)."""
-    node = np.zeros(len(codes), dtype=np.intp)
-    moving = np.arange(len(codes))
+    node = _leaf_of(codes, 0, tree.left, tree.right, tree.feature, tree.bin)
+    return np.asarray(tree.value[node])
+
+
+def _leaf_of(
+    X: NDArray[Any],
+    root: int,
+    left: NDArray[Any],
+    right: NDArray[Any],
+    feature: NDArray[Any],
+    bound: NDArray[Any],
+) -> Rows:
+    """Node where every row ends that starts at ``root``, left where X <= ``bound``: (rows,)."""
+    node = np.full(len(X), root, dtype=np.intp)
+    moving = np.arange(len(X))
     while len(moving):
         at = node[moving]
-        moving, at = moving[tree.left[at] >= 0], at[tree.left[at] >= 0]
-        low = codes[moving, tree.feature[at]] <= tree.bin[at]
-        node[moving] = np.where(low, tree.left[at], tree.right[at])
-    return np.asarray(tree.value[node])
+        moving, at = moving[left[at] >= 0], at[left[at] >= 0]
+        low = X[moving, feature[at]] <= bound[at]
+        node[moving] = np.where(low, left[at], right[at])
+    return node
 
 
 def _join(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length
 
 from .._fields import FLAG, Kind
+from .._labels import check_outcomes
 from .._types import Real
-from ..exceptions import InputError
 from .base import Booster
 
 
@@ -142,7 +140,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
             Weights of the rows; integer weights equal repeated rows.
         """
         self._check_rows(X, reset=True)
-        Y = self._outcomes(X, y)
+        Y, self._single = check_outcomes(self, X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def predict(self, X: Any) -> Real:
@@ -160,13 +158,3 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
 
     def _shaped(self, f: Real) -> Real:
         return f[:, 0] if self._single else f
-
-    def _outcomes(self, X: Any, y: Any) -> Real:
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(X, Y)
-        self._single = Y.ndim == 1
-        return np.asarray(Y.reshape(len(Y), -1))

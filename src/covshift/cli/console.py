@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, TextIO
 
 from .._files import atomic_file
 from .._notes import Note
+from .._plain import plain
 
 quiet = False
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
@@ -60,7 +59,7 @@ def emit(text: str, output: str | None) -> None:
 
 def as_json(data: Any) -> str:
     """Return strict JSON; numbers that are not finite become null."""
-    return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 @contextmanager
@@ -88,17 +87,3 @@ def counted(parts: Iterable[Any], label: str) -> Iterator[Any]:
             sys.stderr.flush()
     if shown and rows:
         sys.stderr.write("\n")
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, Note):
-        return asdict(data)
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
-    if hasattr(data, "tolist"):  # arrays and numbers of NumPy
-        return _plain(data.tolist())
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data

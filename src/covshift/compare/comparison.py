@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._gains import paired_gains
 from .._notes import Note
+from .._parameters import one_of
 from .._progress import track
 from .._types import Real
 from ..diagnostics import standardized_mean_differences
@@ -105,8 +106,7 @@ def compare_methods(
     """
     X, X_target = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
     y = np.asarray(y)
-    if loss not in LOSSES:
-        raise InputError(f"loss={loss!r} is unknown. Use one of {', '.join(LOSSES)}.")
+    one_of(*LOSSES).check(loss, "loss")
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes; numbers have 'squared_error'.")
     methods = methods_for(learner, X.shape[1]) if methods is None else methods

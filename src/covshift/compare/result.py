@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .._notes import Note
+from .._plain import plain
 
 Row = dict[str, Any]
 
@@ -116,8 +117,8 @@ class Comparison:
             "recommended": self.recommended,
             "recommendation": self.recommendation,
             "scored_on_target_labels": self.scored_on_target_labels,
-            "needed_standard_errors": _plain(self.needed),
-            "rows": [{key: _plain(value) for key, value in row.items()} for row in self.rows],
+            "needed_standard_errors": plain(self.needed),
+            "rows": [{key: plain(value) for key, value in row.items()} for row in self.rows],
             "notes": [asdict(note) for note in self.notes],
         }
 
@@ -219,7 +220,3 @@ def _cell(value: float | None, width: int, digits: int) -> str:
     if value is None or not math.isfinite(value):
         return f"{'-':>{width}s}"
     return f"{value:{width}.{digits}f}"
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from .._gains import paired_gains
+from .._parameters import function, one_of
 from .._registry import NONE
 from .._types import Real
 from .._validation import unwrap_target
@@ -265,12 +266,8 @@ def _held_out_losses(
 
 
 def _losses(loss: Any) -> Losses:
-    if callable(loss):
-        found: Losses = loss
-        return found
-    if loss not in LOSSES:
-        raise InputError(f"loss={loss!r} is unknown. Use one of {', '.join(map(repr, LOSSES))}.")
-    return LOSSES[loss]
+    (one_of(*LOSSES) | function()).check(loss, "loss")
+    return LOSSES[loss] if isinstance(loss, str) else loss
 
 
 def _baseline(estimators: Mapping[str, Any], baseline: Any) -> Any:

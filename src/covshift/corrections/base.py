@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
+from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._validation import check_samples, check_weight, unwrap_target, weight_like
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
@@ -20,8 +19,10 @@ class Correction(BaseEstimator):  # type: ignore[misc]
 
     A subclass implements ``_build(X, T, share)`` for checked input: X (N, n), T (M, n) in the same
     dtype, and the target's shares (M,), which sum to one. `covshift.testing.check_correction`
-    tests the result.
+    tests the result. Rules for its parameters go into ``_rules``: `operator` applies them first.
     """
+
+    _rules: ClassVar[Rules] = {}
 
     def operator(
         self,
@@ -49,6 +50,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         VOperator
             V of shape (N, N), by its products.
         """
+        check_parameters(self)
         if unwrap_target(X_target) is None and target_weight is None:
             target_weight = sample_weight
         X, T, share = check_samples(X, X_target, target_weight)
@@ -112,9 +114,12 @@ class VMatrixCorrection(Correction):
 
     normalize: bool
     blend: float | str
+    _rules: ClassVar[Rules] = {
+        "normalize": flag(),
+        "blend": number(least=0, most=1) | one_of("auto"),
+    }
 
     def _finish(self, V: VOperator, w: Array | None) -> VOperator:
-        self._check_options()
         diagonal = V.diagonal() if self.normalize or self.blend else None
         scale = 1.0 if diagonal is None or not self.normalize else self._unit_scale(diagonal, w)
         V = super()._finish(V, w)
@@ -125,17 +130,6 @@ class VMatrixCorrection(Correction):
             identity = super()._finish(Diagonal(xp.ones_like(diagonal)), w)
             return WeightedSum([((1 - share) * scale, V), (share, identity)])
         return V if scale == 1 else WeightedSum([(scale, V)])
-
-    def _check_options(self) -> None:
-        check_flag(self.normalize, "normalize")
-        blend: Any = self.blend
-        if isinstance(blend, str) and blend == "auto":
-            return
-        if isinstance(blend, bool) or not isinstance(blend, Real) or not 0 <= float(blend) <= 1:
-            raise InputError(
-                f"blend={blend!r} is neither 'auto' nor a number between 0 (V alone) and 1 (the "
-                "identity alone)."
-            )
 
     def _unit_scale(self, diagonal: Array, w: Array | None) -> float:
         """Return the factor that gives V a mean diagonal of one, over the weighted rows."""
@@ -152,9 +146,3 @@ class VMatrixCorrection(Correction):
                 stacklevel=4,
             )
         return scale or 1.0
-
-
-def check_flag(value: Any, name: str) -> None:
-    """Refuse an option that is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r} is neither True nor False.")

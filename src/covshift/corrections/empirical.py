@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from .._array import Array, like, namespace, to_numpy
 from .._moments import moments
+from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
+from .._types import Real
 from .._validation import check_weight
 from ..exceptions import InputError
 from ..operators import (
@@ -33,9 +32,12 @@ from ..operators import (
     VOperator,
     WeightedTargetSums,
     projected,
+    random_directions,
 )
-from .base import VMatrixCorrection, check_flag
+from .base import VMatrixCorrection
 from .importance import importance_weights
+
+_ROW_WEIGHTS = Rule(("one weight per target row",), lambda value: np.ndim(value) > 0)
 
 
 class EmpiricalCorrection(VMatrixCorrection):
@@ -79,6 +81,11 @@ class EmpiricalCorrection(VMatrixCorrection):
         self.blend = blend
         self.weights = weights
 
+    _rules: ClassVar[Rules] = {
+        **VMatrixCorrection._rules,
+        "phi": one_of("anderson-darling", None) | function() | _ROW_WEIGHTS,
+        "symmetric": flag(),
+    }
     nonnegative = True
     by_blocks = True
     advice = (
@@ -88,7 +95,7 @@ class EmpiricalCorrection(VMatrixCorrection):
 
     def views(self, T: Array, share: Array) -> Views:
         """Return the target side of V, from a checked target (M, n) and its shares (M,)."""
-        self._check_options()
+        check_parameters(self)
         make = self._views(T, share)
         weight, anderson_darling = self._weight(T, share)
         return make(T, weight, symmetric=self.symmetric, anderson_darling=anderson_darling)
@@ -114,19 +121,11 @@ class EmpiricalCorrection(VMatrixCorrection):
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         raise NotImplementedError
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_flag(self.symmetric, "symmetric")
-
     def _weight(self, T: Array, share: Array) -> tuple[Array, bool]:
         """Weight of each target row, and whether the views multiply Anderson-Darling's phi."""
         if self.phi is None:
             return share, False
         if isinstance(self.phi, str):
-            if self.phi != "anderson-darling":
-                raise InputError(
-                    f"phi={self.phi!r} is unknown. The only name is 'anderson-darling'."
-                )
             return share, True
         if callable(self.phi):
             phi = check_weight(self.phi(T), int(T.shape[0]), "phi(X_target)", of="X_target")
@@ -265,6 +264,12 @@ class Sliced(EmpiricalCorrection):
            [0.5 , 0.75]])
     """
 
+    _rules: ClassVar[Rules] = {
+        **EmpiricalCorrection._rules,
+        "n_directions": whole(1),
+        "standardize": flag(),
+    }
+
     def __init__(
         self,
         n_directions: int = 100,
@@ -293,11 +298,7 @@ class Sliced(EmpiricalCorrection):
             directions = directions / np.where(std > 0, std, 1.0)
         return partial(LineViews, _Projections(directions))
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_flag(self.standardize, "standardize")
-
-    def _directions(self, n_features: int) -> NDArray[np.float64]:
+    def _directions(self, n_features: int) -> Real:
         if self.directions is not None:
             directions = np.asarray(self.directions, dtype=np.float64)
             if directions.ndim != 2 or directions.shape[1] != n_features or not directions.size:
@@ -307,17 +308,13 @@ class Sliced(EmpiricalCorrection):
             if not np.isfinite(directions).all() or not directions.any(axis=1).all():
                 raise InputError("directions must be finite, and none of them all zero.")
             return directions
-        G: Any = self.n_directions
-        if not isinstance(G, Integral) or int(G) < 1:
-            raise InputError(f"n_directions={G!r} is not an integer of at least one.")
-        draws = check_random_state(self.random_state).normal(size=(int(G), n_features))
-        return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
+        return random_directions(self.n_directions, n_features, self.random_state)
 
 
 _coordinates = partial(LineViews, Coordinates())
 
 
-def _joint_weight(share: Array, phi: NDArray[np.float64], T: Array) -> Array:
+def _joint_weight(share: Array, phi: Real, T: Array) -> Array:
     """Share of each target row times its phi (M,): positive somewhere, and a float of T's kind."""
     xp = namespace(share)
     weight = share * like(phi, share)
@@ -338,7 +335,7 @@ def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., Views]:
 class _Projections:
     """The views of `Sliced`: made one at a time."""
 
-    directions: NDArray[np.float64]  # (G, n)
+    directions: Real  # (G, n)
 
     def __call__(self, points: Array) -> Iterator[Array]:
         xp = namespace(points)

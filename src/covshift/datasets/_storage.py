@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Real, Whole
 from ..exceptions import InputError
 
 __all__ = ["checksum", "read_table", "write_table"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
-
-def read_table(path: Path, columns: Sequence[str]) -> tuple[FloatArray, IntArray]:
+def read_table(path: Path, columns: Sequence[str]) -> tuple[Real, Whole]:
     """Read features and labels; anything but a full table of finite numbers is an error."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -37,7 +34,7 @@ def read_table(path: Path, columns: Sequence[str]) -> tuple[FloatArray, IntArray
     return np.ascontiguousarray(X), labels.astype(np.int64)
 
 
-def write_table(path: Path, columns: Sequence[str], X: FloatArray, y: IntArray) -> None:
+def write_table(path: Path, columns: Sequence[str], X: Real, y: Whole) -> None:
     """Write a table that ``read_table`` reads back bit for bit; readers never see half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covshift-") as folder:
@@ -51,7 +48,7 @@ def write_table(path: Path, columns: Sequence[str], X: FloatArray, y: IntArray) 
         draft.replace(path)
 
 
-def checksum(X: FloatArray, y: IntArray) -> str:
+def checksum(X: Real, y: Whole) -> str:
     """SHA-256 of the features (little-endian float64, row by row), then the labels (int8)."""
     digest = hashlib.sha256(np.ascontiguousarray(X, dtype="<f8").tobytes())
     digest.update(y.astype(np.int8).tobytes())

@@ -8,38 +8,37 @@ section 3.4. Cost: O(rows), plus one sort for a median.
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state, check_scalar
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array, check_random_state
 
+from .._parameters import number, one_of, whole
+from .._types import Real, Rows
 from ..exceptions import InputError
 
 __all__ = ["BiasedSplit", "bias_by_acceptance", "bias_by_feature", "bias_by_norm"]
 
 Direction = Literal["up", "down"]
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 class BiasedSplit(NamedTuple):
     """Row numbers of a biased training set and of its target, and how they came about."""
 
     #: Rows of the training set, in random order.
-    train: IndexArray
+    train: Rows
     #: Rows of the target; none of them is a training row.
-    target: IndexArray
+    target: Rows
     #: The column that decided, or None where the norm did.
     feature: int | None
     #: Whether large values are more ("up") or less ("down") frequent in the training set.
     direction: Direction
     #: Relative chance of each training row to enter the training set.
-    selection_weight: FloatArray
+    selection_weight: Real
     #: Target density over training density at each training row, up to a constant factor and
     #: to the depletion of a finite data set.
-    density_ratio: FloatArray
+    density_ratio: Real
 
 
 def bias_by_acceptance(
@@ -85,8 +84,8 @@ def bias_by_acceptance(
     True
     """
     X = _check_data(X)
-    check_scalar(n_train, "n_train", Integral, min_val=1)
-    check_scalar(n_target, "n_target", Integral, min_val=1)
+    whole(1).check(n_train, "n_train")
+    whole(1).check(n_target, "n_target")
     if X.min() < 0 or X.max() > 1:
         raise InputError(
             f"X lies in [{X.min():.4g}, {X.max():.4g}], but the acceptance rule needs features in "
@@ -213,7 +212,7 @@ def bias_by_norm(
 
 
 def _bias_at_median(
-    values: FloatArray,
+    values: Real,
     feature: int | None,
     n_train: int,
     direction: Direction | None,
@@ -221,16 +220,15 @@ def _bias_at_median(
     rng: np.random.RandomState,
 ) -> BiasedSplit:
     rows = len(values)
-    check_scalar(n_train, "n_train", Integral, min_val=1)
-    check_scalar(factor, "factor", Real, min_val=1)
+    whole(1).check(n_train, "n_train")
+    number(least=1).check(factor, "factor")
     if not math.isfinite(factor * rows):
         raise InputError(f"factor={factor!r} must be a finite number of ordinary size.")
     if n_train >= rows:
         raise InputError(f"n_train={n_train} leaves no target row: X has {rows} rows.")
+    one_of("up", "down", None).check(direction, "direction")
     if direction is None:
         direction = "up" if rng.randint(2) else "down"
-    if direction not in ("up", "down"):
-        raise InputError(f'direction={direction!r} must be "up", "down" or None.')
     above = values > np.median(values)
     if not above.any():
         what = "the norm" if feature is None else f"feature {feature}"
@@ -247,10 +245,10 @@ def _bias_at_median(
     )
 
 
-def _check_data(X: ArrayLike) -> FloatArray:
+def _check_data(X: ArrayLike) -> Real:
     return np.asarray(check_array(X, dtype=np.float64, input_name="X"))
 
 
-def _check_feature(feature: int, X: FloatArray) -> int:
-    check_scalar(feature, "feature", Integral, min_val=0, max_val=X.shape[1] - 1)
+def _check_feature(feature: int, X: Real) -> int:
+    whole(0, X.shape[1] - 1).check(feature, "feature")
     return int(feature)

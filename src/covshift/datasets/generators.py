@@ -7,12 +7,13 @@ to be biased by ``covshift.datasets.biasing``; their labels agree with ``load_tw
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state
+
+from .._parameters import whole
+from .._types import Real, Whole
 
 __all__ = [
     "make_ringnorm",
@@ -22,9 +23,6 @@ __all__ = [
     "sigmoid_probability",
     "twonorm_probability",
 ]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def make_sigmoid_shift(
@@ -64,8 +62,8 @@ def make_sigmoid_shift(
     >>> bool((shift.X_target < 0).mean() > (shift.X < 0).mean())
     True
     """
-    check_scalar(n_train, "n_train", Integral, min_val=1)
-    check_scalar(n_target, "n_target", Integral, min_val=1)
+    whole(1).check(n_train, "n_train")
+    whole(1).check(n_target, "n_target")
     rng = check_random_state(random_state)
     X = rng.uniform(-1.0, 1.0, size=(n_train, 1))
     left = rng.uniform(size=(n_target, 1)) < 0.7
@@ -89,7 +87,7 @@ def make_twonorm(
     n_features: int = 20,
     *,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[Real, Whole]:
     """Draw two normal classes of unit variance whose means are opposite.
 
     Label 0 has mean (a, ..., a), label 1 has mean (-a, ..., -a), both have unit covariance, and
@@ -130,7 +128,7 @@ def make_ringnorm(
     n_features: int = 20,
     *,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[Real, Whole]:
     """Draw a narrow normal class that lies within a wide one.
 
     Label 0 is wide: mean zero, covariance 4 I. Label 1 is narrow: mean (a, ..., a), unit
@@ -167,7 +165,7 @@ def make_ringnorm(
     return np.where(wide, 2.0 * noise, noise + _mean_shift(n_features)), y
 
 
-def sigmoid_probability(X: ArrayLike) -> FloatArray:
+def sigmoid_probability(X: ArrayLike) -> Real:
     """True p(y=1|x) = 1 / (1 + exp(5 x)) of ``make_sigmoid_shift``, for X of shape (rows, 1).
 
     Examples
@@ -179,7 +177,7 @@ def sigmoid_probability(X: ArrayLike) -> FloatArray:
     return _probability(-5.0 * np.asarray(X, dtype=np.float64)[:, 0])
 
 
-def twonorm_probability(X: ArrayLike) -> FloatArray:
+def twonorm_probability(X: ArrayLike) -> Real:
     """True p(y=1|x) of ``make_twonorm``: the log odds are -2 a sum_k x_k.
 
     Examples
@@ -192,7 +190,7 @@ def twonorm_probability(X: ArrayLike) -> FloatArray:
     return _probability(-2.0 * _mean_shift(X.shape[1]) * X.sum(axis=1))
 
 
-def ringnorm_probability(X: ArrayLike) -> FloatArray:
+def ringnorm_probability(X: ArrayLike) -> Real:
     """True p(y=1|x) of ``make_ringnorm``: log odds |x|^2 / 8 - |x - a|^2 / 2 + n log 2.
 
     Examples
@@ -214,17 +212,17 @@ def _mean_shift(n_features: int) -> float:
 
 def _balanced_labels_and_noise(
     n_samples: int, n_features: int, random_state: int | np.random.RandomState | None
-) -> tuple[IntArray, FloatArray]:
-    check_scalar(n_samples, "n_samples", Integral, min_val=1)
-    check_scalar(n_features, "n_features", Integral, min_val=1)
+) -> tuple[Whole, Real]:
+    whole(1).check(n_samples, "n_samples")
+    whole(1).check(n_features, "n_features")
     rng = check_random_state(random_state)
     y = rng.randint(2, size=n_samples).astype(np.int64)
     return y, rng.normal(size=(n_samples, n_features))
 
 
-def _draw_labels(probability: FloatArray, rng: np.random.RandomState) -> IntArray:
+def _draw_labels(probability: Real, rng: np.random.RandomState) -> Whole:
     return (rng.uniform(size=len(probability)) < probability).astype(np.int64)
 
 
-def _probability(log_odds: FloatArray) -> FloatArray:
+def _probability(log_odds: Real) -> Real:
     return np.asarray(expit(log_odds), dtype=np.float64)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from covshift.datasets._sources import BANKNOTE, CANCER, DIABETES, RINGNORM, TWONORM, Source
-from covshift.datasets._storage import FloatArray, IntArray, checksum, read_table, write_table
+from covshift.datasets._storage import checksum, read_table, write_table
 
+from .._types import Real, Whole
 from ..exceptions import InputError
 
 __all__ = [
@@ -156,7 +157,7 @@ def _folder(data_home: str | os.PathLike[str] | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "covshift"
 
 
-def _read(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
+def _read(source: Source, path: Path) -> tuple[Real, Whole]:
     try:
         X, y = read_table(path, source.columns)
         if checksum(X, y) != source.checksum:
@@ -169,7 +170,7 @@ def _read(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
     return X, y
 
 
-def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
+def _fetch(source: Source, path: Path) -> tuple[Real, Whole]:
     try:
         X, classes = _from_openml(source.openml_id)
     except Exception as error:  # no network, a broken download, no such data: one remedy
@@ -190,7 +191,7 @@ def _fetch(source: Source, path: Path) -> tuple[FloatArray, IntArray]:
     return X, y
 
 
-def _from_openml(data_id: int) -> tuple[FloatArray, NDArray[Any]]:
+def _from_openml(data_id: int) -> tuple[Real, NDArray[Any]]:
     from sklearn.datasets import fetch_openml  # slow to import, and seldom needed
 
     with warnings.catch_warnings():
@@ -207,7 +208,7 @@ def _from_openml(data_id: int) -> tuple[FloatArray, NDArray[Any]]:
     return np.asarray(X, dtype=np.float64), classes
 
 
-def _keep(path: Path, source: Source, X: FloatArray, y: IntArray) -> None:
+def _keep(path: Path, source: Source, X: Real, y: Whole) -> None:
     try:
         write_table(path, source.columns, X, y)
     except OSError as error:

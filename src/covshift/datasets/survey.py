@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state
+
+from .._parameters import whole
+from .._types import Real
 
 __all__ = ["make_survey", "survey_probability"]
 
-FloatArray = NDArray[np.float64]
 
 FEATURE_NAMES = [
     "age",
@@ -74,8 +74,8 @@ def make_survey(
     >>> bool(survey.y.mean() > survey.probability_target.mean() + 0.04)
     True
     """
-    check_scalar(n_train, "n_train", Integral, min_val=1)
-    check_scalar(n_target, "n_target", Integral, min_val=1)
+    whole(1).check(n_train, "n_train")
+    whole(1).check(n_target, "n_target")
     rng = check_random_state(random_state)
     X = _draw_respondents(n_train, rng)
     X_target = _draw_people(n_target, rng)
@@ -95,7 +95,7 @@ def make_survey(
     )
 
 
-def survey_probability(X: ArrayLike) -> FloatArray:
+def survey_probability(X: ArrayLike) -> Real:
     """True probability of the chronic condition in ``make_survey``, for rows of 8 features.
 
     Examples
@@ -116,13 +116,13 @@ def survey_probability(X: ArrayLike) -> FloatArray:
     return np.asarray(expit(log_odds), dtype=np.float64)
 
 
-def _response_probability(X: FloatArray) -> FloatArray:
+def _response_probability(X: Real) -> Real:
     age, income, visits = X[:, 0], X[:, 1], X[:, 4]
     log_odds = -1.0 + 0.45 * _decades(age) + 0.9 * _log_income(income) + 0.12 * (visits - 3)
     return np.asarray(0.05 + 0.75 * expit(log_odds), dtype=np.float64)
 
 
-def _draw_respondents(n: int, rng: np.random.RandomState) -> FloatArray:
+def _draw_respondents(n: int, rng: np.random.RandomState) -> Real:
     answers = np.empty((0, len(FEATURE_NAMES)))
     while len(answers) < n:
         people = _draw_people(4 * n, rng)
@@ -131,8 +131,8 @@ def _draw_respondents(n: int, rng: np.random.RandomState) -> FloatArray:
     return answers[:n]
 
 
-def _draw_people(n: int, rng: np.random.RandomState) -> FloatArray:
-    def chance(log_odds: FloatArray) -> FloatArray:
+def _draw_people(n: int, rng: np.random.RandomState) -> Real:
+    def chance(log_odds: Real) -> Real:
         return np.asarray(rng.uniform(size=n) < expit(log_odds), dtype=np.float64)
 
     status = rng.normal(size=n)  # social position: not observed, ties the columns together
@@ -168,11 +168,11 @@ def _draw_people(n: int, rng: np.random.RandomState) -> FloatArray:
     return np.column_stack(columns).astype(np.float64)
 
 
-def _decades(age: FloatArray) -> FloatArray:
+def _decades(age: Real) -> Real:
     return (age - 47) / 10
 
 
-def _log_income(income: FloatArray) -> FloatArray:
+def _log_income(income: Real) -> Real:
     return np.log(np.maximum(income, 100.0) / 30_000)  # incomes are rounded to 100, 0 may occur
 
 

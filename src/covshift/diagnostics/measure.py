@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .._notes import Note
+from .._parameters import number, whole
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
@@ -149,13 +149,8 @@ def diagnose_and_weigh(
 def _check(methods: Any, confidence: float, random_state: Any) -> None:
     if isinstance(methods, str):
         raise InputError(f"methods={methods!r} is one string. Pass a list of names.")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
-    if not isinstance(random_state, Integral) or int(random_state) < 0:
-        raise InputError(
-            f"random_state={random_state!r} must be a whole number, zero or more, so that the "
-            "diagnosis can be repeated."
-        )
+    number(above=0, below=1).check(confidence, "confidence")
+    whole(0).check(random_state, "random_state")  # so that the diagnosis can be repeated
 
 
 def _sizes(

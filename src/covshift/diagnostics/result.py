@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._notes import Note
 from .._optional import import_extra
+from .._plain import plain
 from .features import FeatureShift
 from .joint import TwoSampleAUC
 from .sizes import MethodSize
@@ -72,7 +72,7 @@ class Diagnosis:
 
         An infinite number becomes None.
         """
-        found: dict[str, Any] = _plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(self))
         return found
 
     def to_frame(self) -> Any:
@@ -88,13 +88,3 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return describe(self)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
+from .._parameters import check_parameters
 from .._support import beyond_extremes
 from .._types import Real
 from .._validation import check_points
@@ -26,6 +27,7 @@ def fit_weights(
     estimator: CDFWeights, cluster: Cluster, rows: Rows, target: FixedTarget
 ) -> CDFWeights:
     """Fit the weights of partitioned rows; ``weights_`` is a Dask array."""
+    check_parameters(estimator)
     if estimator._penalty() == "cv":
         raise InputError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
     if estimator.solver not in ("auto", "thresholds"):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .._optional import import_extra
+from .._parameters import whole
+from .._parquet import ParquetFiles
 from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
@@ -172,15 +171,15 @@ def from_parquet(
     batch_rows : int
         Rows of a block.
     """
-    dataset_of = import_extra(
-        "pyarrow.dataset", extra="parquet", needed_by="covshift.distributed.from_parquet"
-    ).dataset
-    table = import_extra("pyarrow", extra="parquet", needed_by="from_parquet").Table
-    paths = [str(p) for p in path] if isinstance(path, list | tuple) else str(Path(path))
-    dataset = dataset_of(paths, format="parquet")
-    names = list(dataset.schema.names)
+    files = ParquetFiles(
+        path,
+        title="What from_parquet was given",
+        extra="parquet",
+        needed_by="covshift.distributed.from_parquet",
+    )
+    names = files.names
     extra = [name for name in (label, weight) if name is not None]
-    left_out = {*extra, *_index_columns(dataset.schema)}
+    left_out = {*extra, *files.index_columns}
     features = [name for name in names if name not in left_out] if columns is None else [*columns]
     absent = [name for name in (*features, *extra) if name not in names]
     if absent:
@@ -188,24 +187,13 @@ def from_parquet(
     step = _check_rows(batch_rows)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
-        for batch in dataset.to_batches(
-            columns=[*features, *extra],
-            batch_size=step,
-            batch_readahead=1,
-            fragment_readahead=1,
-        ):
-            X = table.from_batches([batch]).select(features)
+        for batch in files.blocks(step, [*features, *extra]):
+            X = files.arrow.Table.from_batches([batch]).select(features)
             y = () if label is None else (_numpy(batch, label),)
             w = () if weight is None else (_numpy(batch, weight),)
             yield (X, *y, *w)
 
     return blocks
-
-
-def _index_columns(schema: Any) -> set[str]:
-    """Columns in which pandas kept the index of a data frame: they are no features."""
-    kept = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-    return {name for name in kept if isinstance(name, str)}
 
 
 def _numpy(batch: Any, name: str) -> Any:
@@ -245,6 +233,5 @@ def _as_callable(blocks: Any, name: str) -> Callable[[], Iterable[Any]]:
 
 
 def _check_rows(batch_rows: int) -> int:
-    if int(batch_rows) < 1:
-        raise InputError(f"batch_rows={batch_rows!r} must be at least one.")
+    whole(1).check(batch_rows, "batch_rows")
     return int(batch_rows)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import to_numpy
+from .._parameters import whole
 from .._types import Real
 from .._validation import check_points
 from ..exceptions import InputError
@@ -155,6 +156,5 @@ def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
 
 def check_bins(target_bins: Any) -> int:
     """Refuse what is no number of bins."""
-    if isinstance(target_bins, bool) or target_bins != int(target_bins) or int(target_bins) < 2:
-        raise InputError(f"target_bins={target_bins!r} is not an integer of at least two.")
+    whole(2).check(target_bins, "target_bins")
     return int(target_bins)

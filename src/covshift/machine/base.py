@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import is_torch, like, to_numpy
+from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
 from .._fields import (
@@ -31,9 +30,10 @@ from .._fields import (
 )
 from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
 from .._folds import ranked_folds
-from .._kernels import Kernel, check_kernel, find_width, has_width, landmarks, widths_to_compare
+from .._kernels import KERNEL, WIDTH, Kernel, find_width, has_width, landmarks, widths_to_compare
+from .._parameters import Rules, check_parameters, number, one_of, whole
 from .._types import Real
-from .._validation import check_rows, unwrap_target
+from .._validation import check_host_rows, check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
@@ -68,6 +68,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
     __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {
+        "kernel": KERNEL,
+        "width": WIDTH | one_of("cv"),
+        "degree": number(),
+        "coef0": number(),
+        "reg": number(above=0) | one_of("cv"),
+        "solver": one_of("auto", "dual", "primal"),
+        "n_components": whole(1),
+        "n_folds": whole(2),
+    }
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_columns": Wholes("d", below="n"),
@@ -342,15 +352,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     # Parameters
 
     def _check_parameters(self) -> None:
-        check_kernel(self.kernel)
-        if self.solver not in ("auto", "dual", "primal"):
-            raise InputError(f"solver={self.solver!r} is unknown. Use 'auto', 'dual' or 'primal'.")
-        if self.reg != "cv" and not (isinstance(self.reg, numbers.Real) and float(self.reg) > 0):
-            raise InputError(f"reg={self.reg!r} must be a positive number or 'cv'.")
-        if int(self.n_components) < 1:
-            raise InputError(f"n_components={self.n_components!r} must be at least one.")
-        if int(self.n_folds) < 2:
-            raise InputError(f"n_folds={self.n_folds!r}: at least two folds are needed.")
+        check_parameters(self)
         if self.kernel == "precomputed" and self.solver == "primal":
             raise InputError("solver='primal' needs points, not a precomputed kernel.")
 
@@ -399,7 +401,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""
-        return to_numpy(check_rows(self, X, reset=reset)).astype(np.float64)
+        return check_host_rows(self, X, reset=reset)
 
     def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
         if ill_conditioned:

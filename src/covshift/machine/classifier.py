@@ -13,6 +13,7 @@ from .._array import namespace, to_numpy
 from .._fields import Kind, Labels
 from .._fit_data import FitData
 from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
+from .._parameters import Rules, one_of
 from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
@@ -130,6 +131,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    _rules: ClassVar[Rules] = {**KernelMachine._rules, "probability": one_of("clip", "qp", None)}
 
     _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
 
@@ -246,10 +248,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.probability not in ("clip", "qp", None):
-            raise InputError(
-                f"probability={self.probability!r} is unknown. Use 'clip', 'qp' or None."
-            )
         if self.probability == "qp" and self._chooses():
             raise InputError(
                 "probability='qp' bounds one machine, and correction='auto' mixes two. Use "

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length
 
-from .._array import is_array, to_numpy
 from .._fields import FLAG, Kind
+from .._labels import check_outcomes
 from .._types import Real
 from .._validation import check_rows
 from ..exceptions import InputError
@@ -62,7 +61,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             Weights of the rows; integer weights equal repeated rows.
         """
         check_rows(self, X, reset=True)
-        Y, self._single = self._outcomes(X, y)
+        Y, self._single = check_outcomes(self, X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def partial_fit(
@@ -77,7 +76,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
         self._check_rows(X, reset=first)
-        Y, single = self._outcomes(X, y)
+        Y, single = check_outcomes(self, X, y)
         if first:
             self._single = single
         elif Y.shape[1] != len(self.intercept_):
@@ -97,7 +96,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             raise ValueError("a single outcome of several columns")
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
-        Y, single = self._outcomes(X, y)
+        Y, single = check_outcomes(self, X, y)
         return Y[:, 0] if single else Y
 
     def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
@@ -105,15 +104,3 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
 
     def _outcome_columns(self, y: NDArray[Any]) -> Real:
         return np.asarray(y.reshape(len(y), -1), dtype=np.float64)
-
-    def _outcomes(self, X: Any, y: Any) -> tuple[Real, bool]:
-        """Return the outcomes as columns (N, k), and whether they came as one plain array."""
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        Y = check_array(
-            to_numpy(y) if is_array(y) else y, ensure_2d=False, dtype=np.float64, input_name="y"
-        )
-        check_consistent_length(X, Y)
-        return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1

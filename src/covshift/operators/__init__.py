@@ -16,7 +16,7 @@ from .target_sums import (
     identity_share,
     unit_scale,
 )
-from .views import BoxViews, Coordinates, LineViews, Views, projected
+from .views import BoxViews, Coordinates, LineViews, Views, projected, random_directions
 
 __all__ = [
     "BoxViews",
@@ -46,5 +46,6 @@ __all__ = [
     "identity_share",
     "min_product",
     "projected",
+    "random_directions",
     "unit_scale",
 ]

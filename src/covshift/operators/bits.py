@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .._types import Codes
+from .._types import Codes, Floats
 from .base import blocks
 
 _TARGETS = 2048  # targets a block: masks of 512 KB a coordinate
@@ -24,7 +24,6 @@ _CACHED_MASKS = 32 << 20  # bytes of masks kept between products, for all views 
 _SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
 _SPARSE_ONES = 16 << 20  # ones kept at most, for all views together: 32 MB of indices
 
-Real = NDArray[np.floating[Any]]
 Words = NDArray[np.uint64]
 _WORD = np.dtype("<u8")  # bits in the order of unpackbits(bitorder="little") on any machine
 _BYTE_BITS = (np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8)) & 1
@@ -36,7 +35,7 @@ class BitTargets:
     ``n_views`` views share the memory that is kept between products.
     """
 
-    def __init__(self, T: Real, *, n_views: int = 1) -> None:
+    def __init__(self, T: Floats, *, n_views: int = 1) -> None:
         self._T = T
         self.count = len(T)
         self._thresholds = [np.unique(t) for t in T.T]
@@ -46,7 +45,7 @@ class BitTargets:
         self._most_cached = _CACHED_MASKS // n_views // mask_bytes
         self._cache: dict[int, list[_Mask]] = {}
 
-    def dominance(self, X: Real) -> BitDominance | SparseDominance:
+    def dominance(self, X: Floats) -> BitDominance | SparseDominance:
         """B for training points (N, p), stored as its density asks."""
         B = BitDominance(self, self._codes(X))
         limit = min(self._most_ones, _SPARSE_DENSITY * B.shape[0] * B.shape[1])
@@ -66,7 +65,7 @@ class BitTargets:
         pairs = zip(self._T[targets].T, self._thresholds, strict=True)
         return [_Mask(t, thresholds) for t, thresholds in pairs]
 
-    def _codes(self, X: Real) -> Codes:
+    def _codes(self, X: Floats) -> Codes:
         codes = np.empty(X.shape, np.min_scalar_type(self.count))
         for k, thresholds in enumerate(self._thresholds):
             # Ties count as dominated (t >= x), hence side="left".
@@ -77,7 +76,7 @@ class BitTargets:
 class _Mask:
     """For one coordinate, by rank among all targets: which of ``t`` are at or above the rank."""
 
-    def __init__(self, t: Real, thresholds: Real) -> None:
+    def __init__(self, t: Floats, thresholds: Floats) -> None:
         here, rank = np.unique(t, return_inverse=True)
         self._words = np.zeros((len(here) + 1, -(-len(t) // 64)), dtype=_WORD)
         q = np.arange(len(t), dtype=_WORD)
@@ -99,21 +98,21 @@ class BitDominance:
         self._targets, self._codes = targets, codes
         self.shape = (targets.count, len(codes))
 
-    def matmat(self, A: Real) -> Real:
+    def matmat(self, A: Floats) -> Floats:
         """B A: (N, D) -> (M, D), float64."""
         product = np.zeros((self.shape[0], A.shape[1]))
         for targets, points, B in self._dense_blocks(A.dtype):
             product[targets] += (A[points].T @ B).T  # faster than B.T @ A
         return product
 
-    def rmatmat(self, Z: Real) -> Real:
+    def rmatmat(self, Z: Floats) -> Floats:
         """B' Z: (M, D) -> (N, D), float64."""
         product = np.zeros((self.shape[1], Z.shape[1]))
         for targets, points, B in self._dense_blocks(Z.dtype):
             product[points] += B @ Z[targets]
         return product
 
-    def gram(self, weight: Real) -> Real:
+    def gram(self, weight: Floats) -> Floats:
         """B' diag(weight) B: (N, N), float64."""
         V = np.zeros((self.shape[1], self.shape[1]))
         for targets in blocks(self.shape[0], _TARGETS):
@@ -128,7 +127,7 @@ class BitDominance:
 
     def _dense_blocks(
         self, dtype: Any, target_blocks: Iterable[slice] | None = None
-    ) -> Iterator[tuple[slice, slice, Real]]:
+    ) -> Iterator[tuple[slice, slice, Floats]]:
         """Yield the blocks of B' as floats: target rows, training points, (points, targets)."""
         table = _BYTE_BITS.astype(dtype)
         for targets, points, words in self.word_blocks(target_blocks):
@@ -192,14 +191,14 @@ class SparseDominance:
     ) -> None:
         self.shape, self._blocks = shape, ones
 
-    def matmat(self, A: Real) -> Real:
+    def matmat(self, A: Floats) -> Floats:
         """B A: (N, D) -> (M, D), float64."""
         product = np.zeros((self.shape[0], A.shape[1]))
         for targets, points, Bt in self._slabs():
             product[targets] += Bt.T @ A[points].astype(np.float64, copy=False)
         return product
 
-    def rmatmat(self, Z: Real) -> Real:
+    def rmatmat(self, Z: Floats) -> Floats:
         """B' Z: (M, D) -> (N, D), float64."""
         Z = Z.astype(np.float64, copy=False)
         product = np.zeros((self.shape[1], Z.shape[1]))
@@ -207,7 +206,7 @@ class SparseDominance:
             product[points] += Bt @ Z[targets]
         return product
 
-    def gram(self, weight: Real) -> Real:
+    def gram(self, weight: Floats) -> Floats:
         """B' diag(weight) B: (N, N), float64."""
         V = np.zeros((self.shape[1], self.shape[1]))
         for targets, _, Bt in self._slabs(self.shape[1]):

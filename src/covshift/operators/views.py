@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from .._array import Array, namespace
 from .._fields import Kind
+from .._types import Real
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
@@ -53,7 +54,13 @@ class Coordinates:
         return (points[:, k] for k in range(points.shape[1]))
 
 
-def projected(points: Array, direction: NDArray[np.float64]) -> Array:
+def random_directions(count: int, n_features: int, random_state: Any) -> Real:
+    """Draw ``count`` unit vectors, uniform on the sphere: (count, n_features)."""
+    draws = check_random_state(random_state).normal(size=(count, n_features))
+    return np.asarray(draws / np.linalg.norm(draws, axis=1, keepdims=True))
+
+
+def projected(points: Array, direction: Real) -> Array:
     """Project term by term: equal rows stay ties, which a blocked matrix product would not keep."""
     terms = (points[:, k] * float(a) for k, a in enumerate(direction) if a)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._distances import distances
+from .._parameters import one_of
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
-from ..exceptions import InputError
 from ..weights._points import pooled_units
 from . import style
 
@@ -60,8 +60,7 @@ class OverlapDisplay:
         units of the pooled standard deviation. Weighted target rows are drawn by their weights.
         """
         samples = two_samples(X, X_target, target_weight, feature_names)
-        if plane not in ("shifted", "principal"):
-            raise InputError(f"plane={plane!r} is unknown. Use 'shifted' or 'principal'.")
+        one_of("shifted", "principal").check(plane, "plane")
         project, labels = _shifted(samples) if plane == "shifted" else _principal(samples)
         rng = np.random.default_rng(random_state)
         rows = rng.permutation(len(samples.X))[:most]

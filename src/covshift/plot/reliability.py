@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._parameters import whole
 from .._types import Real
 from .._validation import check_weight
 from ..exceptions import InputError
@@ -93,8 +94,7 @@ def calibration_curve(
         raise InputError("y must hold 0 and 1 only. Pass y == positive_class.")
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError("probability must lie between 0 and 1.")
-    if n_bins < 1:
-        raise InputError(f"n_bins={n_bins!r}: at least one bin is needed.")
+    whole(1).check(n_bins, "n_bins")
     w = np.ones(len(p)) if weights is None else check_weight(weights, len(p), "weights", of="y")
     p, truth, w = p[w > 0], truth[w > 0], w[w > 0] / w.max()
     order = np.argsort(p, kind="stable")

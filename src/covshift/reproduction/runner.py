@@ -19,9 +19,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from .._progress import Progress
 from . import experiment_1, experiment_2, experiment_3, experiment_4, experiment_5, robustness
 from .configuration import Job, Key, Settings
-from .progress import Progress
 from .store import Store
 
 RUN = {
@@ -48,20 +48,30 @@ def run_jobs(
 
     A trial that fails does not stop the others; the next run tries it again.
     """
-    progress = Progress(len(jobs), quiet=quiet)
     failed: dict[Key, Exception] = {}
+    with Progress(len(jobs), "trials", verbose=not quiet, log=True) as progress:
 
-    def keep(job: Job, result: Callable[[], dict[str, Any]]) -> None:
-        try:
-            store.append(job.key, result())
-        except Exception as error:
-            failed[job.key] = error
-        progress.step(f"{job.key.experiment} {job.key.cell}")
+        def keep(job: Job, result: Callable[[], dict[str, Any]]) -> None:
+            try:
+                store.append(job.key, result())
+            except Exception as error:
+                failed[job.key] = error
+            progress.step(f"{job.key.experiment} {job.key.cell}")
 
+        _run_each(jobs, settings, processes, keep)
+    return failed
+
+
+def _run_each(
+    jobs: list[Job],
+    settings: Settings,
+    processes: int,
+    keep: Callable[[Job, Callable[[], dict[str, Any]]], None],
+) -> None:
     if processes == 1 or len(jobs) < 2:
         for job in jobs:
             keep(job, partial(run_job, job, settings))
-        return failed
+        return
     context = multiprocessing.get_context("spawn")
     with (
         one_thread(),  # before the workers start: they read it when they load BLAS
@@ -74,7 +84,6 @@ def run_jobs(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return failed
 
 
 @contextmanager

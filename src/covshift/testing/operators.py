@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._array import Array, like, namespace, to_numpy
+from .._types import Real
 from ..operators import Factor, VOperator
 
 
@@ -58,9 +58,7 @@ def check_operator(V: VOperator, *, tolerance: float | None = None, random_state
         _check_factor(R, dense, dense_in_place, N * scale, random_state)
 
 
-def _check_weighted(
-    heavy: NDArray[np.float64], dense: NDArray[np.float64], w: NDArray[np.float64], scale: float
-) -> None:
+def _check_weighted(heavy: Real, dense: Real, w: Real, scale: float) -> None:
     """Weighted V: w_i w_j V(i, j) off the diagonal; on it between w_i V(i, i) and its w_i-fold."""
     off = ~np.eye(len(w), dtype=bool)
     _close(heavy[off], (np.outer(w, w) * dense)[off], 9 * scale, "weighted(w) is V of repeats")
@@ -70,9 +68,7 @@ def _check_weighted(
     _holds(bool(inside.all()), "the diagonal of weighted(w) is that of repeated rows")
 
 
-def _check_factor(
-    R: Factor, dense: NDArray[np.float64], reference: Array, scale: float, seed: int
-) -> None:
+def _check_factor(R: Factor, dense: Real, reference: Array, scale: float, seed: int) -> None:
     _holds(
         isinstance(R, Factor),
         "the factor has shape, matmat, rmatmat, normal, squares, gram and subset",

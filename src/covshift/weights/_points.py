@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist, pdist
 
 from .._fields import Kind, Reals
 from .._moments import moments
+from .._parameters import number, one_of, or_list
 from .._types import Real, Whole
-from ..exceptions import InputError
 
 _BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
 _FAR = 1e100  # its square is finite, and so is the sum of many
@@ -73,17 +73,12 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
-def candidates(value: Any, name: str, defaults: Real, *, zero: bool = False) -> Real:
-    """Read a parameter that is "cv", a number, or a list of numbers to choose from."""
+CANDIDATES = or_list(number(above=0)) | one_of("cv")
+"""What a parameter may be that is chosen by cross-validation: see `candidates`."""
+
+
+def candidates(value: Any, defaults: Real) -> Real:
+    """Values to choose from, of a parameter that is "cv", a number, or a list of numbers."""
     if isinstance(value, str):
-        if value != "cv":
-            raise InputError(
-                f'{name}={value!r} is unknown. Pass "cv", a number, or a list of them.'
-            )
         return defaults
-    values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise InputError(f"{name}={value!r} is neither a finite number nor a list of them.")
-    if (values < 0).any() or (not zero and (values == 0).any()):
-        raise InputError(f"{name}={value!r} must be {'zero or ' if zero else ''}positive.")
-    return values
+    return np.atleast_1d(np.asarray(value, dtype=np.float64))

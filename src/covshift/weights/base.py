@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
 from .._fields import FINITE, Kind, Reals
+from .._parameters import Rules, check_parameters
 from .._types import Real
-from .._validation import check_rows, check_samples
+from .._validation import check_host_rows, check_samples
 from ..exceptions import InputError, WeightWarning
 from ..operators import LineViews
 from ._rows import row_counts, target_size
@@ -29,6 +30,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     T (M, n) and the target's shares (M,), summing to one, and returns the raw weights (N,); and
     ``_ratio(X)``, the raw weights of new rows. Both non-negative, on the same scale. One that
     learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
+    Rules for its parameters go into ``_rules``: `fit` applies them first.
     The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
     (M,) and ``_target_size`` do.
 
@@ -41,6 +43,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    _rules: ClassVar[Rules] = {}
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weights_": Reals("N"),
@@ -65,9 +68,10 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         target_weight : (M,) array, optional
             Weights of the target rows; integer weights equal repeated rows.
         """
+        check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         samples = check_samples(X, X_target, target_weight)
-        X, T = (to_numpy(points).astype(np.float64) for points in (samples.X, samples.T))
+        X, T = samples.on_host()
         share = to_numpy(samples.share)
         self._target_counts = row_counts(target_weight, len(T))
         self._target_size = size = target_size(target_weight, share)
@@ -97,7 +101,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         row can weigh.
         """
         check_is_fitted(self, "weights_")
-        points = to_numpy(check_rows(self, X, reset=False)).astype(np.float64)
+        points = check_host_rows(self, X, reset=False)
         return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._fields import ESTIMATOR, FINITE, FLAG, Kind, Part
+from .._parameters import VERBOSE, Rules, number, one_of, whole
 from .._progress import track
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
@@ -71,6 +72,12 @@ class Discriminative(LogRatioWeighter):
     array([0.5, 0.9, 1.5])
     """
 
+    _rules: ClassVar[Rules] = {
+        "cv": whole(2) | one_of(None),
+        "max_ratio": number(least=1),
+        "verbose": VERBOSE,
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_varies": FLAG,
@@ -94,10 +101,6 @@ class Discriminative(LogRatioWeighter):
         self.verbose = verbose
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        if self.cv is not None and self.cv < 2:
-            raise InputError(f"cv={self.cv!r}: at least two folds are needed, or None.")
-        if not self.max_ratio >= 1:
-            raise InputError(f"max_ratio={self.max_ratio!r} is less than one.")
         self._units = pooled_units(X, T, share)
         self._varies = bool(((X != X[0]).any(axis=0) | (T != X[0]).any(axis=0)).any())
         weighted = takes_sample_weight(self._template())

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._fields import FINITE, Kind, Part, Reals
-from .._qp.simplex import solve_simplex
+from .._parameters import VERBOSE, Rules, flag, number, whole
+from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
 from ..exceptions import InputError
 from ._dense import check_fits, target_mean
@@ -73,6 +74,14 @@ class EnergyWeights(Weighter):
     True
     """
 
+    _rules: ClassVar[Rules] = {
+        "reg": number(least=0),
+        "standardize": flag(),
+        "refuse_above": whole(1),
+        "backend": BACKEND,
+        "verbose": VERBOSE,
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_unit": FINITE,
@@ -102,8 +111,6 @@ class EnergyWeights(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
         check_fits(N, self.refuse_above, "EnergyWeights")
-        if not (np.isfinite(self.reg) and self.reg >= 0):
-            raise InputError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
         apart = target_mean(  # d(x_i)

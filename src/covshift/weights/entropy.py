@@ -10,8 +10,9 @@ from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
 from .._fields import FINITE, WHOLE, Kind, Part, Reals
+from .._parameters import Rules, flag, number, whole
 from .._types import Real
-from ..exceptions import InputError, NoOverlapError
+from ..exceptions import NoOverlapError
 from ._points import Units, pooled_units
 from .base import LogRatioWeighter
 
@@ -71,6 +72,14 @@ class EntropyBalancing(LogRatioWeighter):
     True
     """
 
+    _rules: ClassVar[Rules] = {
+        "moments": whole(1, 2),
+        "interactions": flag(),
+        "reg": number(least=0),
+        "tol": number(least=0),
+        "max_iter": whole(1),
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_scales": Part(Units, n="q"),
@@ -95,10 +104,6 @@ class EntropyBalancing(LogRatioWeighter):
         self.max_iter = max_iter
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        if self.moments not in (1, 2):
-            raise InputError(f"moments={self.moments!r} is not 1 or 2.")
-        if not (np.isfinite(self.reg) and self.reg >= 0):
-            raise InputError(f"reg={self.reg!r} must be zero or a positive number.")
         self._units = pooled_units(X, T, share)
         f_X, f_T = self._raw_moments(X), self._raw_moments(T)
         self._scales = pooled_units(f_X, f_T, share)

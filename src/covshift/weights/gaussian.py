@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._fields import Each, Kind, Part, Reals
+from .._parameters import Rules, number
 from .._types import Real
-from ..exceptions import InputError
 from ._points import Units, equal_shares, pooled_units
 from .base import LogRatioWeighter
 
@@ -52,6 +52,8 @@ class GaussianRatio(LogRatioWeighter):
     array([0.12, 0.53, 2.36])
     """
 
+    _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_axes": Reals("n", "r"),
@@ -63,8 +65,6 @@ class GaussianRatio(LogRatioWeighter):
         self.shrinkage = shrinkage
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        if not 0 <= self.shrinkage <= 1:
-            raise InputError(f"shrinkage={self.shrinkage!r} is not between 0 and 1.")
         self._units = pooled_units(X, T, share)
         mean_X, S_X = _mean_and_covariance(self._units(X), equal_shares(len(X)))
         mean_T, S_T = _mean_and_covariance(self._units(T), share)

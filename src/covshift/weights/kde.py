@@ -11,9 +11,10 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, col
 from .._fields import FINITE, PLAIN, Each, Kind, Maybe, Part, Reals
 from .._moments import moments
 from .._parallel import over_rows
+from .._parameters import Rules, number, one_of
 from .._types import Real
 from ..exceptions import InputError
-from ._points import Units, blocks, candidates, equal_shares, pooled_units, squared_distances
+from ._points import Units, blocks, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct, fold_of
 from .base import LogRatioWeighter
 
@@ -52,14 +53,7 @@ class _Density:
         points, share = sample.points, sample.share
         n = points.shape[1]
         if not isinstance(width, str):
-            h = candidates(width, "width", np.ones(1))
-            if len(h) > 1:
-                raise InputError(f"width={width!r}: one number serves all features.")
-            return cls.of(sample, h[0] / units.scale)
-        if width not in ("scott", "silverman", "cv"):
-            raise InputError(
-                f'width={width!r} is unknown. Pass a number, "scott", "silverman" or "cv".'
-            )
+            return cls.of(sample, float(width) / units.scale)
         m = 1 / float(share @ sample.row)  # Kish's number of rows
         _, std = moments(points, share)
         # The unit is the spread of both samples; it serves where this one does not vary.
@@ -146,6 +140,11 @@ class KDE(LogRatioWeighter):
     array([0.59, 1.08, 1.33])
     """
 
+    _rules: ClassVar[Rules] = {
+        "width": number(above=0) | one_of("scott", "silverman", "cv"),
+        "tau": number(least=0, most=1) | one_of("cv"),
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_densities": Each(Part(_Density, n="n"), 2),
@@ -166,10 +165,6 @@ class KDE(LogRatioWeighter):
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:
         by_labels = isinstance(self.tau, str)
-        if by_labels and self.tau != "cv":
-            raise InputError(f'tau={self.tau!r} is unknown. Pass a number from 0 to 1, or "cv".')
-        if not by_labels and not 0 <= self.tau <= 1:
-            raise InputError(f"tau={self.tau!r} is not between 0 and 1.")
         if by_labels and y is None:
             raise InputError(
                 'KDE(tau="cv") requires y to be passed, but the target y is None: tau is chosen by '

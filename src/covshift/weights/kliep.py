@@ -12,10 +12,11 @@ from sklearn.utils import check_random_state
 
 from .._fields import FINITE, PLAIN, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
+from .._parameters import VERBOSE, Rules, flag, whole
 from .._progress import track
 from .._types import Real, Whole
-from ..exceptions import InputError
 from ._points import (
+    CANDIDATES,
     Units,
     blocks,
     candidates,
@@ -96,6 +97,13 @@ class KLIEP(Weighter):
     array([0.5, 1.1, 1.4])
     """
 
+    _rules: ClassVar[Rules] = {
+        "width": CANDIDATES,
+        "n_centers": whole(1),
+        "standardize": flag(),
+        "verbose": VERBOSE,
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_proportions": Reals("b"),
@@ -122,8 +130,6 @@ class KLIEP(Weighter):
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        if self.n_centers < 1:
-            raise InputError(f"n_centers={self.n_centers!r}: at least one is needed.")
         rng = check_random_state(self.random_state)
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
@@ -132,7 +138,7 @@ class KLIEP(Weighter):
         chosen = draw_centers(T, share, self.n_centers, rng)
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
-        widths = candidates(self.width, "width", np.array([unit]))
+        widths = candidates(self.width, np.array([unit]))
         problem = _Problem(
             squared_distances(X, self.centers_), squared_distances(T, self.centers_), share, chosen
         )

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._fields import FINITE, Kind, OrNone, Part, Reals, Wholes
-from .._kernels import Kernel, find_width
-from .._qp.simplex import solve_simplex
+from .._kernels import WIDTH, Kernel, find_width
+from .._parameters import VERBOSE, Rules, flag, function, number, one_of, whole
+from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ._dense import check_fits, target_mean
 from ._points import Units, blocks, pooled_units, squared_distances
 from .base import Weighter
 
-_KERNELS = ("rbf", "laplacian")
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
 
 
@@ -89,6 +89,17 @@ class KMM(Weighter):
     True
     """
 
+    _rules: ClassVar[Rules] = {
+        "B": number(above=0),
+        "eps": number(least=0) | one_of(None),
+        "kernel": one_of("rbf", "laplacian") | function(),
+        "width": WIDTH,
+        "standardize": flag(),
+        "refuse_above": whole(1),
+        "backend": BACKEND,
+        "verbose": VERBOSE,
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_kernel": Part(Kernel),
@@ -158,11 +169,7 @@ class KMM(Weighter):
 
     def _total(self, N: int) -> tuple[float, float]:
         """Bounds on the sum."""
-        if not self.B > 0:
-            raise InputError(f"B={self.B!r} must be positive.")
         eps = (np.sqrt(N) - 1) / np.sqrt(N) if self.eps is None else self.eps
-        if not eps >= 0:
-            raise InputError(f"eps={self.eps!r} must be None, zero or positive.")
         least = max(N * (1 - eps), 0.0)
         if N * self.B < least:
             raise InputError(
@@ -172,15 +179,6 @@ class KMM(Weighter):
         return float(least), float(N * (1 + eps))
 
     def _make_kernel(self, X: Real) -> Kernel:
-        if not callable(self.kernel) and self.kernel not in _KERNELS:
-            raise InputError(
-                f"kernel={self.kernel!r} is unknown. Use 'rbf', 'laplacian' or a callable."
-            )
-        if self.width == "cv":
-            raise InputError(
-                "width='cv': KMM has no labels to cross-validate with. Use a positive number, "
-                "'median' or 'scale'."
-            )
         return Kernel(self.kernel, find_width(self.width, self.kernel, X, np.ones(len(X))))
 
     def _warn_of_collapse(self, K: Real) -> None:

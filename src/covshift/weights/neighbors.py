@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._fields import PLAIN, WHOLE, Kind, Maybe, Part, Reals
+from .._parameters import Rules, flag, one_of, whole
 from .._types import Real
-from ..exceptions import InputError
 from ._points import Units, blocks, equal_shares, pooled_units, squared_distances
 from ._rows import Distinct, distinct
 from .base import Weighter
@@ -104,6 +104,8 @@ class NearestNeighbors(Weighter):
     array([0.  , 0.47, 1.41, 2.12])
     """
 
+    _rules: ClassVar[Rules] = {"n_neighbors": whole(1) | one_of("cv"), "standardize": flag()}
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_train": Part(_Sample, n="n"),
@@ -135,11 +137,7 @@ class NearestNeighbors(Weighter):
     def _choose(self, X: Real, target: Distinct) -> int:
         N = len(X)
         if not isinstance(self.n_neighbors, str):
-            if self.n_neighbors < 1:
-                raise InputError(f"n_neighbors={self.n_neighbors!r}: at least one is needed.")
             return min(int(self.n_neighbors), N)
-        if self.n_neighbors != "cv":
-            raise InputError(f'n_neighbors={self.n_neighbors!r} is unknown. Pass "cv" or a number.')
         tried = [4 << step for step in range(N.bit_length()) if 4 << step <= N // 2]
         if not tried or target.size == 1:
             return min(4, N)

@@ -10,10 +10,11 @@ from sklearn.utils import check_random_state
 
 from .._fields import FINITE, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
+from .._parameters import VERBOSE, Rules, flag, number, whole
 from .._progress import track
 from .._types import Real
-from ..exceptions import InputError
 from ._points import (
+    CANDIDATES,
     Units,
     blocks,
     candidates,
@@ -41,6 +42,13 @@ class _LeastSquaresRatio(Weighter):
     standardize: bool
     random_state: Any
     verbose: int
+    _rules: ClassVar[Rules] = {
+        "width": CANDIDATES,
+        "reg": CANDIDATES,
+        "n_centers": whole(1),
+        "standardize": flag(),
+        "verbose": VERBOSE,
+    }
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
@@ -56,8 +64,6 @@ class _LeastSquaresRatio(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         alpha = self._mixture()
-        if self.n_centers < 1:
-            raise InputError(f"n_centers={self.n_centers!r}: at least one is needed.")
         self._units = pooled_units(X, T, share, standardize=self.standardize)
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
@@ -65,8 +71,8 @@ class _LeastSquaresRatio(Weighter):
         chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
-        widths = candidates(self.width, "width", unit * _WIDTHS)
-        penalties = candidates(self.reg, "reg", _PENALTIES)
+        widths = candidates(self.width, unit * _WIDTHS)
+        penalties = candidates(self.reg, _PENALTIES)
         even = equal_shares(len(X))
         rows = _Rows(X, even, even, 1 - alpha, 0.0, self.centers_)
         targets = _Rows(T, share, target.row, alpha, 1.0, self.centers_)
@@ -227,6 +233,8 @@ class RULSIF(_LeastSquaresRatio):
     array([0.8, 1. , 1.3])
     """
 
+    _rules: ClassVar[Rules] = {**_LeastSquaresRatio._rules, "alpha": number(least=0, below=1)}
+
     _saved: ClassVar[dict[str, Kind]] = {}  # nothing more
 
     def __init__(
@@ -249,8 +257,6 @@ class RULSIF(_LeastSquaresRatio):
         self.verbose = verbose
 
     def _mixture(self) -> float:
-        if not 0 <= self.alpha < 1:
-            raise InputError(f"alpha={self.alpha!r} is not in [0, 1).")
         return float(self.alpha)
 
     def _flat_on_purpose(self) -> bool:

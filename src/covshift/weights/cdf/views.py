@@ -8,13 +8,19 @@ from itertools import combinations
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..._fields import FLAG, Kind, Part, Reals, Wholes
 from ..._moments import moments
 from ..._types import Flags, Real, Whole
-from ...exceptions import InputError
-from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
+from ...operators import (
+    BoxViews,
+    Coordinates,
+    Factor,
+    LineViews,
+    Views,
+    projected,
+    random_directions,
+)
 from ...operators.lines.vectors import LineTarget
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
@@ -86,10 +92,6 @@ def make_target(
     ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
     """
     n = T.shape[1]
-    if views not in VIEWS:
-        raise InputError(
-            f"views={views!r} is unknown. Choose one of {', '.join(map(repr, VIEWS))}."
-        )
     if views == "sliced":
         project: Any = Projections(_directions(T, share, n_directions, random_state))
     elif views == "additive" or n == 1:
@@ -198,9 +200,6 @@ class FactorRows:
 
 def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
     """Random unit directions (G, n), for features in units of the target's standard deviation."""
-    if count < 1:
-        raise InputError(f"n_directions={count!r}: at least one is needed.")
-    draws = check_random_state(random_state).normal(size=(count, T.shape[1]))
-    directions = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    directions = random_directions(count, T.shape[1], random_state)
     _, std = moments(T, share)
     return np.asarray(directions / np.where(std > 0, std, 1.0))

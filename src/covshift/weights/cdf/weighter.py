@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..._array import is_numpy, is_torch, like, to_numpy
 from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
 from ..._parallel import one_blas_thread
+from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
 from ..._validation import check_rows, check_samples
@@ -24,7 +25,7 @@ from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .saved import TARGET
 from .thresholds import LocalParts, ThresholdMatching
-from .views import Target, make_target
+from .views import VIEWS, Target, make_target
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
@@ -143,6 +144,21 @@ class CDFWeights(Weighter):
     True
     """
 
+    _rules: ClassVar[Rules] = {
+        "views": one_of(*VIEWS),
+        "reg": number(above=0) | one_of("discrepancy", "cv", None),
+        "purpose": one_of("estimation", "training"),
+        "phi": one_of("anderson-darling", None),
+        "n_directions": whole(1),
+        "symmetric": flag(),
+        "allow_no_overlap": flag(),
+        "solver": one_of(*_SOLVERS),
+        "n_folds": whole(2),
+        "tol": number(above=0),
+        "max_iter": whole(1),
+        "verbose": VERBOSE,
+    }
+
     _saved: ClassVar[dict[str, Kind]] = {
         "_made": TARGET,
         "_match": Part(Match),
@@ -217,6 +233,7 @@ class CDFWeights(Weighter):
         )
 
     def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+        check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         X, T, share = check_samples(X, X_target, target_weight)
         target: Any = self._target(T, share)
@@ -342,24 +359,11 @@ class CDFWeights(Weighter):
         return float(grid[np.argmin(scores)])
 
     def _penalty(self) -> float | str:
-        if self.purpose not in ("estimation", "training"):
-            raise InputError(
-                f"purpose={self.purpose!r} is unknown. Use 'estimation' or 'training'."
-            )
         if self.reg is None:
             return "discrepancy" if self.purpose == "estimation" else _TRAINING
-        if isinstance(self.reg, str):
-            if self.reg not in ("discrepancy", "cv"):
-                raise InputError(
-                    f"reg={self.reg!r} is unknown. Use a positive number, 'discrepancy' or 'cv'."
-                )
-            return self.reg
-        if not (np.isfinite(self.reg) and self.reg > 0):
-            raise InputError(f"reg={self.reg!r} must be a positive number.")
-        return float(self.reg)
+        return self.reg if isinstance(self.reg, str) else float(self.reg)
 
     def _target(self, T: Real, share: Real) -> Target:
-        self._check_phi()
         return make_target(
             self.views,
             T,
@@ -369,10 +373,6 @@ class CDFWeights(Weighter):
             n_directions=self.n_directions,
             random_state=self.random_state,
         )
-
-    def _check_phi(self) -> None:
-        if self.phi not in (None, "anderson-darling"):
-            raise InputError(f"phi={self.phi!r} is unknown. Use None or 'anderson-darling'.")
 
     def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
@@ -392,10 +392,6 @@ class CDFWeights(Weighter):
         )
 
     def _is_dense(self, X: Real, target: Target) -> bool:
-        if self.solver not in _SOLVERS:
-            raise InputError(
-                f"solver={self.solver!r} is unknown. Use {', '.join(map(repr, _SOLVERS))}."
-            )
         most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
 

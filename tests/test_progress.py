@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from covshift._progress import track
+from covshift._progress import Progress, track
 from covshift.weights import (
     KLIEP,
     KMM,
@@ -86,3 +86,36 @@ def test_a_loop_that_fails_leaves_the_line(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         [1 // item for item in track([1, 0, 1], 3, "work", verbose=True)]
     assert sys.stderr.getvalue().endswith("2/3\n")
+
+
+def test_a_log_gets_ten_lines_and_a_pipe_without_one_nothing(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    for log in (True, False):
+        with Progress(40, "trials", log=log) as progress:
+            for _ in range(40):
+                progress.step("a note")
+        lines = sys.stderr.getvalue().splitlines()
+        assert len(lines) == 10
+        assert lines[0] == "trials 4/40, 0:00 left"
+        assert lines[-1] == "trials 40/40"
+
+
+def test_the_rest_is_guessed_from_what_is_done_and_wiped_at_the_end(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    now = iter([0.0] + [30.0] * 3)
+    monkeypatch.setattr("covshift._progress.time.monotonic", lambda: next(now))
+    with Progress(4, "trials") as progress:
+        progress.step("first cell")
+        progress.done = 4
+    *_, drawn, blank, last = sys.stderr.getvalue().split("\r")
+    assert drawn.endswith("] 1/4, 1:30 left  first cell")
+    assert blank == " " * len(drawn)
+    assert last == f"trials [{'#' * 30}] 4/4\n"
+
+
+def test_silence_is_silence(monkeypatch):
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Progress(2, "trials", verbose=False, log=True) as progress:
+            progress.step()
+        assert stream.getvalue() == ""
