@@ -5,10 +5,11 @@
     python benchmarks/tables.py --write           no fits: results/tables.md from what is kept
     python benchmarks/tables.py --quick           three problems, as the tests run it
 
-Needs the environment of `make .venv-tables/.stamp` (`make bench-tables` runs it all). Choices are
-settled on one half of the tables and of the generated problems and reported on the other. Every fit
-is kept as one line of JSON as soon as it is done, and is not repeated: a run that was cut off goes
-on where it stopped. To fit a contender again, give another file or take its lines out.
+`make bench-tables` makes the environment that has the tables, .venv-tables, and runs both halves.
+Choices are settled on one half of the tables and of the generated problems and reported on the
+other. Every fit is kept as one line of JSON as soon as it is done, and is not repeated: a run that
+was cut off goes on where it stopped. To fit a contender again, give another file or take its lines
+out.
 """
 
 from __future__ import annotations
@@ -72,15 +73,17 @@ def fit_cell(cell, contenders, deadline):
     drawn = split(table, shift, N, rep)
     if drawn is None:
         return []
-    forms = {"frame": (drawn.X, drawn.T)}
-    prepare = dummies().fit(drawn.X)
-    forms["dummies"] = (prepare.transform(drawn.X), prepare.transform(drawn.T))
-    rows = []
-    for contender in contenders:
-        row = {"half": half_of(name), "table": name, "kind": table.kind, "shift": shift, "N": N}
-        row |= {"rep": rep, "real": table.truth is None, "contender": contender}
-        rows.append(row | fit_one(CONTENDERS[contender], table.kind, forms, drawn, rep))
-    return rows
+    about = {"half": half_of(name), "table": name, "kind": table.kind, "shift": shift, "N": N}
+    about |= {"rep": rep, "real": table.truth is None}
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # convergence, widths at their bounds, rare categories
+        prepare = dummies().fit(drawn.X)
+        forms = {"frame": (drawn.X, drawn.T)}
+        forms["dummies"] = (prepare.transform(drawn.X), prepare.transform(drawn.T))
+        return [
+            about | {"contender": name} | fit_one(CONTENDERS[name], table.kind, forms, drawn, rep)
+            for name in contenders
+        ]
 
 
 def fit_one(contender, kind, forms, drawn, seed):
@@ -88,12 +91,10 @@ def fit_one(contender, kind, forms, drawn, seed):
     X, T = forms[contender.columns]
     start = time.process_time()
     try:
-        with warnings.catch_warnings(), threadpool_limits(1):
-            warnings.simplefilter("ignore")  # convergence, widths at their bounds, rare categories
-            target = {"X_target": T} if contender.target else {}
-            model = contender.make(kind, seed).fit(X, drawn.y, **target)
-            predict = model.predict if kind == "regression" else model.predict_proba
-            found = np.asarray(predict(T))
+        target = {"X_target": T} if contender.target else {}
+        model = contender.make(kind, seed).fit(X, drawn.y, **target)
+        predict = model.predict if kind == "regression" else model.predict_proba
+        found = np.asarray(predict(T))
     except Exception as error:  # a contender that fails is a result, and no reason to stop
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
     return {"seconds": time.process_time() - start} | scores(found, kind, drawn)

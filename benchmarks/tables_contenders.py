@@ -33,7 +33,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
-from tables_gaussian import RelevanceGP
+from tables_gaussian import RelevanceGP, few_steps
 
 from covshift import VSVC, VSVR
 
@@ -140,7 +140,8 @@ class GaussianProcess(BaseEstimator):
         rows = np.random.default_rng(self.seed).permutation(len(X))[:PROCESS_ROWS]
         widths = np.full(X.shape[1], np.sqrt(X.shape[1]))
         kernel = ConstantKernel() * RBF(widths, (1e-2, 1e4)) + WhiteKernel(0.5, (1e-4, 1e2))
-        self.model_ = RelevanceGP(kernel, normalize_y=True).fit(X[rows], y[rows].astype(float))
+        model = RelevanceGP(kernel, optimizer=few_steps, normalize_y=True)
+        self.model_ = model.fit(X[rows], y[rows].astype(float))
         return self
 
     def predict(self, X):
