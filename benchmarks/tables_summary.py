@@ -36,12 +36,13 @@ def report(rows, *, write):
         f'means of ratios to "{TODAY}", the default of covshift 0.1.0, on the same rows; smaller '
         "is better. Every table counts once, as the mean over its shifts, sizes and draws. Shifts: "
         "natural ones (another region, a later year, ...), selection along a random direction, "
-        "selection by the rank in one column, none; one draw unless said otherwise.",
+        "selection by the rank in one column, none. Seeds are made of a cell's name; draws of a "
+        f"cell: {found['rep'].max() + 1}.",
         'Peers see standardised columns and dummies, "boosting" (HistGradientBoosting) the '
         'categories themselves. "random forest" has 500 trees. "linear" is RidgeCV or '
         'LogisticRegressionCV. "Gaussian process" has one width per column by marginal likelihood, '
-        "on 500 rows at most, and takes classes as numbers 0 and 1, cut off at .01. "
-        '"SVM" compares nine pairs of C and gamma by 5 folds, on 1000 rows at most, and '
+        "on 500 rows and in 400 steps at most, and takes classes as numbers 0 and 1, cut off at "
+        '.01. "SVM" compares nine pairs of C and gamma by 5 folds, on 1000 rows at most, and '
         "has probabilities by Platt's method.",
         f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}.",
         *sections,
