@@ -304,3 +304,45 @@ def grown_tree(X, V, g, leaves, least, lam, price, w, depth=None):
     Z = np.array(grown, float).T
     objective, values = tree_objective(Z, V, g, lam, price)
     return Z @ values, objective, gains
+
+
+def kernel_sum(U, Z, *, relevance, linear=0.0, rbf=0.0, laplacian=0.0, main_effects=0.0, ratio=1.0):
+    """Theory, eq. 3.10, entry by entry."""
+    n = len(relevance)
+    K = np.zeros((len(U), len(Z)))
+    for i, u in enumerate(U):
+        for j, z in enumerate(Z):
+            square = sum(relevance[k] * (u[k] - z[k]) ** 2 for k in range(n))
+            city = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            K[i, j] = (
+                linear * sum(u[k] * z[k] for k in range(n)) / n
+                + rbf * np.exp(-square / 2)
+                + laplacian * np.exp(-ratio * sum(city))
+                + main_effects * sum(np.exp(-ratio * part) for part in city) / n
+            )
+    return K
+
+
+def negative_log_evidence(K, Y, w, *, wide=100.0):
+    """Theory, eq. 3.11 without priors: rows repeated w times, s by its maximum, per column of Y.
+
+    The columns of Y are standardised. Returns the value up to a constant that depends on w alone.
+    """
+    rows = np.repeat(np.arange(len(K)), np.asarray(w, dtype=int))
+    K, Y = K[np.ix_(rows, rows)], Y[rows]
+    Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    N, k = Y.shape
+    C = K + np.eye(N) + wide
+    inverse = np.linalg.inv(C)
+    total = sum(float(Y[:, j] @ inverse @ Y[:, j]) for j in range(k))
+    return k * (N * np.log(total) + np.linalg.slogdet(C)[1]) / 2
+
+
+def pooled_distribution(x, t, at):
+    """F at the middle of its step: the mean over both samples of P(X < a) + P(X = a) / 2."""
+    return np.array(
+        [
+            np.mean([np.mean(s < a) + np.mean(s == a) / 2 for s in (np.asarray(x), np.asarray(t))])
+            for a in at
+        ]
+    )

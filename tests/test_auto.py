@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machines import VSVC, VSVR
 from scipy.optimize import minimize_scalar
 from sklearn.model_selection import GridSearchCV
 
-from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Gaussian, Importance, Unweighted, as_correction
 from covshift.corrections.auto import choose
 from covshift.weights import WEIGHTERS, CDFWeights

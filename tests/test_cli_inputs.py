@@ -158,7 +158,7 @@ def test_a_declared_date_that_is_none_names_its_line(tmp_path, train):
     path = write(tmp_path / "t.csv", with_column(TRAIN, "d", ["2026-01-01"] * 29 + ["soon"]))
     result = weigh(path, path, "--date", "d")
     assert result.code == 2
-    assert "line 31: 'soon' in column 'd' is no date" in result.err
+    assert "line 31: 'soon' in column 'd' is not a date" in result.err
 
 
 def test_free_text_is_refused(tmp_path):
@@ -206,7 +206,7 @@ def test_a_constant_column_is_dropped_with_a_warning(tmp_path, train, target):
     a = write(tmp_path / "a.csv", with_column(TRAIN, "planet", ["earth"] * 30))
     b = write(tmp_path / "b.csv", with_column(TARGET, "planet", ["earth"] * 40))
     result = weigh(a, b)
-    assert "warning: Left out, for they never vary: 'planet'." in result.err
+    assert "warning: Left out because they never vary: 'planet'." in result.err
     np.testing.assert_array_equal(weights(result), weights(weigh(train, target)))
 
 
@@ -390,8 +390,8 @@ def test_a_single_class_is_refused(tmp_path, target):
         (["1", "2", "3"] * 10, [], "--task classification or --task regression"),
         (["a", "b"] * 15, ["--task", "regression"], "holds text"),
         (["3.5"] * 30, [], "is 3.5 in every row"),
-        (["a", "b"] * 14 + ["a", "c"], [], "class 'c' of the label 'y' stands in one row"),
-        ([f"name {k}" for k in range(30)] * 1, ["--task", "classification"], "in one row only"),
+        (["a", "b"] * 14 + ["a", "c"], [], "class 'c' of the label 'y' occurs in only one row"),
+        ([f"name {k}" for k in range(30)] * 1, ["--task", "classification"], "in only one row"),
         (["1e200"] + ["1.5", "2.5"] * 14 + ["3"], [], "beyond 1e+100"),
     ],
 )

@@ -273,7 +273,14 @@ def test_losses_of_classes_are_refused_for_numbers():
 def test_machines_and_importance_weights_meet():
     w = np.linspace(0.5, 1.5, 200)
     model = fit_method(
-        "vsvm", "cdf", "classification", DATA.X / 50, DATA.y, DATA.X_target / 50, weights=w, reg=1.0
+        "vsvm",
+        "cdf",
+        "classification",
+        DATA.X / 50,
+        DATA.y,
+        DATA.X_target / 50,
+        weights=w,
+        options={"reg": 1.0, "kernel": "rbf"},
     )
     np.testing.assert_array_equal(model.correction_.weights, w)
 

@@ -394,7 +394,7 @@ def test_one_category_of_twenty_columns_that_training_lacks_is_no_overlap():
     X[X[:, 7] == 2, 7] = 3.0
     found = diagnose(X, T, methods=())
     assert found.verdict == "no overlap"
-    assert "'x7' = 2, as no training row has" in found.reason
+    assert "'x7' = 2, which no training row has" in found.reason
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -157,7 +157,7 @@ def test_an_estimate_says_what_its_interval_counts():
     both = estimate_risk(y**2, np.ones(50), X=X, X_target=(T,))
     assert "counts the sampling error of the training rows and of the target rows" in str(both)
     drawn = bootstrap_mean(y, X, T, "gaussian-ratio", 5, random_state=0)
-    assert "fitted anew in 5 draws" in str(drawn)
+    assert "fitted again in each of 5 draws" in str(drawn)
 
 
 def test_a_higher_confidence_is_a_wider_interval():
@@ -282,7 +282,7 @@ def test_draws_without_overlap_are_left_out_and_counted():
     X, T, y = shifted(60, 40, 0.4, 0)
     estimate = bootstrap_mean(y, X, T, Fragile(needed=37), 40, random_state=0)
     assert np.isfinite(estimate.standard_error)
-    kept = int(estimate.note.split("fitted anew in ")[1].split()[0])
+    kept = int(estimate.note.split("fitted again in each of ")[1].split()[0])
     assert 20 <= kept < 40
     assert f"{40 - kept} more draws had no weights" in estimate.note
     with pytest.raises(NoOverlapError, match=r"In 40 of 40 draws no weights .* do not overlap"):

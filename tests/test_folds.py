@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from machines import VSVC, VSVR
 
-from covshift import VSVC, VSVR, VBoostClassifier
+from covshift import VBoostClassifier
 from covshift._folds import Fold, hashed_folds, ranked_folds
 
 DEALERS = {

@@ -9,12 +9,13 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machines import VSVC, VSVR
 from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from covshift import VSVC, VSVR, v_matrix
+from covshift import v_matrix
 from covshift._folds import hashed_folds, ranked_folds
 from covshift.corrections import (
     Additive,

@@ -30,6 +30,9 @@ POSITIVE, FROM_ZERO, SHARE = [0, -1.0], [-1e-9], [-0.1, 1.1]
 MACHINE = {
     "kernel": WORD,
     "width": [*POSITIVE, "wide", None],
+    "relevance": ["no", 1, None],
+    "coordinates": [*WORD, "raw", None],
+    "fast": FLAG,
     "degree": ["3"],
     "coef0": ["1"],
     "reg": [*POSITIVE, "auto"],
@@ -124,7 +127,8 @@ OTHER = {  # what they may be is not a number, a word or a flag, and is checked 
 }  # fmt: skip
 REQUIRED = {Product: {"cdfs": lambda x: x}}
 TAKES_TRUE = {
-    "allow_no_overlap", "early_stopping", "interactions", "normalize", "standardize", "symmetric",
+    "allow_no_overlap", "early_stopping", "fast", "interactions", "normalize", "relevance",
+    "standardize", "symmetric",
     "verbose",
 }  # fmt: skip
 

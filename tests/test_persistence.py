@@ -24,7 +24,10 @@ NUMBER = X[:, 0] ** 2
 
 SMALL = {"n_estimators": 3, "min_samples_leaf": 3}
 FITTED = {
-    "exact classifier": VSVC().fit(X, TWO, X_target=T),
+    "exact classifier": VSVC(kernel="rbf", width="scale", coordinates="none").fit(
+        X, TWO, X_target=T
+    ),
+    "found kernel": VSVC(fast=True).fit(X, TWO, X_target=T),
     "classifier on landmarks": VSVC(solver="primal", n_components=9, random_state=0).fit(
         X, THREE, X_target=T
     ),
@@ -166,7 +169,7 @@ def test_an_older_format_asks_for_a_new_fit(saved, tmp_path):
     members, _ = members_of(saved)
     members["manifest.json"] = members["manifest.json"].replace(b'"version": 2', b'"version": 1')
     rewrite(tmp_path / "old.covshift", members)
-    with pytest.raises(InputError, match=r"older covshift \(format 1.*Fit the model anew"):
+    with pytest.raises(InputError, match=r"older covshift \(format 1.*Fit the model again"):
         load(tmp_path / "old.covshift")
 
 
@@ -204,7 +207,7 @@ def npy(array, **changes):
         ("_f.coef.npy", npy(np.zeros((7, 1))), "do not fit together"),
         ("_columns.npy", npy(np.array([0, 1, 5])), "do not fit together"),
         ("table.scale.npy", npy(np.zeros(3)), "do not fit together"),
-        ("_f.c.npy", b"not an array", "is no array"),
+        ("_f.c.npy", b"not an array", "is not an array"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message):
@@ -272,7 +275,7 @@ def test_trees_that_lead_nowhere_are_refused(tmp_path, name, place, value):
 def test_a_deep_or_long_manifest_is_refused(saved, tmp_path, monkeypatch):
     members, comment = members_of(saved)
     rewrite(tmp_path / "t.covshift", {**members, "manifest.json": b"[" * 200_000}, comment)
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="not JSON"):
         load(tmp_path / "t.covshift")
     monkeypatch.setattr(archive, "_MAX_MANIFEST", 100)
     with pytest.raises(InputError, match="too long"):

@@ -172,7 +172,7 @@ def test_reliability_by_hand_and_with_integer_weights():
         (lambda: OverlapDisplay.from_samples([[1.0]], [[2.0]], plane="z"), "plane='z'"),
         (lambda: ReliabilityDisplay.from_predictions([0, 2], [0.1, 0.2]), "0 and 1 only"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1, 1.2]), "between 0 and 1"),
-        (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1]), "one of each a row"),
+        (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1]), "one of each per row"),
     ],
 )
 def test_bad_input_is_named(draw, message):

@@ -185,7 +185,7 @@ def test_awkward_samples_still_make_a_page():
         Page(report.build(X, T))
     text = report.build(*wide)
     assert "Verdict: no overlap" in text
-    assert "not a correction to use" in text
+    assert "do not use them as a correction" in text
 
 
 def test_target_weights_reach_the_labels_too(samples):

@@ -104,7 +104,7 @@ def test_a_single_new_value_at_the_end_is_told_as_a_value():
     T[:90] = 1.0
     (found,) = uncovered(X, T)
     assert found.describe(["owns a car"]) == (
-        "30% of the target has 'owns a car' = 1, as no training row has"
+        "30% of the target has 'owns a car' = 1, which no training row has"
     )
     assert "column 0" in found.describe()
 

@@ -1,8 +1,8 @@
 """What single features say of an outcome: an additive regression, for the errors of means.
 
 h(x) = c + sum_j h_j(x_j), each h_j a broken line with bends at the quantiles of the feature, or one
-value a category where it has few. Fitted by ridge regression on weighted rows, the penalty that of
-least leave-one-out error, which has a closed form. Weights that match the distribution of every
+value per category where it has few. Fitted by ridge regression on weighted rows, with the penalty
+of least leave-one-out error, which has a closed form. Weights that match the distribution of every
 feature match the mean of every such h.
 """
 
@@ -30,7 +30,7 @@ class AdditiveFit(NamedTuple):
 def additive_fit(X: Real, y: Real, w: Real, T: Real) -> AdditiveFit:
     """Regress y (N,) on X (N, n) with weights w, and predict the target rows T (M, n).
 
-    O((N + M) p + N p min(N, p)) for p columns, at most eight a feature.
+    O((N + M) p + N p min(N, p)) for p columns, at most eight per feature.
     """
     B, B_T = (np.hstack(parts) for parts in zip(*_columns(X, T), strict=True))
     share = w / w.sum()

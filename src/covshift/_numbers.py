@@ -41,8 +41,7 @@ def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
         raise InputError(
             f"{name} has several columns named {', '.join(map(repr, repeated))}. Rename them."
         )
-    schema = getattr(X, "schema", None)  # pyarrow
-    dtypes = [str(dtype).lower() for dtype in getattr(X, "dtypes", getattr(schema, "types", []))]
+    dtypes = _frame_dtypes(X)
     strange = [(c, d) for c, d in zip(names, dtypes, strict=False) if not _NUMBERS.match(d)]
     _refuse(name, "date or time columns", [c for c, d in strange if _DATES.match(d)])
     _refuse(name, "text or category columns", [c for c, _ in strange])
@@ -51,6 +50,25 @@ def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
     inexact = [names[k] for k in wide if len(_inexact_columns(np.asarray(X[labels[k]])[:, None]))]
     _refuse(name, "whole numbers that float64 cannot hold", inexact)
     return [np.float32] if set(dtypes) == {"float32"} else [np.float64, np.float32]
+
+
+def category_columns(X: Any) -> list[str]:
+    """Return the names of a frame's text and category columns; none for anything else."""
+    names = getattr(X, "column_names", None)  # pyarrow
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None or callable(names):
+        return []
+    dtypes = _frame_dtypes(X)
+    return [
+        str(name)
+        for name, dtype in zip(names, dtypes, strict=False)
+        if not _NUMBERS.match(dtype) and not _DATES.match(dtype)
+    ]
+
+
+def _frame_dtypes(X: Any) -> list[str]:
+    schema = getattr(X, "schema", None)  # pyarrow
+    return [str(dtype).lower() for dtype in getattr(X, "dtypes", getattr(schema, "types", []))]
 
 
 def _check_values(X: Any, name: str) -> None:

@@ -26,7 +26,7 @@ AUTO = "auto"
 """No entry, and never the name of one: "choose for me"."""
 
 FILES = "model files"
-"""What a learner can whose classes say in ``_saved`` how they are saved (covshift._fields)."""
+"""What a learner can do whose classes say in ``_saved`` how they are saved (covshift._fields)."""
 
 NEEDS = {
     "target rows": "it sees the target through its rows",
@@ -101,7 +101,9 @@ class LearnerEntry(Entry):
     max_rows: int = 2_000  # of either sample that a comparison uses unless told otherwise
     compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
     tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
-    beside_others: bool = False  # stands in comparisons beside learners that take no V
+    shared: str | None = None  # the same, but once for all methods: by the uncorrected fit
+    in_comparison: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # options, by task
+    beside_others: str | None = None  # correction with which it stands beside learners without V
 
     def load(self) -> tuple[Any, Any]:
         """Return the classes: classifier and regressor."""
@@ -244,10 +246,12 @@ register(
         can=_words("V, sample weights, many outputs, blocks, device, model files"),
         classifier="covshift.machine:VSVC",
         regressor="covshift.machine:VSVR",
-        default="blended",
+        default=NONE,
         max_rows=1_000,
         tuned="reg",
-        beside_others=True,
+        shared="kernel",
+        in_comparison={"classification": {"probability": "clip"}},  # no folds inside the folds
+        beside_others="blended",
     )
 )
 register(

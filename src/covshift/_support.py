@@ -82,7 +82,7 @@ class Uncovered:
         name = f"column {self.column}" if names is None else f"'{names[self.column]}'"
         share = f"{self.share:.0%}" if self.share >= 0.01 else f"{100 * self.share:.2g}%"
         if self.side == "at":
-            return f"{share} of the target has {name} = {self.value:.6g}, as no training row has"
+            return f"{share} of the target has {name} = {self.value:.6g}, which no training row has"
         extreme = "smallest" if self.side == "below" else "largest"
         return (
             f"{share} of the target lies {self.side} {self.value:.6g}, the {extreme} training "

@@ -71,7 +71,7 @@ def feature_labels(given: Any, found: list[str] | None, n_features: int) -> tupl
     if len(names) != n_features:
         raise InputError(
             f"feature_names holds {len(names)} names, but X has {n_features} columns. "
-            "Pass one name a column."
+            "Pass one name per column."
         )
     return names
 

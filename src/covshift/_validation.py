@@ -104,7 +104,7 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
     values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
     if values.shape != (length,):
         raise InputError(
-            f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight a row."
+            f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."
         )
     if not np.isfinite(values).all():
         raise InputError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")

@@ -41,8 +41,8 @@ class Estimate:
         low, high = self.interval
         return (
             f"{self.value:.4g}, standard error {self.standard_error:.2g}, {self.confidence:.0%} "
-            f"interval {low:.4g} to {high:.4g}, from rows worth {self.effective_sample_size:.0f}. "
-            f"{self.note}"
+            f"interval {low:.4g} to {high:.4g}; as precise as {self.effective_sample_size:.0f} "
+            f"equally weighted rows. {self.note}"
         )
 
 
@@ -99,11 +99,11 @@ def estimate_mean(
     Notes
     -----
     No interval counts a bias that h does not see, such as that of weights for single features where
-    two features act together. `bootstrap_mean` fits the weights anew instead.
+    two features act together. `bootstrap_mean` fits the weights again instead.
 
     Source: the ratio estimator of survey sampling and its regression residuals, for example
     Särndal, Swensson and Wretman (1992), *Model assisted survey sampling*, sections 5.7 and 6.6.
-    Cost O(N), with the samples O(N p^2) for p columns of h, at most eight a feature.
+    Cost O(N), with the samples O(N p^2) for p columns of h, at most eight per feature.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def bootstrap_mean(
     """Estimate the target's mean of ``y`` with an error that counts the weights' own.
 
     Training rows and target rows are drawn again, each sample on its own; on each draw the weighter
-    is fitted anew (with the choice of its widths and penalties) and the weighted mean taken. The
+    is fitted again (with the choice of its widths and penalties) and the weighted mean taken. The
     standard error is the root of their variance and of the squared difference that the weights
     leave between the means of an additive regression, as in `estimate_mean`: a bias that all draws
     share is not in their spread. The interval is the mean plus and minus t standard errors.
@@ -296,7 +296,7 @@ def bootstrap_mean(
         )
     error = np.hypot(np.std(means, ddof=1), _errors(values, w, X, T, weight).unmatched)
     size = effective_sample_size(w)
-    note = f"{BOTH_COUNTED} The weights were fitted anew in {len(means)} draws."
+    note = f"{BOTH_COUNTED} The weights were fitted again in each of {len(means)} draws."
     if failed:
         note += f" {failed} more draws had no weights and were left out ({failure})"
     interval = _student(value, float(error), size, confidence)

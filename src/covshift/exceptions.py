@@ -17,6 +17,10 @@ class ConstantColumnWarning(UserWarning):
     """A column does not vary over training and target rows, and is left out."""
 
 
+class UnseenLevelWarning(UserWarning):
+    """A category has levels that the fit never saw; nothing is known about them."""
+
+
 class ConditionWarning(UserWarning):
     """A system is so ill conditioned that rounding may dominate its coefficients."""
 

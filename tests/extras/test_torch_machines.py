@@ -36,7 +36,10 @@ CORRECTIONS = [
 
 
 def machine(kind=VSVR, **parameters):
-    return kind(**{"n_components": 50, "random_state": 0, "solver": "primal", **parameters})
+    """One kernel by name, so that the sums alone are compared, and quickly."""
+    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none", "correction": "blended"}
+    fixed |= {"n_components": 50, "random_state": 0, "solver": "primal"}
+    return kind(**{**fixed, **parameters})
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -74,6 +77,23 @@ def test_classes_weights_and_kernels(torch, kernel):
     np.testing.assert_allclose(
         two.decision_function(tensors[2]).numpy(), one.decision_function(T), atol=1e-9
     )
+
+
+FOUND = {"width": "cv", "coordinates": "standard", "fast": True}
+
+
+@pytest.mark.parametrize("kernel", ["cv", ["main_effects", "rbf"], "rbf"])
+@pytest.mark.parametrize("kind", [VSVC, VSVR])
+def test_tensors_find_the_kernel_that_arrays_find(torch, kind, kernel):
+    outcome = labels if kind is VSVC else y
+    one = machine(kind, kernel=kernel, **FOUND).fit(X, outcome, X_target=T)
+    tensors = [torch.asarray(array) for array in (X, outcome, T)]
+    two = machine(kind, kernel=kernel, **FOUND).fit(tensors[0], tensors[1], X_target=tensors[2])
+    np.testing.assert_allclose(two.width_, one.width_, rtol=1e-9)
+    predict = "predict_proba" if kind is VSVC else "predict"
+    found = getattr(two, predict)(tensors[2])
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), getattr(one, predict)(T), atol=1e-7)
 
 
 def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):

@@ -33,6 +33,6 @@ def device_line_totals(codes: Sequence[Any], offsets: Sequence[int], A: Any) -> 
         torch.arange(offsets[-1], device=A.device, dtype=sorted_codes.dtype),
         out_int32=False,
     )
-    # Views follow each other, and so do their bins: one list of rows, one start a bin.
+    # Views follow each other, and so do their bins: one list of rows, one start per bin.
     sums = torch.nn.functional.embedding_bag(order.reshape(-1), A, ends.to(order.dtype), mode="sum")
     return sums.double()

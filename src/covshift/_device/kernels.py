@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from .._array import Array, like
+from .._coordinates import OnCoordinates
+from .._kernel_sum import KernelSum
 from .._kernels import Kernel
 from .._types import Real
 
@@ -14,6 +17,53 @@ KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""
 
 _BLOCK_BYTES = {"cuda": 1 << 30, "cpu": 64 << 20}  # of kernel values at a time
+
+
+def features(kernel: Any, Z: Real, example: Array) -> Any:
+    """Return what computes K(x, Z) where ``example`` lies."""
+    if isinstance(kernel, OnCoordinates):
+        inner = features(kernel.kernel, kernel.coordinates(Z), example)
+        return lambda X: inner(kernel.coordinates(X))
+    if isinstance(kernel, KernelSum):
+        return SumFeatures(kernel, Z, example)
+    return Features(kernel, Z, example)
+
+
+class SumFeatures:
+    """A sum of kernels on a device: every part by `Features`, on coordinates times relevances."""
+
+    def __init__(self, kernel: KernelSum, Z: Real, example: Array) -> None:
+        root = np.sqrt(kernel.relevance)
+        width = {"rbf": 1.0, "laplacian": 1 / kernel.ratio}
+        self._root = like(root, example)
+        self._linear = kernel.linear / Z.shape[1] if kernel.linear else 0.0
+        self._plain = Features(Kernel("linear"), Z, example)
+        self._parts = [
+            (amplitude, Features(Kernel(part, width[part]), Z * root, example))
+            for part, amplitude in kernel.amplitudes.items()
+            if part in width
+        ]
+        self._main_effects = [
+            (
+                kernel.main_effects / Z.shape[1],
+                k,
+                Features(
+                    Kernel("laplacian", width["laplacian"]), Z[:, k : k + 1] * root[k], example
+                ),
+            )
+            for k in range(Z.shape[1])
+            if kernel.main_effects
+        ]
+
+    def __call__(self, X: Array) -> Array:
+        """Kernel values of the rows X (b, n): (b, D)."""
+        K = self._plain(X) * self._linear
+        scaled = X * self._root
+        for amplitude, part in self._parts:
+            K += part(scaled).mul_(amplitude)
+        for amplitude, k, part in self._main_effects:
+            K += part(scaled[:, k : k + 1]).mul_(amplitude)
+        return K
 
 
 class Features:
@@ -57,7 +107,7 @@ def row_blocks(X: Array, bytes_per_row: int) -> Iterator[slice]:
 class DeviceExpansion:
     """f(x) = sum_i K(x, z_i) coef_i + c for PyTorch tensors, computed in double precision."""
 
-    def __init__(self, kernel: Kernel, Z: Real, coef: Real, c: Real) -> None:
+    def __init__(self, kernel: Any, Z: Real, coef: Real, c: Real) -> None:
         self._kernel, self._Z, self._coef, self._c = kernel, Z, coef, c
 
     def __call__(self, X: Array) -> Array:
@@ -65,9 +115,9 @@ class DeviceExpansion:
         import torch
 
         example = X[:1].double()
-        features = Features(self._kernel, self._Z, example)
+        values = features(self._kernel, self._Z, example)
         coef, c = like(self._coef, example), like(self._c, example)
         f = torch.empty((X.shape[0], len(self._c)), dtype=X.dtype, device=X.device)
         for rows in row_blocks(X, 8 * len(self._Z)):
-            f[rows] = (features(X[rows].double()) @ coef + c).to(X.dtype)
+            f[rows] = (values(X[rows].double()) @ coef + c).to(X.dtype)
         return f

@@ -51,7 +51,7 @@ def refuse(path: Path, what: str) -> InputError:
     """Return the error about a value that no file can hold."""
     return InputError(
         f"{'.'.join(path)} is {what}, which cannot be saved: a model file holds numbers, texts and "
-        "what covshift's own table names, and no code. Use one of these instead; or keep the "
+        "objects of covshift's own classes, and no code. Use one of these instead; or keep the "
         "object with joblib or pickle, and load such a file only if you trust whoever wrote it."
     )
 

@@ -1,11 +1,11 @@
-"""Interior-point method for the simplex problems: certain to converge, a Cholesky a step.
+"""Interior-point method for the simplex problems: certain to converge, a Cholesky per step.
 
 Mehrotra's predictor and corrector for
 
     minimise  w'Hw / 2 - b'w   over   lower <= w <= upper,  least <= sum w <= most .
 
 The sum is carried as one more variable t with its own bounds and the equation sum w = t, so every
-step is one system H + diag with a border of one row. O(N^3) a step, ten to forty steps.
+step is one system H + diag with a border of one row. O(N^3) per step, ten to forty steps.
 """
 
 from __future__ import annotations

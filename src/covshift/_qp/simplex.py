@@ -66,8 +66,8 @@ def solve_simplex(
     hold to rounding, and its gap is Frank and Wolfe's bound, which needs no trust in the solver.
 
     Source: Júdice and Pires (1994), *A block principal pivoting algorithm for large-scale strictly
-    monotone linear complementarity problems*. Cost: O(f^3) a system with f free entries, O(N^2)
-    memory.
+    monotone linear complementarity problems*. Cost: O(f^3) per system with f free entries,
+    O(N^2) memory.
 
     Parameters
     ----------

@@ -148,8 +148,8 @@ class ColumnBuilder:
                 days[k] = np.nan if stripped in self._missing else days_of(stripped)
             except ValueError:
                 raise InputError(
-                    f"{self.title}, line {line + k}: {cell!r} in column {self.name!r} is no date "
-                    "of the form 2026-11-15 or 2026-11-15T12:30. Convert the column first."
+                    f"{self.title}, line {line + k}: {cell!r} in column {self.name!r} is not a "
+                    "date of the form 2026-11-15 or 2026-11-15T12:30. Convert the column first."
                 ) from None
         return days
 

@@ -1,6 +1,6 @@
-"""Columns become numbers: one rule a column, learned once, applied to any later table.
+"""Columns become numbers: one rule per column, learned once, applied to any later table.
 
-Numbers stay; categories become one column of 0 and 1 a level; dates become days. A missing value
+Numbers stay; categories become one column of 0 and 1 per level; dates become days. A missing value
 is an error, or, on request, the median of the training rows with an indicator column beside it.
 """
 
@@ -141,8 +141,8 @@ def check_complete(table: Table, encoding: Encoding) -> None:
 
 
 ADVICE = (
-    "Drop these rows; or, where the model is fitted, leave the columns out with --drop or fill "
-    "them with --impute (the median of the training rows, and a column that says where)."
+    "Drop these rows; or, when fitting the model, leave the columns out with --drop or fill them "
+    "with --impute (the median of the training rows, and a column that marks what was filled)."
 )
 
 
@@ -161,7 +161,7 @@ def incomplete(columns: Mapping[str, Column], encoding: Encoding | None = None) 
             )
             plural = "s" if missing + infinite != 1 else ""
             problems.append(f"column {name!r} has {' and '.join(counts)} value{plural}")
-    more = f" and {len(problems) - 8} columns more" if len(problems) > 8 else ""
+    more = f" and {len(problems) - 8} more columns" if len(problems) > 8 else ""
     return "; ".join(problems[:8]) + more
 
 
@@ -181,8 +181,8 @@ def _encoded(feature: Feature, column: Column, findings: ColumnProblems) -> Real
     if large:
         raise InputError(
             f"Column {feature.name!r} has {large} numbers beyond {LARGEST:g}. Such numbers often "
-            "stand for a missing value: repair or rescale them, or leave the column out, with "
-            f"--drop {feature.name!r}, where the model is fitted."
+            "stand for a missing value: repair or rescale them, or, when fitting the model, leave "
+            f"the column out with --drop {feature.name!r}."
         )
     if lost.any():
         findings.filled[feature.name] += int(lost.sum())

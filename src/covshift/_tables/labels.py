@@ -164,6 +164,6 @@ def _check_classes(title: str, name: str, y: NDArray[Any]) -> None:
     if counts.min() < 2:
         rare = str(classes[counts.argmin()])
         raise InputError(
-            f"{title}: the class {rare!r} of the label {name!r} stands in one row only. Remove it, "
+            f"{title}: the class {rare!r} of the label {name!r} occurs in only one row. Remove it, "
             "or merge it with another class."
         )

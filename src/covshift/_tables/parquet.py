@@ -111,7 +111,7 @@ class ParquetTable:
         except ValueError:
             what = "date of the form 2026-11-15" if kind == "date" else "number"
             raise InputError(
-                f"{self.title}: {cell!r} in column {name!r} is no {what}. Repair it first."
+                f"{self.title}: {cell!r} in column {name!r} is not a {what}. Repair it first."
             ) from None
 
 

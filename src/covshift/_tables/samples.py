@@ -161,7 +161,7 @@ def learn_encoding(
     _refuse_row_numbers(train, names, declared)
     constant = [name for name in names if _is_constant(train, target, name)]
     if constant:
-        text = f"Left out, for they never vary: {_listed(constant)}."
+        text = f"Left out because they never vary: {_listed(constant)}."
         notes.append(Note("constant columns", text, "warning"))
     names = [name for name in names if name not in constant]
     if not names:

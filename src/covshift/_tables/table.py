@@ -53,7 +53,7 @@ def read_table(
 
     Notes
     -----
-    Memory: 8 bytes a number, a pointer a text cell, and one block of text. About 0.15 µs a cell.
+    Memory: 8 bytes per number, a pointer per text cell, one block of text. 0.15 µs per cell.
     """
     with open_stream(source, kinds, reading) as stream:
         parts = list(stream.parts(_READ_ROWS, whole=True))

@@ -1,7 +1,7 @@
 """Text tables, read strictly: a CSV or TSV file gives its header and blocks of cells, or an error.
 
 Nothing is repaired: a row of another length, a repeated column name, a NUL byte or an open quote
-stops the reading, with the line where it was found. ReadOptions streams; a block is held at a time.
+stops the reading, with the line where it was found. Rows are streamed: one block is held at a time.
 """
 
 from __future__ import annotations

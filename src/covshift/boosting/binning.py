@@ -11,7 +11,7 @@ from .._types import Codes, Real
 
 
 class Bins:
-    """At most ``max_bins`` bins a feature, found once on the training rows.
+    """At most ``max_bins`` bins per feature, found once on the training rows.
 
     A feature with no more distinct values is cut half-way between each two of them; others are cut
     at weighted quantiles, so that integer weights equal repeated rows. A row lies in bin b of a

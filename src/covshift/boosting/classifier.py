@@ -19,7 +19,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     """Gradient-boosted trees that repair covariate shift through the V-matrix.
 
     Boosts f, an estimate of p(y = 1 | x), on the V-loss with y in {0, 1}, as `VBoostRegressor` does
-    for numbers. More classes: one-hot labels, and one tree for each class a round. The loss is a
+    for numbers. More classes: one-hot labels, and one tree per class and round. The loss is a
     sum over classes, so that their trees do not wait for each other; all share one V.
 
     Parameters are those of `VBoostRegressor`.
@@ -72,7 +72,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
     def decision_function(self, X: Any) -> Real:
-        """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
+        """Return f - 1/2 for two classes (rows,), and f, one column per class, for more."""
         f = self._values(X)
         return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
 

@@ -43,7 +43,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     reg_leaves : float
         Price of a leaf, the appendix's gamma: a split must gain more.
     max_bins : int
-        Bins a feature; thresholds lie between values, at quantiles where there are more.
+        Most bins per feature; thresholds lie between values, at quantiles where there are more.
     subsample : float
         Share of the rows that a round sees, drawn without replacement.
     early_stopping : "auto" or bool
@@ -95,9 +95,9 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     Cost of a tree with T leaves, n features in B bins and one-dimensional views: O(T n (N + M)) for
     the products with V and the sums, O(T^2 n B) for the candidates, O(n^2 (N_l + B)) for bounds of
     the squares z'Vz in a leaf of N_l rows, and for those that must be known exactly O(n N_l) and
-    O(n M) a bin. Memory O(N (n + T)), and sums of up to 128 MB. Much faster with numba,
+    O(n M) per bin. Memory O(N (n + T)), and sums of up to 128 MB. Much faster with numba,
     ``pip install "covshift[fast]"``. Views of several dimensions add the sums of R's columns by
-    bin, O(n N_l M) a leaf.
+    bin, O(n N_l M) per leaf.
 
     References
     ----------
@@ -133,7 +133,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         X : (N, n) array or data frame
             Training rows.
         y : (N,) or (N, k) array
-            Their outcomes; several are boosted side by side, a tree each a round.
+            Their outcomes; several are boosted side by side, one tree each per round.
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Rows of the target, without outcomes. None: the target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional

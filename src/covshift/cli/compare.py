@@ -20,8 +20,8 @@ def add(commands: Any) -> None:
         commands,
         "compare",
         "which correction helps, if any?",
-        "Estimate what each method would cost on the target, without its labels, and recommend one "
-        "of them or the unweighted model.",
+        "Estimate the loss of each method on the target, without its labels, and recommend one of "
+        "the methods or the unweighted model.",
     )
     options.add_samples(parser, label="required")
     options.add_task(parser)
@@ -39,13 +39,13 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "--loss",
         choices=("squared_error", "zero_one", "log_loss"),
         default="squared_error",
-        help="what is compared (default: squared_error; of probabilities, for classes)",
+        help="loss to compare (default: squared_error; for classes, of their probabilities)",
     )
     group.add_argument(
         "--max-rows",
         type=int,
         metavar="N",
-        help=f"thin larger samples to N rows (default: {rows})",
+        help=f"draw N rows at random from larger samples (default: {rows})",
     )
 
 
@@ -79,8 +79,8 @@ def comparison_of(samples: Samples, args: argparse.Namespace) -> Comparison:
         raise InputError("A comparison needs the outcome: name its column with --label.")
     if len(whole.X) < 10:
         raise InputError(
-            f"{args.train} has {len(whole.X)} rows. A comparison holds out parts of them, and "
-            "needs at least ten."
+            f"{args.train} has {len(whole.X)} rows. A comparison holds out some of them "
+            "and needs at least ten."
         )
     scored = labels.y_target is not None
     return compare_methods(

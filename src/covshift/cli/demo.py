@@ -22,15 +22,21 @@ def add(commands: Any) -> None:
         commands,
         "demo",
         "the whole path on an embedded survey, in less than a minute",
-        "Write two CSV files, a survey that some people answer more often and a sample of the "
-        "population, then diagnose, compare, fit, predict and report.",
+        "Write two CSV files, a survey that some people answer more often than others and a "
+        "sample of the population; then diagnose, compare, fit, predict and report.",
     )
     parser.add_argument(
-        "-o", "--output", metavar="DIR", default="out/demo", help="folder (default: out/demo)"
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="out/demo",
+        help="folder to write to (default: out/demo)",
     )
-    parser.add_argument("--rows", type=int, default=500, help="answers (default: 500)")
-    parser.add_argument("--force", action="store_true", help="overwrite other files there")
-    parser.add_argument("--files-only", action="store_true", help="write the CSV files, no more")
+    parser.add_argument("--rows", type=int, default=500, help="number of answers (default: 500)")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite files not written by a demo"
+    )
+    parser.add_argument("--files-only", action="store_true", help="write only the CSV files")
     options.add_seed(parser)
     parser.set_defaults(run=run)
 
@@ -48,9 +54,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"Wrote {answers} and {population}.")
         return 0
     print(
-        f"A made-up health survey. {answers} holds who answered, with the outcome {_LABEL};\n"
-        f"older and richer people answered more often. {population} is a fair sample of the\n"
-        "population. It knows the outcome too, as no real problem does: used only to check.\n"
+        f"A made-up health survey. {answers} holds the people who answered, with the\n"
+        f"outcome {_LABEL}; older and richer people answered more often. {population}\n"
+        "is a random sample of the population. In practice its outcome would be unknown; here\n"
+        "it is known, and used only to check the results.\n"
     )
     files = [str(answers), str(population), "--id", "person", "--label", _LABEL]
     model, predictions, report = (
@@ -67,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     )
     _check(answers, population, Path(predictions))
     step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
-    print(f"The report to open: {report}")
+    print(f"Open the report in a browser: {report}")
     return 0
 
 
@@ -78,7 +85,7 @@ def _refuse_other_files(answers: Path, force: bool) -> None:
     with answers.open(encoding="utf-8", errors="replace") as file:
         if not file.readline().startswith("person,"):
             raise InputError(
-                f"{answers} is there and not from a demonstration. Name another folder with -o, "
+                f"{answers} exists and was not written by a demo. Name another folder with -o, "
                 "or pass --force to overwrite it."
             )
 
@@ -121,8 +128,8 @@ def _check(answers: Path, population: Path, predictions: Path) -> None:
     predicted = _mean(predictions, "probability_1")
     truth = _mean(population, _LABEL)
     print(
-        f"The survey alone says {said:.1%} have the condition, the model {predicted:.1%} of the "
-        f"population; the truth is {truth:.1%}.\n"
+        f"In the survey {said:.1%} have the condition. For the population the model predicts "
+        f"{predicted:.1%}; the truth is {truth:.1%}.\n"
     )
 
 

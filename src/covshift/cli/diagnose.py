@@ -59,7 +59,7 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
     )
     if found.verdict == "no overlap":
         console.warn(
-            "NO OVERLAP: part of the target lies where there are no training rows. No weights and "
-            "no correction can know what happens there; predictions for those rows are guesses."
+            "NO OVERLAP: part of the target lies where there are no training rows. No "
+            "correction can tell what happens there; predictions for those rows are guesses."
         )
     return found, weights

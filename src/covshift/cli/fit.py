@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
         default=None,
         metavar="NAME",
         help=f"weights ({names(weighters())}) or a correction ({names(corrections())}, for "
-        f"learners that take V); {AUTO} takes what compare recommends (default: {defaults})",
+        f"learners that take V); {AUTO} uses what compare recommends (default: {defaults})",
     )
     parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
     compare.add_comparison(parser)
@@ -67,11 +67,11 @@ def run(args: argparse.Namespace) -> int:
     if FILES not in learner.can:
         raise InputError(
             f"{learner.name} ({learner.about}) cannot be saved in a model file. Use --learner "
-            f"{listed(entry.name for entry in learners() if FILES in entry.can)}; or covshift "
-            "weigh, and train it elsewhere with these weights."
+            f"{listed(entry.name for entry in learners() if FILES in entry.can)}; or get "
+            "weights with covshift weigh, and train it elsewhere with them."
         )
     if args.output == "-":
-        raise InputError("A model is no text: name a file for it with -o.")
+        raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(args)
     samples = options.samples_of(args)
     verdict = diagnosis_of(samples, args).verdict
@@ -90,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
         console.emit(_summary(facts, args.output), None)
     if args.method is None:
         console.note(
-            "covshift compare shows whether this correction helps; --method auto takes it."
+            "covshift compare shows whether this correction helps; --method auto uses what it "
+            "recommends."
         )
     return options.exit_code(verdict, args)
 

@@ -21,15 +21,15 @@ def add_command(commands: Any, name: str, help: str, description: str) -> argpar
         name, help=help, description=description, allow_abbrev=False
     )
     general = parser.add_argument_group("general")
-    general.add_argument("--quiet", "-q", action="store_true", help="no notes on stderr")
+    general.add_argument("--quiet", "-q", action="store_true", help="print no notes on stderr")
     general.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 
 
 def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
     """Add the two files and what the user can say about their columns."""
-    parser.add_argument("train", help="the training sample: CSV, TSV or Parquet file, or -")
-    parser.add_argument("target", help="the sample of the target population, likewise")
+    parser.add_argument("train", help="training sample: CSV, TSV or Parquet file, or -")
+    parser.add_argument("target", help="sample of the target population, in the same formats")
     group = parser.add_argument_group("columns")
     optional = "" if label == "required" else " (left out of the features)"
     group.add_argument(
@@ -38,13 +38,15 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
         required=label == "required",
         help=f"the outcome{optional}; in the target it is used only to score",
     )
-    group.add_argument("--id", metavar="COL", help="identifies rows; kept in outputs, no feature")
+    group.add_argument(
+        "--id", metavar="COL", help="identifies rows; copied to the output, not used as a feature"
+    )
     group.add_argument("--weight", metavar="COL", help="weights of the training rows")
     group.add_argument("--target-weight", metavar="COL", help="weights of the target rows")
     for name, help in (
-        ("numeric", "numbers, whatever they look like"),
-        ("categorical", "categories: one column of 0 and 1 a level"),
-        ("date", "ISO dates: days since 1970-01-01"),
+        ("numeric", "read as numbers"),
+        ("categorical", "read as categories: one column of 0 and 1 per level"),
+        ("date", "read as ISO dates: days since 1970-01-01"),
         ("drop", "leave out"),
     ):
         group.add_argument(
@@ -53,7 +55,7 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
     group.add_argument(
         "--impute",
         action="store_true",
-        help="fill missing values with the training median, and add a column that says where",
+        help="fill missing values with the training median, and add a column that marks them",
     )
     add_reading(parser)
 
@@ -62,13 +64,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how text files are read."""
     group = parser.add_argument_group("reading")
     group.add_argument("--sep", metavar="CHAR", help="separator (default: comma; tab for .tsv)")
-    group.add_argument("--encoding", default="utf-8", help="of text files (default: utf-8)")
+    group.add_argument(
+        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
+    )
     group.add_argument(
         "--missing",
         metavar="TEXT",
         action="append",
-        help="stands for a missing value, besides the empty cell (repeatable; default: NA, N/A, "
-        "#N/A, NaN, nan, NULL, null, None)",
+        help="text that stands for a missing value, besides the empty cell (repeatable; default: "
+        "NA, N/A, #N/A, NaN, nan, NULL, null, None)",
     )
 
 
@@ -104,7 +108,9 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("verdict")
     group.add_argument("--json", action="store_true", help="print JSON on stdout")
     group.add_argument(
-        "--strict", action="store_true", help="exit 3 where the shift is strong or without overlap"
+        "--strict",
+        action="store_true",
+        help="exit with code 3 if the shift is strong or there is no overlap",
     )
     add_seed(group)
 
@@ -129,7 +135,7 @@ def check_output(args: argparse.Namespace) -> None:
     _files.check_writable(args.output, force=args.force)
     read = [getattr(args, name, None) for name in ("train", "target", "model", "table")]
     if any(given is not None and _same_file(args.output, given) for given in read):
-        raise InputError(f"{args.output} is read: name another file for the output.")
+        raise InputError(f"{args.output} is an input file: name another file for the output.")
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -1,4 +1,4 @@
-"""The grammar of the command line; a file a command adds to it."""
+"""The grammar of the command line; one file per command adds to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ examples:
   covshift weigh    train.csv target.csv -o weights.csv
   covshift report   train.csv target.csv --label y -o report.html
 
-exit codes: 0 fine, 1 internal error, 2 bad input, 3 --strict and the verdict is bad
+exit codes: 0 success, 1 internal error, 2 bad input; with --strict, 3 if the shift is strong or
+there is no overlap
 """
 
 

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
         commands,
         "predict",
         "apply a saved model to a table",
-        "Write one line a row, in the order of the table: id or row number, prediction, and for "
+        "Write one line per row, in the order of the table: id or row number, prediction, and for "
         "classes their probabilities.",
     )
     parser.add_argument("model", help="a file that covshift fit wrote")
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
                 first = findings.rows + 1
                 writer.writerows(_lines(model, table, id_name, first, findings))
     if not findings.rows:
-        console.warn(f"{stream.title} has a header but no rows; so have the predictions.")
+        console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
     for found in findings.notes(stream.title):
         console.warn(found.text)
     if args.output not in (None, "-"):
@@ -124,6 +124,6 @@ def _finite(values: Any) -> Any:
     if not np.isfinite(values).all():
         raise InputError(
             f"{int((~np.isfinite(values)).sum())} predictions are not finite: these rows lie too "
-            "far from all that the model knows. Check their numbers."
+            "far from the training rows. Check their numbers."
         )
     return values

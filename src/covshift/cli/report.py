@@ -19,12 +19,12 @@ def add(commands: Any) -> None:
         commands,
         "report",
         "one self-contained HTML file with verdict, pictures and methods",
-        "Write a report that opens from disk, without any network.",
+        "Write a report that any browser opens, without a network.",
     )
     options.add_samples(parser, label="optional")
     options.add_task(parser)
     compare.add_comparison(parser)
-    parser.add_argument("--title", help="of the report")
+    parser.add_argument("--title", help="title of the report")
     options.add_output(parser, what="report", required=True)
     options.add_verdict(parser)
     parser.set_defaults(run=run, found=None)

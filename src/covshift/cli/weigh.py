@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
         commands,
         "weigh",
         "weights that make the training sample look like the target",
-        "Write one weight a training row, mean one, for use with R, Stata or any learner.",
+        "Write one weight per training row, mean one, for use with R, Stata or any learner.",
     )
     options.add_samples(parser, label="optional")
     parser.add_argument(

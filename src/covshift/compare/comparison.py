@@ -77,8 +77,7 @@ def compare_methods(
         Makes the weights of the held-out rows.
     n_folds : int
     max_rows : int, optional
-        Larger samples are thinned at random to so many rows; default: by the learner, 300 to
-        2000.
+        Rows drawn at random from larger samples; default: by the learner, 300 to 2000.
     random_state : int
     verbose : bool
         Show a progress bar, on a terminal.
@@ -92,8 +91,8 @@ def compare_methods(
     -----
     Rows are standardised, weights estimated and the kernel machine's penalty chosen once, on all
     training rows, not in each fold: the features of held-out rows take part in this, their labels
-    in the penalty alone. Standard errors take the weights as known. Cost: a weighter and n_folds +
-    1 fits a method.
+    in the penalty alone. Standard errors take the weights as known. Cost per method: a weighter and
+    n_folds + 1 fits.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def compare_methods(
     y = np.asarray(y)
     one_of(*LOSSES).check(loss, "loss")
     if task == "regression" and loss != "squared_error":
-        raise InputError(f"loss={loss!r} is for classes; numbers have 'squared_error'.")
+        raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     methods = methods_for(learner, X.shape[1]) if methods is None else methods
     for method in methods:
         check_method(learner, method.name)
@@ -162,6 +161,7 @@ class _Trial:
         self.notes: list[Note] = []
         self.reference: Real | None = None
         self.contenders: list[Real] = []  # losses of the others, (N,) each
+        self.options: dict[str, dict[str, Any]] = {}  # of every learner, shared by its methods
 
     def prepare(self, n_folds: int, weighter: str) -> None:
         """Draw the folds, and weigh the rows that will be held out."""
@@ -178,8 +178,8 @@ class _Trial:
                 self.held_out = self._weigh(weighter)
             except Exception as error:
                 text = (
-                    f"The held-out rows could not be weighted ({_short(error)}): the risks below "
-                    "are those of the training distribution."
+                    f"The held-out rows could not be weighted ({_short(error)}): the risks are "
+                    "those of the training distribution, not of the target."
                 )
                 self.notes.append(Note("weights of held-out rows", text, "warning"))
         self.notes += [
@@ -216,14 +216,17 @@ class _Trial:
             row["effective_sample_size"] = effective_sample_size(
                 np.ones(len(self.X)) if w is None else w
             )
-        whole = self._fit(method, np.arange(len(self.y)), w, "cv")
-        tuned = resolve(self.learner, method.name)[0].tuned
-        reg = "cv" if tuned is None else getattr(whole, f"{tuned}_")
+        entry = resolve(self.learner, method.name)[0]
+        options = self.options.setdefault(entry.name, dict(entry.in_comparison.get(self.task, {})))
+        whole = self._fit(method, np.arange(len(self.y)), w, options)
+        if entry.shared is not None:
+            options.setdefault(entry.shared, getattr(whole, f"{entry.shared}_"))
+        found = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
         losses = np.empty(len(self.y))
         for train, test in self.folds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit on all rows has said it
-                model = self._fit(method, train, w, reg)
+                model = self._fit(method, train, w, {**options, **found})
             losses[test] = self.loss(model, self.X[test], self.y[test])
         if method.kind == "baseline":
             self.reference = losses
@@ -244,7 +247,9 @@ class _Trial:
             return math.inf
         return paired_gains(self.reference, np.array(able), self.held_out).needed()
 
-    def _fit(self, method: Method, rows: NDArray[np.intp], w: Real | None, reg: Any) -> Any:
+    def _fit(
+        self, method: Method, rows: NDArray[np.intp], w: Real | None, options: dict[str, Any]
+    ) -> Any:
         return fit_method(
             self.learner,
             method.name,
@@ -254,7 +259,7 @@ class _Trial:
             self.T,
             weights=None if w is None else w[rows],
             target_weight=self.share,
-            reg=reg,
+            options=options,
             random_state=self.random_state,
         )
 

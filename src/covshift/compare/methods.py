@@ -44,10 +44,10 @@ def methods_for(learner: str, n_features: int) -> list[Method]:
             and (entry.compares is None or found.name in entry.compares)
         ]
     for other in learners():
-        if other.beside_others:
+        if other.beside_others is not None:
             note = "control: another learner, no correction"
             methods.append(Method(f"{other.name}:{NONE}", "correction", note, control=True))
-            methods.append(Method(f"{other.name}:{other.default}", "correction"))
+            methods.append(Method(f"{other.name}:{other.beside_others}", "correction"))
     return methods
 
 
@@ -113,7 +113,7 @@ def fit_method(
     weights: Real | None = None,
     sample_weight: Real | None = None,
     target_weight: Any = None,
-    reg: Any = "cv",
+    options: Mapping[str, Any] | None = None,
     random_state: int = 0,
 ) -> Any:
     """Fit a learner on standardised rows, corrected for the target.
@@ -128,8 +128,8 @@ def fit_method(
         Weights of the training rows that ``method`` made; fitted here where they are not given.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Weights that the rows had before. Integer weights equal repeated rows.
-    reg : float or "cv"
-        Penalty of a learner that tunes one, as the kernel machine does.
+    options : mapping, optional
+        Parameters of the learner that are not to be its own, such as a penalty found before.
     random_state : int
 
     Returns
@@ -139,7 +139,7 @@ def fit_method(
     entry, method = resolve(learner, method)
     if method in WEIGHTERS and weights is None:
         weights = fit_weights(method, X, y, X_target, target_weight, random_state).weights_
-    given = {} if entry.tuned is None else {entry.tuned: reg}
+    given = dict(options or {})
     if "V" in entry.can:
         by_weights = method in WEIGHTERS
         part = Importance(weights) if by_weights else _seeded(as_correction(method), random_state)

@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The method of the least estimated risk, clear or not."""
+        """The method of the lowest estimated risk, whether its gain is clear or not."""
         return str(min(self._able() or self.rows[:1], key=_risk)["method"])
 
     @property
@@ -192,7 +192,7 @@ class Comparison:
         )
         return (
             f"Use {best['method']}{learner}: its estimated target risk is {best['risk']:.4f} "
-            f"against {baseline['risk']:.4f} of the unweighted model, a gain of {gain:.4f}{share} "
+            f"against {baseline['risk']:.4f} for the unweighted model, a gain of {gain:.4f}{share} "
             f"with a standard error of {error:.4f}{control}."
         )
 

@@ -115,8 +115,8 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
     """Folds of the training rows for which the target stays whole.
 
     A splitter for searches like any other; `fits` also fits an estimator on every fold with the
-    full target, whatever its length: the trap of a target as long as X, which searches cut into
-    folds without a word, cannot spring.
+    full target, whatever its length. scikit-learn's searches would silently cut a target that is
+    as long as X into folds.
 
     Parameters
     ----------

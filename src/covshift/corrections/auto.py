@@ -143,7 +143,7 @@ def choose(predictions: Mapping[str, Real], Y: Real, w: Real, plain: Real) -> Ch
     Y (N, k) are the outcomes, w (N,) the weights under which the rows look like the target, and
     ``plain`` (N,) those that the rows came with: by these every candidate, the uncorrected model
     too, takes the setting of least squared error, as it does when it is fitted alone.
-    O(settings N k) a candidate.
+    O(settings N k) per candidate.
     """
     settings = {name: _best_setting(path, Y, plain) for name, path in predictions.items()}
     f_0 = predictions[BASELINE][settings[BASELINE]]

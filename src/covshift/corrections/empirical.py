@@ -143,8 +143,8 @@ class Multiplicative(EmpiricalCorrection):
     In one to three dimensions it sees every interaction; in twenty almost no target point
     dominates a training point and V is nearly zero: use `Additive`, `Pairwise` or `Sliced`.
 
-    Cost: one sort a feature, then O(N M D) a product from bit masks, O((N + M) D) when n = 1; no
-    N x M array of floats. Building: O(N (n log M + n M / 64)).
+    Cost: one sort per feature, then O(N M D) per product from bit masks, O((N + M) D) when n = 1;
+    no N x M array of floats. Building: O(N (n log M + n M / 64)).
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Additive(EmpiricalCorrection):
     V(i, j) = (1/nM) sum_k sum_q phi(t_q) 1[t_q^k >= max(x_i^k, x_j^k)].
 
     The listing's max(x_i, x_i) and 1/l are read as max(x_i, x_j) and 1/n. Sees the margins, any
-    number of features. Cost: O(n (N + M) log M) to build, O(n (N + M) D) a product.
+    number of features. Cost: O(n (N + M) log M) to build, O(n (N + M) D) per product.
 
     Parameters
     ----------

@@ -35,6 +35,7 @@ class Unweighted(_EveryPoint):
     """
 
     needs_points = False
+    by_features = True  # it does not look at the target at all
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         xp = namespace(X)
@@ -88,7 +89,7 @@ class Importance(_EveryPoint):
 
 
 class Precomputed(Correction):
-    """A V made elsewhere: any symmetric positive semidefinite matrix, a row a training point.
+    """A V made elsewhere: any symmetric positive semidefinite matrix, one row per training point.
 
     Parameters
     ----------

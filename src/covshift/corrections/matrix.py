@@ -137,7 +137,7 @@ def warn_if_faint(
         )
     elif strength < _FAINT:
         message = (
-            "V is nearly zero: hardly any training point has a say (mean diagonal "
+            "V is nearly zero: hardly any training point counts (mean diagonal "
             f"{strength:.2g}). {words.advice}"
         )
     else:

@@ -43,8 +43,8 @@ def make_survey(
     The facts, in the limit of many rows: 28 % answer; a person's chance to answer lies between
     0.05 and 0.80 (5th to 95th percentile of the population: 0.10 to 0.54). The condition is
     present in 31.7 % of the population and in 39.5 % of the answers, so the plain mean is 7.8
-    percentage points too high. True weights keep 75 % of the effective sample size. The numbers
-    are invented, not estimated from any survey.
+    percentage points too high. With the true weights, the effective sample size is
+    75 % of the rows. The numbers are invented, not estimated from any survey.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ _DESCR = """\
 Synthetic health survey (covshift.datasets.make_survey)
 
 age              whole years, 18 to 90
-income           household income a year, rounded to 100, log-normal given the rest
+income           household income per year, rounded to 100, log-normal given the rest
 education_years  whole years, 6 to 22
 household_size   persons, 1 or more
 doctor_visits    visits in the last twelve months, 0 or more

@@ -202,13 +202,16 @@ def _notes(
     notes = []
     constant = [feature.name for feature in features if feature.constant]
     if constant:
-        many = f"{len(constant)} columns are" if len(constant) > 1 else "One column is"
-        text = f"{many} constant over both samples and carries no information."
+        text = "One column is constant over both samples and carries no information."
+        if len(constant) > 1:
+            text = (
+                f"{len(constant)} columns are constant over both samples and carry no information."
+            )
         notes.append(Note("constant columns", text))
     if auc is None:
-        notes.append(Note("few rows", f"No AUC: a sample has fewer than {FEWEST} rows."))
+        notes.append(Note("few rows", f"No AUC: one of the samples has fewer than {FEWEST} rows."))
     if support.outside is None:
-        text = "No nearest neighbours: there are too few training rows."
+        text = "Nearest neighbours are not compared: there are too few training rows."
         notes.append(Note("few rows", text))
     first = support.uncovered[:1]
     told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
@@ -223,7 +226,7 @@ def _notes(
     }
     cut = [f"{name} {rows[0]:,} and {rows[1]:,}" for name, rows in used.items() if rows != whole]
     if cut:
-        text = "Drawn at random to keep the cost down (training and target rows): "
+        text = "To keep the cost down, rows were drawn at random (training and target rows): "
         notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
 
@@ -234,4 +237,4 @@ def _where_uncovered(found: Sequence[Uncovered], names: Sequence[str]) -> str:
     more = len(found) - _NAMED
     if more > 0:
         parts.append(f"{more} more such columns or values")
-    return "Where no training rows are: " + "; ".join(parts) + "."
+    return "Parts of the target without training rows: " + "; ".join(parts) + "."

@@ -1,4 +1,4 @@
-"""How many training rows are left, in effect, once they are weighted."""
+"""The effective sample size of the training rows, once they are weighted."""
 
 from __future__ import annotations
 

@@ -6,13 +6,14 @@ The rules, in order; the thresholds are named below and explained in docs/diagno
    of the target without training rows (`_support`, Holm's p > 0.01), and the classifier cannot tell
    the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm in
    one pair of equal samples in twenty at most. Also where a difference is found but is negligible:
-   AUC surely below 0.53, every KS distance below 0.03, every SMD below 0.1.
+   the AUC's interval below 0.53, every KS distance below 0.03, every SMD below 0.1.
 2. *no overlap*: a single feature leaves a tenth of the target without training rows, or no weights
    bring the distribution functions together (the alarm of `CDFWeights`), or half of the target
    lies outside the training support.
-3. *strong*: a single feature leaves a twentieth of the target without training rows, or at least
-   half of the weighting methods leave less than a tenth of the rows, or the classifier's AUC is
-   surely above 0.85, or a tenth of the target lies outside the support.
+3. *strong*: a single feature leaves a twentieth of the target without training rows, or with at
+   least half of the weighting methods the effective sample size is below a tenth of the rows, or
+   the interval of the classifier's AUC lies above 0.85, or a tenth of the target lies outside the
+   support.
 4. *correctable*: what remains.
 
 A feature leaves a share uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
@@ -34,8 +35,8 @@ Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
 
 LEVEL = 0.015  # of the features; the AUC adds 0.025, and `_support` 0.01: 0.05 together
 NEGLIGIBLE_AUC, NEGLIGIBLE_KS, NEGLIGIBLE_SMD = 0.53, 0.03, 0.1
-STRONG_SIZE = 0.1  # share of the rows that is left, in effect
-STRONG_AUC = 0.85  # of two normal distributions whose weights leave a tenth of the rows
+STRONG_SIZE = 0.1  # effective sample size, as a share of the rows
+STRONG_AUC = 0.85  # of two normal distributions whose weights have that effective size
 STRONG_OUTSIDE, NO_OVERLAP_OUTSIDE = 0.1, 0.5
 
 ADVICE: dict[Verdict, str] = {
@@ -95,26 +96,29 @@ def _decide(
     names = [printable(feature.name) for feature in features]
     where = missing[0].describe(names) if missing else ""
     if missing and missing[0].excess >= NO_OVERLAP:
-        return "no overlap", f"{found}, and {where}: no training row tells what happens there."
+        return "no overlap", f"{found}, and {where}: no training row shows what happens there."
     if outside >= NO_OVERLAP_OUTSIDE:
-        return "no overlap", f"{found}, and {outside:.0%} of the target has no training rows near."
+        return (
+            "no overlap",
+            f"{found}, and {outside:.0%} of the target has no training rows nearby.",
+        )
     if not overlap:
         return "no overlap", (
             f"{found}, and no weights bring the distribution functions together: parts of the "
             "target have no training rows."
         )
     if missing:
-        return "strong", f"{found}, and {where}: no training row tells what happens there."
+        return "strong", f"{found}, and {where}: no training row shows what happens there."
     few = [row for row in methods if (row.share or 0.0) < STRONG_SIZE]
     if methods and 2 * len(few) >= len(methods):
         return "strong", (
-            f"{found}, and {len(few)} of {len(methods)} weighting methods leave an effective "
-            f"sample size below {STRONG_SIZE:.0%} of the training rows."
+            f"{found}; with {len(few)} of {len(methods)} weighting methods, the effective sample "
+            f"size is below {STRONG_SIZE:.0%} of the training rows."
         )
     if auc is not None and auc.interval[0] >= STRONG_AUC:
         return "strong", f"{found}: a classifier tells most rows of the two samples apart."
     if outside >= STRONG_OUTSIDE:
-        return "strong", f"{found}, and {outside:.0%} of the target has no training rows near."
+        return "strong", f"{found}, and {outside:.0%} of the target has no training rows nearby."
     kept = [row.share for row in methods if row.share is not None]
     left = ""
     if kept:

@@ -1,4 +1,4 @@
-"""Fits and predictions on Dask collections: a task a partition, a tree of sums, one small solve."""
+"""Fits and predictions on Dask collections: a task per partition, a tree of sums, a small solve."""
 
 from __future__ import annotations
 
@@ -67,18 +67,19 @@ def fit(
 
     Notes
     -----
-    A task reads one partition, adds about 120 MB of kernel values a thread, and returns its sums:
+    A task reads one partition, adds about 120 MB of kernel values per thread, and returns its sums:
     ``8 q (folds b + 2 q)`` bytes (see `fit_blocks`), of which a task of the tree adds four. Nothing
-    else leaves the workers, but landmarks (``n_components`` rows a partition). The partitions are
-    read twice: ``X.persist()`` first where they are dear to make. For `CDFWeights` every step is
-    one pass over codes kept by the workers, 2 bytes a row and view.
+    else leaves the workers but landmarks (``n_components`` rows per partition) and a sample (5000
+    rows per partition at most). The partitions are read twice: call ``X.persist()`` first where
+    they are slow to make. For `CDFWeights` every step is one pass over codes kept by the workers,
+    2 bytes per row and view.
 
     A lost worker's tasks run again elsewhere. Errors name the partition.
     """
     cluster = Cluster(client)
     if isinstance(estimator, CDFWeights):
         if sample_weight is not None:
-            raise InputError("CDFWeights makes weights; sample_weight has no meaning here.")
+            raise InputError("CDFWeights makes weights and takes no sample_weight. Leave it out.")
         rows = cluster.rows(X)
         target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
         return fit_weights(estimator, cluster, rows, target)

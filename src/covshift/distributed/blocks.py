@@ -36,10 +36,10 @@ def fit_blocks(
     Parameters
     ----------
     estimator : VSVC or VSVR
-        Fitted in place. ``solver="dual"``, a precomputed kernel and ``width="cv"`` need all rows
-        at once and are refused.
+        Fitted in place. ``solver="dual"`` and a precomputed kernel need all rows at once and are
+        refused. Coordinates, kernel and probabilities are learned from a sample of 5000 rows.
     blocks : iterable of (X, y) or (X, y, sample_weight), or callable that returns one
-        They are read twice: the first pass finds classes, landmarks and the kernel's width, the
+        They are read twice: the first pass finds classes, landmarks and the sample, the
         second one sums. (A third time where some columns never vary, which are left out.) An
         iterator that can be read once only is refused: pass the function that makes it. See
         `from_arrays` and `from_parquet`.
@@ -59,10 +59,11 @@ def fit_blocks(
 
     Notes
     -----
-    Memory does not depend on N: the block at hand, about 120 MB of kernel values a thread, and the
-    sums, which take ``8 q (folds b + 2 q)`` bytes a few times over: q landmarks and columns of Y,
-    b = n (2 M + 1) bins of the symmetric additive V (half as many of the plain one), folds = 5 with
-    ``reg="cv"`` and one otherwise. Time: O(N n (log M + q)).
+    Memory does not depend on N: the block at hand, about 120 MB of kernel values per thread, and
+    the sums, which take ``8 q (folds b + 2 q)`` bytes a few times over: q landmarks and columns of
+    Y, b = n (2 M + 1) bins of the symmetric additive V (half as many of the plain one, none without
+    a correction), folds = 5 with ``reg="cv"`` or logistic probabilities and one otherwise.
+    Time: O(N n (log M + q)).
 
     Examples
     --------

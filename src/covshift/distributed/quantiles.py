@@ -147,7 +147,7 @@ def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
     points = to_numpy(check_points(T, "X_target")).astype(np.float64)
     w = np.ones(len(points)) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (len(points),) or not np.isfinite(w).all() or (w < 0).any():
-        raise InputError("The target's weights must be one finite, non-negative number a row.")
+        raise InputError("The target's weights must be one finite, non-negative number per row.")
     points, w = points[w > 0], w[w > 0]
     for start in range(0, len(points), _ROWS):
         rows = slice(start, start + _ROWS)

@@ -19,23 +19,25 @@ from ..operators import VOperator
 from ..weights import CDFWeights
 from .dual import Dual, small_factor
 from .expansion import Expansion
-from .tuning import Tuning, kernel_scale, penalties
+from .tuning import kernel_scale, penalties
 
 
-def fit_auto(machine: Any, problem: FitData) -> None:
+def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
     """Mix the correction of least estimated target error with the uncorrected machine.
 
-    The machine is a `KernelMachine`; on landmarks a sample of the rows chooses.
+    The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
+    ``kernels`` it takes the uncorrected machine's.
     """
     _check(machine, problem)
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))
-    machine.width_ = _width(machine, some)
-    kernel = machine._kernel(machine.width_)
+    kernel = _best_kernel(machine, some, kernels)
     K = kernel(some.X, some.X)
     fixed = None if machine.reg == "cv" else np.array([float(machine.reg)])
-    choice, regs, weights = choose_correction(some, K, fixed, min(int(machine.n_folds), some.N))
+    choice, regs, weights, held_out = choose_correction(
+        some, K, fixed, min(int(machine.n_folds), some.N)
+    )
     Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
     if choice.share and not exact:
@@ -47,7 +49,7 @@ def fit_auto(machine: Any, problem: FitData) -> None:
             machine.reg_ = float(regs[evidence.setting])
             machine._solve_dual(machine._operator(problem), problem, K)
         else:
-            machine._start_stream(problem, problem.X, Z)
+            machine._start_stream(problem, kernel, problem.X, Z)
             machine._add_and_solve(problem)
         used[evidence.correction] = machine.reg_
         coef += share * (machine.dual_coef_ if exact else machine.coef_)
@@ -57,14 +59,17 @@ def fit_auto(machine: Any, problem: FitData) -> None:
     machine.correction_ = candidates(target_weighter())[choice.chosen.correction]
     machine.selection_report_ = choice.report(regs, used)
     machine._f = Expansion(kernel, Z, coef, intercept)
+    if held_out is not None and machine._uses_held_out():
+        machine._learn_from_held_out(*held_out)
 
 
 def choose_correction(
     problem: FitData, K: Real, regs: Real | None, n_folds: int
-) -> tuple[Choice, Real, Any]:
+) -> tuple[Choice, Real, Any, tuple[Any, ...] | None]:
     """Compare the candidates with kernel values K (N, N).
 
-    Returns the choice, the penalties, and the weights of the rows, or what would find them. All
+    Returns the choice, the penalties, the weights of the rows, or what would find them, and what
+    rows held out get from the mixture: (f, X, Y, w, folds). All
     hold out the same folds, on one path of penalties a candidate and fold, and take the penalty
     that they take alone. ``regs`` are given where the grid is not to be chosen.
     O(candidates x folds x N^3) time, O(N^2) memory.
@@ -72,7 +77,7 @@ def choose_correction(
     folds = ranked_folds(problem.X, problem.Y, n_folds)
     if len(folds) < 2:
         regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
-        return no_choice(), regs, target_weighter()
+        return no_choice(), regs, target_weighter(), None
     if regs is None:
         regs = penalties(kernel_scale(K, problem.w), float(problem.w.sum()))
     weights = target_weights(problem)
@@ -81,16 +86,20 @@ def choose_correction(
         for name, correction in candidates(weights).items()
     }
     choice = choose(predictions, problem.Y, weights * problem.w, problem.w)
-    return choice, regs, weights
+    rows = np.concatenate([fold.rows for fold in folds])
+    f = sum(
+        share * predictions[evidence.correction][evidence.setting][rows]
+        for evidence, share in choice.parts()
+    )
+    return choice, regs, weights, (f, problem.X, problem.Y, problem.w, folds)
 
 
-def _width(machine: Any, problem: FitData) -> float | None:
-    """Return the kernel's width; where several are compared, the uncorrected machine's."""
-    widths = machine._widths(problem)
-    if len(widths) == 1:
-        return widths[0]  # type: ignore[no-any-return]
-    found: Tuning = machine._tune_dual(problem.operator(Unweighted()), problem, None)
-    return found.width
+def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
+    """Return the kernel; where several are compared, the uncorrected machine's."""
+    if len(kernels) == 1:
+        return kernels[0]
+    found, _ = machine._tune_dual(problem.operator(Unweighted()), problem, kernels, None)
+    return kernels[found.best[0]]
 
 
 def target_weights(problem: FitData) -> Real:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_torch, like
+from .._coordinates import COORDINATES
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
 from .._fields import (
@@ -28,10 +29,13 @@ from .._fields import (
     Reals,
     Wholes,
 )
-from .._fit_data import FitData, check_device_fit_data, check_fit_data, some_rows, take_columns
-from .._folds import ranked_folds
-from .._kernels import KERNEL, WIDTH, Kernel, find_width, has_width, landmarks, widths_to_compare
-from .._parameters import Rules, check_parameters, number, one_of, whole
+from .._fit_data import FitData, check_device_fit_data, check_fit_data, take_columns
+from .._folds import Fold, ranked_folds
+from .._frames import FrameColumns
+from .._kernels import KERNEL, WIDTH, landmarks
+from .._parallel import one_blas_thread
+from .._parameters import Rules, check_parameters, flag, number, one_of, whole
+from .._row_sample import RowSample
 from .._types import Real
 from .._validation import check_host_rows, check_rows, unwrap_target
 from ..corrections import as_correction
@@ -42,6 +46,7 @@ from .auto import fit_auto
 from .device_primal import DevicePrimal
 from .dual import Dual, small_factor
 from .expansion import Expansion
+from .kernel_choice import SUM_OF_KERNELS, best_of, check_search, choose_kernels, is_searched
 from .primal import Primal
 from .tuning import Tuning, kernel_scale, tune_dual
 
@@ -55,6 +60,10 @@ _FITTED = (
     "reg_path_",
     "target_coverage_",
     "selection_report_",
+    "kernel_report_",
+    "_coordinates",
+    "_calibration",
+    "_sample",
     "_stream",
     "_by_blocks",
 )
@@ -69,8 +78,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
     __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
     _rules: ClassVar[Rules] = {
-        "kernel": KERNEL,
+        "kernel": KERNEL | one_of("cv", "main_effects") | SUM_OF_KERNELS,
         "width": WIDTH | one_of("cv"),
+        "relevance": one_of("cv") | flag(),
+        "coordinates": one_of("standard", "cdf", "cv", "none"),
+        "fast": flag(),
         "degree": number(),
         "coef0": number(),
         "reg": number(above=0) | one_of("cv"),
@@ -80,7 +92,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_columns": Wholes("d", below="n"),
+        "_columns": Wholes("d"),
+        "_frame": Maybe(OrNone(Part(FrameColumns))),
+        "_coordinates": Maybe(Part(*COORDINATES, n="d")),
         "_f": Part(Expansion, n="d", k="k"),
         "_by_blocks": Maybe(FLAG),
         "correction_": ESTIMATOR,
@@ -89,37 +103,45 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         "rank_": Maybe(WHOLE),
         "coef_": Maybe(Reals("D", "k")),
         "landmarks_": Maybe(Reals("D", "d")),
-        "width_": OrNone(FINITE),
+        "kernel_report_": Maybe(PLAIN),
         "reg_": FINITE,
         "reg_path_": Maybe(PLAIN),
         "target_coverage_": Maybe(FINITE),
         "selection_report_": Maybe(PLAIN),
     }
 
+    _frame: FrameColumns | None = None
+
     def __init__(
         self,
-        correction: Any = "blended",
+        correction: Any = "none",
         *,
-        kernel: Any = "rbf",
-        width: Any = "scale",
+        kernel: Any = "cv",
+        width: Any = "cv",
+        relevance: Any = "cv",
+        coordinates: str = "standard",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
+        fast: bool = False,
         n_folds: int = 5,
         random_state: Any = None,
     ) -> None:
         self.correction = correction
         self.kernel = kernel
         self.width = width
+        self.relevance = relevance
+        self.coordinates = coordinates
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.reg = reg
         self.solver = solver
         self.n_components = n_components
+        self.fast = fast
         self.n_folds = n_folds
         self.random_state = random_state
 
@@ -132,8 +154,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
         self._columns = problem.columns
         self._stream: Primal | None = None
+        kernels = [None] if given else self._choose_kernels(problem)
         if self._chooses():
-            fit_auto(self, problem)
+            with one_blas_thread(problem.N**2):
+                fit_auto(self, problem, kernels)
+            self.__dict__.pop("_sample", None)
             return self
         self.correction_ = clone(as_correction(self.correction), safe=False)
         if given and self.correction_.needs_points:
@@ -142,26 +167,67 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 "needs. Make it beforehand: correction=Precomputed(v_matrix(X, X_target))."
             )
         if self._solver(problem.N) == "dual":
-            self._fit_dual(problem)
+            with one_blas_thread(problem.N**2):
+                self._fit_dual(problem, kernels)
         else:
-            self._start_primal(problem, problem.X)
+            self._start_primal(problem, kernels, problem.X)
             self._add_and_solve(problem)
             self._stream = None  # its sums would serve further blocks only
+        self.__dict__.pop("_sample", None)
         return self
+
+    # Coordinates and kernel
+
+    def _choose_kernels(self, problem: FitData) -> Sequence[Any]:
+        """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
+        sample = RowSample.of(problem.X, problem.Y, problem.w, self._outcome_keys(problem.Y))
+        return self._choose_from(sample, sample.y, problem.T, problem.share)
+
+    def _choose_from(self, sample: RowSample, Y: Real, T: Any, share: Any) -> Sequence[Any]:
+        groups = None
+        if self._frame is not None:
+            groups = np.unique(self._frame.groups[self._columns], return_inverse=True)[1]
+        found = choose_kernels(self, sample, Y, T, share, groups)
+        self._coordinates = found.coordinates
+        if found.report is not None:
+            self.kernel_report_ = found.report
+        self._sample = sample, Y
+        return found.kernels
+
+    def _outcome_keys(self, Y: Any) -> Any:
+        """Return a hash of every outcome that does not depend on how Y codes it; None: of Y."""
+        return None
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel of the fitted function: K(X, Z) of two sets of rows."""
+        check_is_fitted(self, "_f")
+        return self._f.kernel
+
+    @property
+    def width_(self) -> Any:
+        """Its width: a number, one per column for a sum of kernels, or None."""
+        return None if self.kernel_ is None else self.kernel_.width
+
+    def _after_loading(self) -> None:
+        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
+        if len(self._columns) and not 0 <= self._columns.min() <= self._columns.max() < n:
+            raise ValueError(f"columns beyond the {n} there are")
 
     # The exact machine
 
-    def _fit_dual(self, problem: FitData) -> None:
+    def _fit_dual(self, problem: FitData, kernels: Sequence[Any]) -> None:
         V = self._operator(problem)
         given = problem.X if self.kernel == "precomputed" else None
-        tuning = self._tune_dual(V, problem, given)
-        self.width_, self.reg_ = tuning.width, tuning.reg
-        kernel = self._kernel(self.width_)
+        tuning, folds = self._tune_dual(V, problem, kernels, given)
+        kernel, self.reg_ = kernels[tuning.best[0]], tuning.reg
         K = kernel(problem.X, problem.X) if given is None else given
         dual = self._solve_dual(V, problem, K)
-        points = None if given is not None else kernel
-        self._f = Expansion(points, problem.X, self.dual_coef_, self.intercept_)
+        self._f = Expansion(kernel, problem.X, self.dual_coef_, self.intercept_)
         self._after_dual(problem, dual, K)
+        if self._uses_held_out() and tuning.held_out is not None:
+            points = None if given is not None else problem.X
+            self._learn_from_held_out(tuning.held_out, points, problem.Y, problem.w, folds)
 
     def _operator(self, problem: FitData) -> Any:
         V = problem.operator(self.correction_)
@@ -179,38 +245,52 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
         """Let a subclass change the exact solution."""
 
-    def _tune_dual(self, V: Any, problem: FitData, given: Real | None) -> Tuning:
-        widths = self._widths(problem)
+    def _tune_dual(
+        self, V: Any, problem: FitData, kernels: Sequence[Any], given: Real | None
+    ) -> tuple[Tuning, Sequence[Fold]]:
+        """Choose kernel and penalty; return what was compared, and the folds."""
         regs = None if self.reg == "cv" else np.array([float(self.reg)])
-        if regs is not None and len(widths) == 1:
-            return Tuning((widths[0],), regs[None, :], np.zeros((1, 1)))
-        kernels = [self._kernel(width) for width in widths]
-        folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
+        compared = regs is None or len(kernels) > 1
+        folds: Sequence[Fold] = []
+        if compared or self._uses_held_out():
+            folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
-            return Tuning((widths[0],), regs[None, :], np.zeros((1, 1)))
+            return Tuning(tuple(kernels[:1]), regs[None, :], np.zeros((1, 1))), []
         tuning = tune_dual(V, problem.X, problem.Y, problem.w, kernels, folds, given, regs)
-        self.reg_path_ = {"reg": tuning.regs, "width": tuning.widths, "error": tuning.errors}
-        return tuning
+        if compared:
+            self.reg_path_ = tuning.path()
+        return tuning, folds
+
+    def _uses_held_out(self) -> bool:
+        """Whether predictions of held-out rows are needed."""
+        return False
+
+    def _learn_from_held_out(
+        self, f: Real, X: Real | None, Y: Real, w: Real, folds: Sequence[Fold]
+    ) -> None:
+        """Let a subclass learn from predictions f (h, k) for the rows of each fold in turn."""
 
     # The machine on landmarks, in one pass
 
-    def _start_primal(self, problem: FitData, whole: Real | None) -> None:
-        random_state = check_random_state(self.random_state)
-        Z = landmarks(problem.X, int(self.n_components), random_state)
-        self.width_ = self._primal_width(problem, random_state)
-        self._start_stream(problem, whole, Z)
+    def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
+        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        self._start_stream(problem, self._best_of(kernels), whole, Z)
 
-    def _start_stream(self, problem: FitData, whole: Real | None, Z: Real) -> None:
+    def _best_of(self, kernels: Sequence[Any]) -> Any:
+        """Return the kernel for the fit on landmarks: several are compared on the sample."""
+        return best_of(kernels, *self._sample, int(self.n_folds))
+
+    def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
         self._stream = self._primal(
-            Z, self.correction_.target_sums(problem.T, problem.share, whole)
+            kernel, Z, self.correction_.target_sums(problem.T, problem.share, whole)
         )
 
-    def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
-        n_folds = max(2, int(self.n_folds)) if self.reg == "cv" else 1
-        kernel = self._kernel(self.width_)
+    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
+        held_out = self.reg == "cv" or self._uses_held_out()
+        n_folds = max(2, int(self.n_folds)) if held_out else 1
         if example is None:
             return Primal(kernel, Z, target_sums, n_folds=n_folds)
         return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
@@ -224,8 +304,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             and X.ndim == 2
             and not self._chooses()
             and self._solver(int(X.shape[0])) == "primal"
-            and self.kernel in DEVICE_KERNELS
-            and (self.width != "cv" or not has_width(self.kernel))
+            and (is_searched(self.kernel) or self.kernel in DEVICE_KERNELS)
+            and self.coordinates in ("standard", "none")
         )
 
     def _fit_on_device(
@@ -235,12 +315,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
+        kernels = self._choose_kernels(problem)
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
-        self.width_ = find_width(self.width, self.kernel, problem.X, problem.w)
+        kernel = self._best_of(kernels)
         target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
-        stream = self._primal(Z, target_sums, example=problem.X[:1])
+        stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
         stream.folds = stream.partial(problem.X, problem.Y, problem.w)
         self._solve(stream)
+        self.__dict__.pop("_sample", None)
         for name in ("coef_", "intercept_", "landmarks_"):
             setattr(self, name, like(getattr(self, name), problem.X))
         return self
@@ -269,12 +351,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if self.reg == "cv" and len(stream.folds) > 1:
             tuning = stream.tune()
             self.reg_ = tuning.reg
-            self.reg_path_ = {"reg": tuning.regs, "width": tuning.widths, "error": tuning.errors}
+            self.reg_path_ = tuning.path()
         else:
             self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
         self.coef_, self.intercept_ = stream.fit(self.reg_)
         self.landmarks_ = stream.Z
         self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
+        if self._uses_held_out() and len(stream.folds) > 1:
+            sample, Y = self._sample
+            f, folds = stream.held_out(sample.X, Y, sample.w, self.reg_)
+            self._learn_from_held_out(f, sample.X, Y, sample.w, folds)
 
     def _partial_fit(
         self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
@@ -282,6 +368,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if self._is_first_block():
             self._check_parameters()
             self._forget()
+            self.__dict__.pop("_frame", None)
             if self.kernel == "precomputed":
                 raise InputError("partial_fit needs points, not a precomputed kernel.")
             if self._chooses():
@@ -292,7 +379,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
-            self._start_primal(problem, None)
+            self._start_primal(problem, self._choose_kernels(problem), None)
             self._by_blocks = True
         else:
             if unwrap_target(X_target) is not None or target_weight is not None:
@@ -315,17 +402,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             )
         return True
 
-    def _primal_width(self, problem: FitData, random_state: Any) -> float | None:
-        widths = self._widths(problem)
-        if len(widths) == 1:
-            return widths[0]
-        some = some_rows(problem.N, random_state)
-        X, Y, w = problem.X[some], problem.Y[some], problem.w[some]
-        V = self.correction_.operator(problem.X, (problem.T,), target_weight=problem.share)
-        folds = ranked_folds(X, Y, max(2, int(self.n_folds)), w)
-        kernels = [self._kernel(width) for width in widths]
-        return tune_dual(V.subset(some), X, Y, w, kernels, folds).width
-
     # A correction found by comparison
 
     def _chooses(self) -> bool:
@@ -345,6 +421,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Learn the distinct labels of all rows, and the columns of y; zero where it is plain."""
         raise NotImplementedError
 
+    def _label_keys(self, y: NDArray[Any]) -> Any:
+        """Return a hash of every label that `_read_outcomes` returned; None for numbers."""
+        return None
+
     def _outcome_columns(self, y: NDArray[Any]) -> Real:
         """Turn what `_read_outcomes` returns into the columns of Y: (N, k)."""
         raise NotImplementedError
@@ -353,6 +433,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+        check_search(self)
         if self.kernel == "precomputed" and self.solver == "primal":
             raise InputError("solver='primal' needs points, not a precomputed kernel.")
 
@@ -377,27 +458,39 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             )
         return "dual"
 
-    def _kernel(self, width: float | None) -> Kernel:
-        name = "linear" if self.kernel == "precomputed" else self.kernel
-        return Kernel(name, width, self.degree, self.coef0, dict(self.kernel_params or {}))
-
-    def _widths(self, problem: FitData) -> Sequence[float | None]:
-        width = find_width(self.width, self.kernel, problem.X, problem.w)
-        if self.width != "cv" or width is None:
-            return [width]
-        return widths_to_compare(self.kernel, width)
-
     # The fitted function
+
+    def _points(self, X: Any) -> Any:
+        """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
+        check_is_fitted(self, "_f")
+        if self._frame is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._frame.encode(X, "X")[:, self._columns]
+        if self._predicts_on_device(X):
+            return take_columns(check_rows(self, X, reset=False), self._columns)
+        return self._check_rows(X, reset=False)[:, self._columns]
+
+    def _predicts_on_device(self, X: Any) -> bool:
+        kernel = self._f.kernel
+        return is_torch(X) and kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
 
     def _values(self, X: Any) -> Any:
         """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
-        check_is_fitted(self, "_f")
-        if is_torch(X) and self._f.kernel is not None and self._f.kernel.name in DEVICE_KERNELS:
-            points = check_rows(self, X, reset=False)
-            f = DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)
-            return f(take_columns(points, self._columns))
-        points = self._check_rows(X, reset=False)
-        return self._f(points[:, self._columns])
+        return self._values_at(self._points(X))
+
+    def _values_at(self, points: Any) -> Any:
+        if self._predicts_on_device(points):
+            return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
+        return self._f(points)
+
+    def _read_frames(self, X: Any, X_target: Any) -> tuple[Any, Any]:
+        """Learn the columns of X and X_target; return both as numbers."""
+        validate_data(self, X, reset=True, skip_check_array=True)
+        T = unwrap_target(X_target)
+        self._frame = FrameColumns.learn(X, T)
+        if self._frame is None:
+            return X, X_target
+        return self._frame.encode(X, "X"), None if T is None else self._frame.encode(T, "X_target")
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""

@@ -1,8 +1,8 @@
 """The fit on landmarks, cut at its sums: blocks of rows may lie in files or on other machines.
 
-A first pass surveys the rows (`Survey`: how many, which columns vary, which classes, landmarks, the
-spread that gives the kernel its width), a second one sums (`covshift.machine.primal`). What a block
-gives is a plain value, values combine in any order, and the result is that of ``fit`` with
+A first pass surveys the rows (`Survey`: how many, which columns vary, which classes, landmarks, a
+sample that chooses coordinates and kernel), a second one sums (`covshift.machine.primal`). What a
+block gives is a plain value, values combine in any order, and the result is that of ``fit`` with
 ``solver="primal"`` on all rows at once.
 """
 
@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._hashing import HashedSample, draw_seed
-from .._kernels import MEDIAN_ROWS, Spread, find_width, has_width, median_width
+from .._row_sample import RowSample
 from .._types import Real
 from .._validation import check_points, check_weight
 from ..corrections import as_correction
@@ -45,11 +45,10 @@ class Survey:
     rows: int
     low: Real  # (n,)
     high: Real  # (n,)
-    spread: Spread
     labels: NDArray[Any] | None  # distinct classes, sorted
     outputs: int  # columns of y; zero where it is plain
     landmarks: HashedSample
-    middle: HashedSample | None  # rows for the median width
+    sample: RowSample  # rows with their outcomes, which choose coordinates and kernel
     single: bool
 
     def combine(self, other: Survey) -> Survey:
@@ -61,18 +60,14 @@ class Survey:
         labels = None
         if self.labels is not None and other.labels is not None:
             labels = np.union1d(self.labels, other.labels)
-        middle = None
-        if self.middle is not None and other.middle is not None:
-            middle = self.middle.combine(other.middle)
         return Survey(
             self.rows + other.rows,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            self.spread.combine(other.spread),
             labels,
             self.outputs,
             self.landmarks.combine(other.landmarks),
-            middle,
+            self.sample.combine(other.sample),
             self.single and other.single,
         )
 
@@ -89,6 +84,7 @@ class BlockFit:
         estimator._check_parameters()
         _refuse_what_needs_all_rows(estimator)
         estimator._forget()
+        estimator.__dict__.pop("_frame", None)
         validate_data(estimator, header, reset=True, skip_check_array=True)
         estimator.correction_ = clone(as_correction(estimator.correction), safe=False)
         self.estimator = estimator
@@ -124,16 +120,14 @@ class BlockFit:
         """Learn what the sums need to be prepared; O(b n)."""
         estimator, X = self.estimator, block.X
         count = int(estimator.n_components)
-        by_median = estimator.width == "median" and has_width(estimator.kernel)
         return Survey(
             len(X),
             X.min(axis=0),
             X.max(axis=0),
-            Spread.of(X, block.w),
             estimator._distinct_labels(block.y),
             0 if block.y.ndim == 1 else block.y.shape[1],
             HashedSample.of(X, count, self._seed),
-            HashedSample.of(X, MEDIAN_ROWS, 0) if by_median else None,
+            RowSample.of(X, block.y, block.w, estimator._label_keys(block.y)),
             bool(block.single),
         )
 
@@ -159,14 +153,11 @@ class BlockFit:
             T = T.astype(np.float32).astype(np.float64)
         estimator._take_outcomes(survey.labels, survey.outputs)
         estimator._columns = self.columns
-        width = estimator.width
-        if width == "scale" and has_width(estimator.kernel):
-            width = survey.spread.width(estimator.kernel, T.shape[1])
-        elif survey.middle is not None:
-            width = median_width(estimator.kernel, survey.middle.sorted_rows)
-        estimator.width_ = find_width(width, estimator.kernel, T[:1], np.ones(1))
+        Y = estimator._outcome_columns(survey.sample.y)
+        kernels = estimator._choose_from(survey.sample, Y, T, share)
+        kernel = estimator._best_of(kernels)
         target_sums = estimator.correction_.target_sums(T, share, None)
-        return estimator._primal(survey.landmarks.sorted_rows, target_sums)
+        return estimator._primal(kernel, survey.landmarks.sorted_rows, target_sums)
 
     def partial(self, primal: Primal, block: Block) -> Partial:
         """Sum over the rows of a block."""
@@ -176,6 +167,7 @@ class BlockFit:
         """Solve, from the sums over all rows; returns the fitted estimator."""
         primal.folds = sums
         self.estimator._solve(primal)
+        self.estimator.__dict__.pop("_sample", None)
         return self.estimator
 
 
@@ -185,11 +177,6 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
         raise InputError(
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."
-        )
-    if estimator.width == "cv" and has_width(estimator.kernel):
-        raise InputError(
-            "width='cv' compares widths on rows in memory. Fit on a sample of them first and "
-            "pass its width_, or use 'scale' or 'median'."
         )
 
 

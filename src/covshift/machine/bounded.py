@@ -52,7 +52,7 @@ def tilt_into_box(f0: Real, G: Real, *, low: float = 0.0, high: float = 1.0) -> 
 
     Lawson and Hanson's active set, with signs: hold the point that violates its bound most at it;
     where that turns another multiplier round, go back to where it vanishes and release that point.
-    Ends after finitely many steps; O(a^3) a step with a points held, which are few for smooth f.
+    Ends after finitely many steps; O(a^3) per step with a points held, which are few for smooth f.
     """
     p = len(f0)
     G = G + 1e-13 * float(np.trace(G)) / p * np.eye(p)  # equal points make G singular

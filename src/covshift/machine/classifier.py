@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,16 +10,19 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from .._array import namespace, to_numpy
-from .._fields import Kind, Labels
+from .._array import like, namespace, to_numpy
+from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData
+from .._folds import Fold
 from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._parameters import Rules, one_of
+from .._row_sample import label_keys
 from .._types import Real
-from .._validation import check_rows
+from .._validation import check_points
 from ..exceptions import InputError
 from .base import KernelMachine
 from .bounded import bounded_expansion
+from .calibration import Calibration, calibrate, probabilities
 from .dual import Dual
 from .primal import Primal
 
@@ -27,7 +31,7 @@ def _gives_probabilities(machine: Any) -> bool:
     if machine.probability is None:
         raise AttributeError(
             "probability=None leaves f as it is, which is no probability: use decision_function, "
-            "or probability='clip'."
+            "or probability='logistic'."
         )
     return True
 
@@ -42,21 +46,35 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     Parameters
     ----------
     correction : str or correction
-        How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
-        symmetric, normalised and mixed with the identity, in half shares up to 150 rows and with
-        75 / N of V beyond (theory, eq. 2.10). "none" ignores the target.
+        How V is made: a name or an object of `covshift.corrections`. "none", the default, is V = I:
+        under covariate shift the best function is the same for sample and target, and a kernel that
+        is flexible enough finds it; on real tables no correction was better on average
+        (benchmarks/results/tables.md). "blended" is additive, symmetric, normalised and mixed with
+        the identity, in half shares up to 150 rows and with 75 / N of V beyond (theory, eq. 2.10).
         The name of a weighter, such as "kliep", weights the rows. "auto" compares no correction,
         "blended", CDF weights and both together by importance-weighted cross-validation, and mixes
-        the best with the uncorrected machine as far as the evidence goes (theory, section 3.4).
-    kernel : str or callable
-        "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn, a callable,
-        or "precomputed" (with a correction that needs no points, such as ``Precomputed(V)``).
+        the best with the uncorrected machine as far as the evidence goes (theory, section 3.4): for
+        a kernel that is too simple, such as "linear".
+    kernel : str, list of str or callable
+        "cv": a sum of a linear, a Gaussian and a Laplacian kernel, whose amplitudes and widths have
+        the largest evidence on a sample of the rows (theory, section 3.6). A list of "linear",
+        "rbf", "laplacian" and "main_effects" (a sum over single features) does the same with these.
+        By name: "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn; a
+        callable; another machine's ``kernel_``; or "precomputed" (with a correction that needs no
+        points, such as ``Precomputed(V)``).
     width : float, "scale", "median" or "cv"
-        Width of the kernel, a length in the units of the features: sigma in
-        exp(-|x - z|^2 / (2 sigma^2)) for "rbf", in exp(-|x - z|_1 / sigma) for "laplacian", and in
-        x'z / sigma^2 for "poly" and "sigmoid". "scale" follows the spread of the training rows as
-        in `sklearn.svm.SVC`, "median" their median distance; "cv" compares five widths, of which
-        "scale" is the middle one.
+        Width of a kernel by name, a length in coordinates: sigma in exp(-|x - z|^2 / (2 sigma^2))
+        for "rbf", in exp(-|x - z|_1 / sigma) for "laplacian", and in x'z / sigma^2 for "poly" and
+        "sigmoid". "scale" follows the spread of the training rows as in `sklearn.svm.SVC`, "median"
+        their median distance; "cv" compares five widths, of which "scale" is the middle one. A sum
+        of kernels finds its own.
+    relevance : "cv", True or False
+        Whether each feature, or category, has a width of its own in a sum of kernels: "cv" lets the
+        error of held-out rows decide.
+    coordinates : {"standard", "cdf", "cv", "none"}
+        What the kernel sees of the columns: standardised with outliers bounded; their pooled
+        distribution functions, which no monotone transformation changes; the better of both by the
+        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1.
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
@@ -70,8 +88,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         up to 3000 rows, and up to 10,000 for a V that needs all pairs of rows.
     n_components : int
         Landmarks of the primal solver, drawn from the training rows.
-    probability : {"clip", "qp", None}
-        What `predict_proba` makes of f, which can leave [0, 1]: cut it off, or solve the
+    fast : bool
+        Search the kernel on 150 rows instead of 300 and then 1000, in fewer steps.
+    probability : {"logistic", "clip", "qp", None}
+        How f, which is least squares and can leave [0, 1], becomes probabilities. "logistic": a
+        logistic model of predictions for held-out rows, f beside a linear model (theory,
+        eq. 3.12); `decision_function` and `predict` follow it. "clip" cuts f off. "qp" solves the
         constrained problem 0 <= f <= 1 at training and target points (exact solver only). With
         None there is no `predict_proba`, and `decision_function` gives f as it is.
     n_folds : int
@@ -88,8 +110,14 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     coef_, landmarks_ : (D, k) and (D, n) arrays
         Coefficients and landmarks (primal solver).
     intercept_ : (k,) array
-    reg_, width_ : float
-        The penalty and the kernel width used.
+    reg_ : float
+        The penalty used.
+    kernel_, width_
+        The kernel used, a callable of two sets of rows, and its width: a number, or one per column
+        for a sum of kernels.
+    kernel_report_ : dict
+        Of a sum of kernels: its "amplitudes", in units of the noise, and the "error" of held-out
+        rows for each "relevance_spread" compared, zero being one width for all.
     reg_path_ : dict
         Where "cv" compared them: the widths "width", for each of them the penalties "reg"
         (widths, P), and their cross-validated errors, "error" (widths, P).
@@ -111,7 +139,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     parameter that is as long as X into folds.
 
     The paper's own setting, Algorithm 1 with a fixed penalty, is
-    ``VSVC(correction="multiplicative", reg=0.1, probability=None)`` with the kernel of its
+    ``VSVC("multiplicative", reg=0.1, coordinates="none", probability=None)`` with the kernel of its
     experiments, ``kernel="laplacian", width=1``.
 
     References
@@ -125,29 +153,39 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     >>> from covshift.datasets import make_sigmoid_shift
     >>> data = make_sigmoid_shift(200, 1000, random_state=0)
     >>> model = VSVC().fit(data.X, data.y, X_target=data.X_target)
-    >>> model.predict_proba([[-0.9], [0.9]]).round(1)
-    array([[0.1, 0.9],
-           [0.9, 0.1]])
+    >>> model.predict_proba([[-0.25], [0.25]]).round(1)
+    array([[0.2, 0.8],
+           [0.8, 0.2]])
     """
 
     classes_: NDArray[Any]
-    _rules: ClassVar[Rules] = {**KernelMachine._rules, "probability": one_of("clip", "qp", None)}
+    _calibration: Calibration | None = None
+    _rules: ClassVar[Rules] = {
+        **KernelMachine._rules,
+        "probability": one_of("logistic", "clip", "qp", None),
+    }
 
-    _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
+    _saved: ClassVar[dict[str, Kind]] = {
+        "classes_": Labels("K"),
+        "_calibration": Maybe(OrNone(Part(Calibration))),
+    }
 
     def __init__(
         self,
-        correction: Any = "blended",
+        correction: Any = "none",
         *,
-        kernel: Any = "rbf",
-        width: Any = "scale",
+        kernel: Any = "cv",
+        width: Any = "cv",
+        relevance: Any = "cv",
+        coordinates: str = "standard",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
-        probability: str | None = "clip",
+        fast: bool = False,
+        probability: str | None = "logistic",
         n_folds: int = 5,
         random_state: Any = None,
     ) -> None:
@@ -155,12 +193,15 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             correction=correction,
             kernel=kernel,
             width=width,
+            relevance=relevance,
+            coordinates=coordinates,
             degree=degree,
             coef0=coef0,
             kernel_params=kernel_params,
             reg=reg,
             solver=solver,
             n_components=n_components,
+            fast=fast,
             n_folds=n_folds,
             random_state=random_state,
         )
@@ -188,7 +229,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        check_rows(self, X, reset=True)
+        X, X_target = self._read_frames(X, X_target)
+        check_points(X, "X")
         labels = check_labels(self, X, y)
         self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)
@@ -228,30 +270,74 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
 
     def decision_function(self, X: Any) -> Any:
-        """Return f - 1/2 for two classes (rows,), and f, a column a class, for more."""
-        f = self._values(X)
-        return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
+        """Return a score: positive for the second of two classes (rows,), else one per class.
+
+        Log-odds where probabilities are logistic; otherwise f - 1/2 for two classes, and f.
+        """
+        points = self._points(X)
+        f = self._values_at(points)
+        if self._calibration is None:
+            return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
+        score = self._log_odds(f, points)
+        if len(self.classes_) == 2:
+            return like(score[:, 0], f)
+        return like(np.column_stack([np.zeros(len(score)), score]), f)
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of every class: (rows, classes)."""
-        f = self._values(X)
+        points = self._points(X)
+        f = self._values_at(points)
+        if self._calibration is not None:
+            return like(probabilities(self._log_odds(f, points)), f)
         xp = namespace(f)
         if len(self.classes_) == 2:
             f = xp.stack([1 - f[:, 0], f[:, 0]], axis=1)
         f = xp.clip(f, 0, 1)
-        return f / xp.sum(f, axis=1, keepdims=True)
+        total = xp.sum(f, axis=1, keepdims=True)
+        return xp.where(total > 0, f / xp.where(total > 0, total, 1.0), 1 / len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of every row; the second of two where f >= 1/2."""
-        return most_probable(to_numpy(self._values(X)), self.classes_)
+        """Return the most probable class of every row."""
+        points = self._points(X)
+        f = self._values_at(points)
+        if self._calibration is None:
+            return most_probable(to_numpy(f), self.classes_)
+        score = self._log_odds(f, points)
+        best = np.argmax(np.column_stack([np.zeros(len(score)), score]), axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _log_odds(self, f: Any, points: Any) -> Real:
+        """Log-odds of every class against the first: (rows, classes - 1)."""
+        assert self._calibration is not None
+        U = None
+        if self._calibration.linear is not None:
+            U = self._coordinates(to_numpy(points).astype(np.float64))
+        return self._calibration.log_odds(to_numpy(f).astype(np.float64), U)
+
+    def _uses_held_out(self) -> bool:
+        return bool(self.probability == "logistic")
+
+    def _learn_from_held_out(
+        self, f: Real, X: Real | None, Y: Real, w: Real, folds: Sequence[Fold]
+    ) -> None:
+        U = None if X is None else self._coordinates(X)
+        self._calibration = calibrate(f, U, Y, w, folds)
+
+    def _outcome_keys(self, Y: Any) -> Any:
+        codes = to_numpy(Y)
+        codes = codes[:, 0].astype(np.intp) if codes.shape[1] == 1 else codes.argmax(axis=1)
+        return label_keys(self.classes_)[codes]
+
+    def _label_keys(self, y: NDArray[Any]) -> Any:
+        return label_keys(y)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.probability == "qp" and self._chooses():
             raise InputError(
                 "probability='qp' bounds one machine, and correction='auto' mixes two. Use "
-                "probability='clip', or choose a correction."
+                "probability='logistic', or choose a correction."
             )
 
     def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
@@ -259,15 +345,19 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             T = problem.T[:0] if self.kernel == "precomputed" else problem.T
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _primal(self, Z: Real, target_sums: Any, example: Any = None) -> Primal:
+    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         if self.probability == "qp":
             raise InputError(
-                "probability='qp' needs the exact solver. Use solver='dual' or probability='clip'."
+                "probability='qp' needs the exact solver. Use solver='dual', or "
+                "probability='logistic'."
             )
-        return super()._primal(Z, target_sums, example)
+        return super()._primal(kernel, Z, target_sums, example)
 
     def _after_loading(self) -> None:
+        super()._after_loading()
         check_outputs(self.classes_, len(self._f.c))
+        if self._calibration is not None:
+            self._calibration.check(len(self.classes_), len(self._columns))
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return check_labels(self, X, y)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, like, namespace, to_numpy
-from .._device.kernels import Features, row_blocks
+from .._device.kernels import features, row_blocks
 from .._device.products import device_gram, split_product
 from .._folds import hashed_folds
-from .._kernels import Kernel
 from .._types import Real
 from ..operators import TargetSums
 from .primal import FoldSums, Partial, Primal
@@ -25,11 +24,11 @@ class DevicePrimal(Primal):
     """`Primal` for PyTorch tensors: X (N, n), Y (N, k) and w (N,) on one device, in one dtype."""
 
     def __init__(
-        self, kernel: Kernel, Z: Real, target_sums: TargetSums, *, n_folds: int, example: Array
+        self, kernel: Any, Z: Real, target_sums: TargetSums, *, n_folds: int, example: Array
     ) -> None:
         smallest = 1e-6 if example.element_size() == 4 else 1e-10
         super().__init__(kernel, Z, target_sums, n_folds=n_folds, smallest=smallest)
-        self._features = Features(kernel, Z, example)
+        self._features = features(kernel, Z, example)
         self._device_W = like(self._W, example)
 
     def partial(self, X: Array, Y: Array, w: Array) -> Partial:

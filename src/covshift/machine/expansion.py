@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._coordinates import OnCoordinates
 from .._fields import Kind, OrNone, Part, Reals
+from .._kernel_sum import KernelSum
 from .._kernels import Kernel
 from .._parallel import over_rows
 from .._types import Real
@@ -20,13 +22,13 @@ _ENTRIES = 1 << 20  # kernel values that a thread holds at a time
 class Expansion:
     """f(x) = sum_i K(x, z_i) coef_i + c; without a kernel the rows given are K(x, Z) themselves."""
 
-    kernel: Kernel | None
+    kernel: Any  # of the rows; None: they are kernel values
     Z: Real  # (D, n)
     coef: Real  # (D, k)
     c: Real  # (k,)
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "kernel": OrNone(Part(Kernel)),
+        "kernel": OrNone(Part(Kernel, KernelSum, OnCoordinates, n="n")),
         "Z": Reals("D", "n"),
         "coef": Reals("D", "k"),
         "c": Reals("k"),

@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .._folds import Fold, hashed_folds
-from .._kernels import Kernel, whitening
+from .._kernels import whitening
 from .._parallel import over_rows, thread_count
 from .._types import Real
 from ..exceptions import InputError
@@ -68,7 +69,7 @@ class Primal:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Any,
         Z: Real,
         target_sums: TargetSums,
         *,
@@ -111,7 +112,25 @@ class Primal:
             for j, (v, c) in enumerate(self._path(others, regs)):
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
-        return Tuning((self.kernel.width,), regs[None, :], errors[None, :] / weight)
+        return Tuning((self.kernel,), regs[None, :], errors[None, :] / weight)
+
+    def held_out(self, X: Real, Y: Real, w: Real, reg: float) -> tuple[Real, list[Fold]]:
+        """Predict rows X (c, n) of the sums, each without its fold, at one penalty.
+
+        Returns what the rows of each fold in turn get, (h, k), and the folds, those of the sums.
+        """
+        folds = {
+            number: fold
+            for number, fold in hashed_folds(X, Y, self.n_folds, w).items()
+            if number in self.folds
+        }
+        Psi = self.kernel(X, self.Z) @ self._W
+        found = []
+        for number, fold in folds.items():
+            others = [sums for other, sums in self.folds.items() if other != number]
+            v, c = self._path(others, [reg])[0]
+            found.append(Psi[fold.rows] @ v + c)
+        return np.concatenate(found), list(folds.values())
 
     def total(self) -> Sums:
         """Sums over all rows so far."""

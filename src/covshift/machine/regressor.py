@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from .._fields import FLAG, Kind
 from .._labels import check_outcomes
 from .._types import Real
-from .._validation import check_rows
+from .._validation import check_points
 from ..exceptions import InputError
 from .base import KernelMachine
 
@@ -60,7 +60,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Weights of the rows; integer weights equal repeated rows.
         """
-        check_rows(self, X, reset=True)
+        X, X_target = self._read_frames(X, X_target)
+        check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
         return self._fit(X, Y, X_target, sample_weight, target_weight)
 
@@ -92,6 +93,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         return f[:, 0] if self._single else f
 
     def _after_loading(self) -> None:
+        super()._after_loading()
         if self._single and len(self._f.c) != 1:
             raise ValueError("a single outcome of several columns")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._folds import Fold, part_of
-from .._kernels import Kernel
 from .._types import Real
 from ..operators import VOperator
 from .dual import Dual, small_factor
@@ -25,9 +25,10 @@ _STEP = 8 / 19  # decades from one penalty to the next
 class Tuning:
     """Squared errors of held-out rows, and the choice that makes them least."""
 
-    widths: tuple[float | None, ...]
-    regs: Real  # (widths, P)
-    errors: Real  # (widths, P), mean squared error over the held-out rows
+    kernels: tuple[Any, ...]
+    regs: Real  # (kernels, P)
+    errors: Real  # (kernels, P), mean squared error over the held-out rows
+    held_out: Real | None = None  # (h, k), what the best predicts for the rows of the folds in turn
 
     @property
     def best(self) -> tuple[int, int]:
@@ -36,12 +37,13 @@ class Tuning:
         return int(row), int(self.errors.shape[1] - 1 - reversed_reg)
 
     @property
-    def width(self) -> float | None:
-        return self.widths[self.best[0]]
-
-    @property
     def reg(self) -> float:
         return float(self.regs[self.best])
+
+    def path(self) -> dict[str, Any]:
+        """Return what was compared, as plain data."""
+        widths = tuple(None if kernel is None else kernel.width for kernel in self.kernels)
+        return {"reg": self.regs, "width": widths, "error": self.errors}
 
 
 def penalties(scale: float, weight: float) -> Real:
@@ -67,30 +69,36 @@ def tune_dual(
     X: Real,
     Y: Real,
     w: Real,
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Any],
     folds: Sequence[Fold],
     K: Real | None = None,
     regs: Real | None = None,
 ) -> Tuning:
-    """Cross-validate the exact machine, one decomposition a fold and width.
+    """Cross-validate the exact machine, one decomposition per fold and kernel.
 
     V of a fold's training rows is a part of V. ``K`` is given where the kernel is precomputed,
-    ``regs`` (P,) where the grid is not to be chosen; else every width has its own.
-    O(folds x widths x N^3) time, O(N^2) memory.
+    ``regs`` (P,) where the grid is not to be chosen; else every kernel has its own.
+    O(folds x kernels x N^3) time, O(N^2) memory.
     """
     parts = [fold.rest(w) for fold in folds]
     factors = [small_factor(part_of(V, *part)) for part in parts]
     grids, errors = [], []
+    best, best_error = None, np.inf
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
         total = np.zeros(len(grid))
+        predicted: list[list[Real]] = [[] for _ in grid]
         for fold, (train, _), R in zip(folds, parts, factors, strict=True):
             held_out = values[np.ix_(fold.rows, train)]
             path = Dual(R, values[np.ix_(train, train)]).path(Y[train], grid)
             for j, (A, c) in enumerate(path):
-                residuals = held_out @ A + c - Y[fold.rows]
-                total[j] += fold.weight @ (residuals**2).sum(axis=1)
+                f = held_out @ A + c
+                predicted[j].append(f)
+                total[j] += fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1)
         grids.append(grid)
         errors.append(total / w.sum())
-    return Tuning(tuple(kernel.width for kernel in kernels), np.array(grids), np.array(errors))
+        if total.min() < best_error:
+            best_error = float(total.min())
+            best = np.concatenate(predicted[len(total) - 1 - int(np.argmin(total[::-1]))])
+    return Tuning(tuple(kernels), np.array(grids), np.array(errors), best)

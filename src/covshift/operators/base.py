@@ -97,7 +97,7 @@ def columns(A: Array, rows: int, what: str, like: Array | None = None) -> Array:
 
 
 def row_weights(w: Array, rows: int, like: Array | None = None) -> Array:
-    """Check that ``w`` holds a weight a training row, in the library of ``like``."""
+    """Check that ``w`` holds one weight per training row, in the library of ``like``."""
     _check_library(w, "weighted", like)
     if tuple(w.shape) != (rows,):
         raise InputError(f"weighted expects an array of shape ({rows},), got {tuple(w.shape)}.")

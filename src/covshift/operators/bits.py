@@ -2,7 +2,7 @@
 
 B[q, i] = 1 where target point t_q is at or above training point x_i in every coordinate. For every
 rank of a coordinate one bit mask holds the targets at or above it; the column of a training point
-is the AND of its masks, M / 64 words a coordinate instead of M comparisons. Blocks are unpacked
+is the AND of its masks, M / 64 words per coordinate instead of M comparisons. Blocks are unpacked
 just before they meet a dense matrix, so the memory of a product is bounded whatever N and M.
 """
 
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from .._types import Codes, Floats
 from .base import blocks
 
-_TARGETS = 2048  # targets a block: masks of 512 KB a coordinate
+_TARGETS = 2048  # targets per block: masks of 512 KB per coordinate
 _POINTS = 1024  # training points unpacked at a time: 16 MB of float64 against a full block
 _CACHED_MASKS = 32 << 20  # bytes of masks kept between products, for all views together
 _SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
@@ -54,7 +54,7 @@ class BitTargets:
         return B.by_ones(limit) or B
 
     def masks(self, targets: slice) -> list[_Mask]:
-        """Return one mask table a coordinate for a block of targets; the first ones are kept."""
+        """Return one mask table per coordinate for a block of targets; the first ones are kept."""
         masks = self._cache.get(targets.start) or self.build_masks(targets)
         if len(self._cache) < self._most_cached:
             self._cache[targets.start] = masks

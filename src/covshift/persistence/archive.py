@@ -100,7 +100,7 @@ def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         manifest = json.loads(text)
     except (ValueError, RecursionError):
-        raise Damaged("its manifest is no JSON") from None
+        raise Damaged("its manifest is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{name} is not a model file of covshift.")
     version = manifest.get("version")
@@ -114,7 +114,7 @@ def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
     if version < VERSION:
         raise InputError(
             f"{name} was written by an older covshift (format {version}; this one reads format "
-            f"{VERSION}). Fit the model anew."
+            f"{VERSION}). Fit the model again."
         )
     if hashlib.sha256(text).hexdigest().encode() != archive.comment:
         raise Damaged("the checksum of its manifest is wrong")
@@ -143,7 +143,7 @@ def _array(member: str, data: bytes) -> NDArray[Any]:
             raise ValueError("version")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=1000)
     except ValueError:
-        raise Damaged(f"{member!r} is no array") from None
+        raise Damaged(f"{member!r} is not an array") from None
     if dtype.str not in _DTYPES or any(length < 0 for length in shape):
         raise Damaged(f"{member!r} has an unexpected type")
     if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():

@@ -91,7 +91,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     if isinstance(estimator, str | os.PathLike):
         raise InputTypeError("What is saved comes first: save(estimator, path).")
     if isinstance(estimator, type) or not hasattr(_function(estimator), "get_params"):
-        raise InputTypeError(f"{estimator!r} is no fitted estimator, so it cannot be saved.")
+        raise InputTypeError(f"{estimator!r} is not a fitted estimator, so it cannot be saved.")
     out = ObjectWriter()
     function = _function(estimator)
     written = out.estimator(function, (type(function).__name__,), fitted=True)
@@ -136,7 +136,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
     except Damaged as damage:
         raise InputError(
-            f"{name} is damaged or was changed: {damage}. Copy it again, or fit the model anew."
+            f"{name} is damaged or was changed: {damage}. Copy it again, or fit the model again."
         ) from None
 
 

@@ -24,7 +24,7 @@ class ECDFDisplay:
         "training", "target" and, with weights, "corrected": distinct values and the share of the
         sample up to and including each.
     name : str
-        Of the feature.
+        Name of the feature.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ class OverlapDisplay:
     ----------
     train, target : (N, 2) and (M, 2) arrays
     labels : two str
-        Of the axes.
+        Labels of the axes.
 
     Attributes
     ----------

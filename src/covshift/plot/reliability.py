@@ -88,7 +88,7 @@ def calibration_curve(
     p, truth = (np.asarray(values, dtype=np.float64) for values in (probability, y))
     if p.ndim != 1 or p.shape != truth.shape or not len(p):
         raise InputError(
-            f"y has shape {truth.shape} and probability {p.shape}. Pass one of each a row."
+            f"y has shape {truth.shape} and probability {p.shape}. Pass one of each per row."
         )
     if not np.isin(truth, (0, 1)).all():
         raise InputError("y must hold 0 and 1 only. Pass y == positive_class.")

@@ -1,4 +1,4 @@
-"""Histogram of the weights, with the effective sample size they leave."""
+"""Histogram of the weights, with their effective sample size."""
 
 from __future__ import annotations
 

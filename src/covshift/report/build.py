@@ -57,7 +57,7 @@ def build(
     y : (N,) array, optional
         Labels of the training rows. With two classes the report shows a reliability diagram.
     y_target : (M,) array, optional
-        Labels of the target rows, to score only.
+        Labels of the target rows, used only to score.
     weights : (N,) array, optional
         Weights of the training rows for the corrected pictures. Default: those of `CDFWeights`.
     weights_name : str, optional

@@ -17,15 +17,15 @@ from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
 
 _FOLDS = 5
-_MOST_BINS, _ROWS_A_BIN = 10, 20
+_MOST_BINS, _ROWS_PER_BIN = 10, 20
 
 
 def check_labels(y: Any, rows: int, name: str, of: str) -> NDArray[Any]:
-    """Return one label a row."""
+    """Return one label per row."""
     values = np.asarray(y)
     if values.shape != (rows,):
         raise InputError(
-            f"{name} has shape {values.shape}, but {of} has {rows} rows. Pass one label a row."
+            f"{name} has shape {values.shape}, but {of} has {rows} rows. Pass one label per row."
         )
     return values
 
@@ -54,7 +54,7 @@ def reliability_curves(
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
     for train, test in folds.split(X, positive):
         predicted[test] = _model().fit(X[train], positive[train]).predict_proba(X[test])[:, 1]
-    n_bins = int(np.clip(len(X) // _ROWS_A_BIN, 1, _MOST_BINS))
+    n_bins = int(np.clip(len(X) // _ROWS_PER_BIN, 1, _MOST_BINS))
     curves = {"training rows": calibration_curve(positive, predicted, None, n_bins)}
     if weights is not None:
         name = "weighted to the target"
@@ -62,12 +62,12 @@ def reliability_curves(
     if y_target is not None and np.isin(y_target, classes).all():
         on_target = _model().fit(X, positive).predict_proba(T)[:, 1]
         truth = (y_target == classes[1]).astype(np.int64)
-        n_bins = int(np.clip(len(T) // _ROWS_A_BIN, 1, _MOST_BINS))
+        n_bins = int(np.clip(len(T) // _ROWS_PER_BIN, 1, _MOST_BINS))
         curves["target labels"] = calibration_curve(truth, on_target, samples.weight, n_bins)
     caption = (
-        f"Probability of {classes[1]!s:.40} by a plain logistic regression; training rows out of "
-        "fold. A curve on the diagonal is calibrated; a weighted curve off it says that the "
-        "model is wrong where the target lies."
+        f"Probability of {classes[1]!s:.40} by a plain logistic regression; training rows are "
+        "predicted out of fold. A curve on the diagonal is calibrated; a weighted curve away from "
+        "it shows that the model is wrong where the target lies."
     )
     return curves, caption
 

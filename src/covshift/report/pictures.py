@@ -56,7 +56,7 @@ def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
         ),
         title,
         "Difference of the means in units of the pooled standard deviation; within the grey band "
-        "(0.1) it is usually taken as negligible."
+        "(0.1) it is usually considered negligible."
         + (f" The {shown} largest of {len(features)}." if len(features) > shown else ""),
     )
 
@@ -99,9 +99,9 @@ def weight_histogram(weights: Real) -> Picture:
         title=title,
         text=f"Histogram of {N:,} weights of mean one. Effective sample size {size:,.0f} "
         f"({size / N:.0%}); the largest weight is {display.weights.max():.3g}; "
-        f"{np.mean(display.weights < 0.01):.0%} of the rows weigh next to nothing.",
+        f"{np.mean(display.weights < 0.01):.0%} of the rows have a weight below 0.01.",
     )
-    return Picture(svg, title, "As many equally weighted rows would be as precise.")
+    return Picture(svg, title, f"As precise as {size:,.0f} equally weighted rows.")
 
 
 def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) -> Picture:
@@ -122,7 +122,9 @@ def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) ->
         text="Scatter plot of training and target rows in the two features that differ most: "
         f"{', '.join(feature.name for feature in diagnosis.worst[:2])}.{share}",
     )
-    return Picture(svg, title, "At most 400 rows of each, in the features that differ most.")
+    return Picture(
+        svg, title, "At most 400 rows of each sample, in the two features that differ most."
+    )
 
 
 def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Picture:

@@ -93,7 +93,7 @@ def _fitted(weighter: Any, X: Real, X_target: Any = None, **options: Any) -> Any
 
 
 def _check_weights(w: Real, N: int) -> None:
-    _holds(w.shape == (N,), f"weights_ has one entry a row (its shape is {w.shape})")
+    _holds(w.shape == (N,), f"weights_ has one entry per row (its shape is {w.shape})")
     _holds(bool(np.isfinite(w).all()), "the weights are finite")
     _holds(bool((w >= 0).all()), "the weights are non-negative")
     _close(w.mean(), 1.0, 1e-9, "the weights have mean one")
@@ -107,7 +107,7 @@ def _check_sound(weighter: Any, X: Real, T: Real, predicts: bool, tolerance: flo
     _close(fitted.effective_sample_size_, expected, 1e-6, "effective_sample_size_ is Kish's")
     for points in (X, T, X + 1e3, X - 1e3, X * 1e150):
         new = fitted.predict_weights(points)
-        _holds(new.shape == (len(points),), "predict returns one weight a row")
+        _holds(new.shape == (len(points),), "predict returns one weight per row")
         _holds(bool(np.isfinite(new).all()), "the weights of new rows are finite")
         _holds(bool((new >= 0).all()), "the weights of new rows are non-negative")
     if predicts:

@@ -16,9 +16,10 @@ def check_fits(N: int, refuse_above: int, name: str) -> None:
     """Refuse more training rows than ``refuse_above``, and say what their matrix would take."""
     if N > refuse_above:
         raise InputError(
-            f"{name} holds an N x N matrix: {8e-9 * N**2:.1f} GB for the {N} training rows, and a "
-            f"time that grows with N^3. It stops at refuse_above={refuse_above}. Raise it if that "
-            "fits, fit a subsample and predict the rest, or use CDFWeights, which is linear in N."
+            f"{name} needs an N x N matrix, {8e-9 * N**2:.1f} GB for {N} training rows, and time "
+            f"that grows with N^3, so it refuses more than refuse_above={refuse_above} rows. Raise "
+            "refuse_above if the memory allows it, fit a subsample and predict the weights of the "
+            "rest, or use CDFWeights, whose cost is linear in N."
         )
 
 

@@ -39,7 +39,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     weights_ : (N,) array
         Weights of the training rows: non-negative, finite, mean one.
     effective_sample_size_ : float
-        Kish's (sum w)^2 / sum w^2: so many equally weighted rows would be as precise.
+        Kish's (sum w)^2 / sum w^2: the number of equally weighted rows that are as precise.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}

@@ -59,7 +59,7 @@ class EntropyBalancing(LogRatioWeighter):
     Source: Hainmueller (2012), *Entropy balancing for causal effects*. Where the target's moments
     lie outside what the training rows can represent, the dual has no minimum: its value falls
     below -log N, which no solution does, and `NoOverlapError` names the moments. New rows get the
-    same exponential. Cost: O(N q^2) a step, a handful of steps; O(N q) memory.
+    same exponential. Cost: O(N q^2) per step, a handful of steps; O(N q) memory.
 
     Examples
     --------
@@ -123,7 +123,8 @@ class EntropyBalancing(LogRatioWeighter):
                 self._refuse(Z, weight)  # all weight on a row or two, and still not balanced
             warnings.warn(
                 f"EntropyBalancing did not converge in max_iter={self.max_iter} steps: a moment "
-                f"still differs by {self.imbalance_:.2g} standard deviations.",
+                f"still differs by {self.imbalance_:.2g} standard deviations. Raise max_iter, or "
+                "allow a difference with reg > 0.",
                 ConvergenceWarning,
                 stacklevel=6,
             )

@@ -84,7 +84,7 @@ class KLIEP(Weighter):
 
     In b_l = a_l (mean of K(x, c_l) over X) the problem is to find the proportions of a mixture,
     solved by Newton steps, each a non-negative least-squares problem on the few centres that
-    matter, until the duality gap is below 1e-8. Time O((N + M) b) a step, memory O((N + M) b).
+    matter, until the duality gap is below 1e-8. Time O((N + M) b) per step, memory O((N + M) b).
 
     Examples
     --------

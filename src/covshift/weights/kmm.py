@@ -73,7 +73,7 @@ class KMM(Weighter):
     nearest row where the kernel vanishes. It is smooth: on training rows it is not ``weights_``.
 
     With a kernel so narrow that K is nearly the identity the sum falls to its lower bound and the
-    weights, scaled, say nothing; a warning tells.
+    weights, scaled, say nothing about the target; a warning says so.
 
     Cost: O(N (N + M) n) for the kernel, a few systems in the positive weights, O(N^3) at most;
     O(N^2) memory.
@@ -186,8 +186,8 @@ class KMM(Weighter):
         seen = float(np.median(K @ self._count - np.diag(K)))
         if seen < min(_NEIGHBOURS, 0.01 * N):
             warnings.warn(
-                f"The kernel of KMM is too narrow (width={self.width_}): a row sees {seen:.2g} of "
-                f"the other {N - 1} rows, K is nearly the identity and the weights say nothing "
+                f"The kernel of KMM is too narrow (width={self.width_}): a row is near {seen:.2g} "
+                f"of the other {N - 1} rows, K is nearly the identity and the weights say nothing "
                 f"about the target (their sum is {self.total_:.3g}, N is {N}). Use a larger "
                 'width, such as width="median".',
                 WeightWarning,

@@ -2,7 +2,7 @@
 
 N rows carry G codes each, one per view; view g has ``sizes[g]`` bins. `BinSums.sums` adds the rows
 of a matrix into their bins, `BinSums.gather` reads a table back at every row: adjoint products with
-one sparse 0/1 matrix of G ones a row, O(N G D), never held as floats for all rows at once.
+one sparse 0/1 matrix of G ones per row, O(N G D), never held as floats for all rows at once.
 """
 
 from __future__ import annotations

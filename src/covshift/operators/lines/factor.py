@@ -2,7 +2,8 @@
 
 A view maps every point to a number. Sorted, the target cuts the line into bins; a training point is
 dominated by all thresholds at or above its own value. R A is then a prefix sum of bin totals and
-R'Z a suffix sum read at the bins: O((N + M) log M) to build, O((N + M) D) a product and view.
+R'Z a suffix sum read at the bins: O((N + M) log M) to build, O((N + M) D) per product
+and view.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class BinnedLines:
         return self.offsets.astype(np.uint32)
 
     def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        """z_b'Vz_b: O(p G log U) compiled; in NumPy O(G (p + B U)), a histogram a view."""
+        """z_b'Vz_b: O(p G log U) compiled; in NumPy O(G (p + B U)), one histogram per view."""
         G = self.codes.shape[1]
         if not has_numba():
             return np.asarray(sum(self._squares_of_view(g, rows, ends, u) for g in range(G)))

@@ -2,7 +2,7 @@
 
     minimise  |R w - f|^2 / 2 + reg |w|^2 / 2   over   w >= 0,  sum w = total .
 
-Its dual has one variable a row of R, the tilt u = f - R w, and the multiplier c of the sum:
+Its dual has one variable per row of R, the tilt u = f - R w, and the multiplier c of the sum:
 
     maximise  -|u|^2 / 2 + f'u + total c - (reg / 2) sum_i w_i^2 ,   w_i = [(r_i'u + c) / reg]_+ ,
 

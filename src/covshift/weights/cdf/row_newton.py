@@ -2,7 +2,7 @@
 
     minimise  w'Kw / 2 - b'w + reg |w|^2 / 2   over   w >= 0,  sum w = total .
 
-With K = R'R its dual has one variable a row of R, and w is the projection of (b - Kv) / reg onto
+With K = R'R its dual has one variable per row of R, and w is the projection of (b - Kv) / reg onto
 the simplex, where v = w at the solution. Newton's method on the dual (semismooth) solves for the
 positive entries alone, by conjugate gradients with products K p; v is the result. How far v and w
 are apart bounds the error of both.
@@ -66,7 +66,7 @@ def solve_ridge_simplex(
     """Minimise w'Kw / 2 - b'w + reg |w|^2 / 2 over w >= 0 with a given sum.
 
     ``start`` is a first guess on the simplex; equal entries without it. ``tol`` is for
-    the root mean square error of w, relative to its mean. Cost: one product with K a step of
+    the root mean square error of w, relative to its mean. Cost: one product with K per step of
     conjugate gradients, O(N) memory besides.
     """
     v = np.full(len(b), total / len(b)) if start is None else start

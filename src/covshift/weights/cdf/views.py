@@ -73,7 +73,7 @@ class Target(Protocol):
         ...
 
     def coarse(self, size: int) -> Target | None:
-        """Return the same with at most ``size`` rows of R a view, or None where that is no use."""
+        """Return the same with at most ``size`` rows of R per view; None if that is no use."""
         ...
 
 

@@ -77,8 +77,8 @@ class CDFWeights(Weighter):
     solver : {"auto", "dense", "matrix-free", "thresholds"}
         "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
         products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
-        of the two. "thresholds": Newton's method on one variable a threshold, which meets the rows
-        in sums alone; for additive and sliced views. `covshift.distributed.fit` uses it.
+        of the two. "thresholds": Newton's method on one variable per threshold, which needs only
+        sums over the rows; for additive and sliced views. `covshift.distributed.fit` uses it.
     n_folds : int
         Number of folds of "cv".
     random_state : int, RandomState or None
@@ -297,7 +297,8 @@ class CDFWeights(Weighter):
             self._refuse_no_overlap(matched, missing, self._tolerated(target, N))
         if not match.converged:
             warnings.warn(
-                f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise it, or tol.",
+                f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise "
+                "max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

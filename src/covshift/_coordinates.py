@@ -1,0 +1,202 @@
+"""Columns on a common scale, as a kernel sees them (theory, section 3.6).
+
+A kernel compares features by their distances, so that a unit of measurement, an outlier or a rare
+category would decide how much a column counts. Coordinates are learned from training and target
+rows together, each sample with half of the mass, and do not see the outcomes:
+
+- "standard": u = (x - mean) / s.d., after values far outside the middle 96 % are moved to a bound;
+- "cdf": u = sqrt(12) (F(x) - 1/2) with F the pooled distribution function, ties at the middle of
+  their step. It does not change under a monotone transformation of a column;
+- "none": the columns as they came.
+
+A column of two values becomes 0 and 1 in both, and in "standard" a column of three to five values
+spans two at most: a rare category weighs as much as a common one, and not more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ._array import Array, is_numpy, like
+from ._fields import Kind, Part, Reals, Wholes
+from ._kernel_sum import KernelSum
+from ._kernels import Kernel
+from ._types import Real, Whole
+
+_MIDDLE = (0.02, 0.98)  # values beyond one such range more on either side are moved to the bound
+_FEW = 5  # distinct values of a column that is no measurement
+_KNOTS = 1000  # distinct values of a column that its distribution function keeps
+
+
+class Coordinates(Protocol):
+    """Turns the columns of rows into coordinates."""
+
+    def __call__(self, X: Array) -> Array:
+        """Coordinates of the rows X (rows, n): (rows, n)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Standard:
+    """u = (x - center) / scale with x between low and high; one number of each per column."""
+
+    low: Real
+    high: Real
+    center: Real
+    scale: Real
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "low": Reals("n"),
+        "high": Reals("n"),
+        "center": Reals("n"),
+        "scale": Reals("n"),
+    }
+
+    def __call__(self, X: Array) -> Array:
+        """Coordinates of the rows X (rows, n), NumPy arrays or tensors: (rows, n)."""
+        if is_numpy(X):
+            return (np.clip(X, self.low, self.high) - self.center) / self.scale
+        low, high = like(self.low, X), like(self.high, X)
+        return (X.clip(low, high) - like(self.center, X)) / like(self.scale, X)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """u = sqrt(12) (F(x) - 1/2), F a step function per column; two-valued columns as 0 and 1."""
+
+    values: Real  # distinct values of every column, sorted, one column after the other
+    below: Real  # F just below each of them, and one at the end of every column
+    counts: Whole  # (n,), number of values of every column
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "values": Reals("v"),
+        "below": Reals("b"),
+        "counts": Wholes("n"),
+    }
+
+    def __post_init__(self) -> None:
+        counts = self.counts
+        if counts.min() < 1 or counts.sum() != len(self.values):
+            raise ValueError("steps of another number")
+        if (counts + 1).sum() != len(self.below):
+            raise ValueError("heights of another number")
+
+    def __call__(self, X: Array) -> Array:
+        """Coordinates of the rows X (rows, n): (rows, n)."""
+        U = np.empty(X.shape)
+        start = 0
+        for k, count in enumerate(self.counts):
+            values = self.values[start : start + count]
+            below = self.below[start + k : start + k + count + 1]
+            left = np.searchsorted(values, X[:, k], "left")
+            right = np.searchsorted(values, X[:, k], "right")
+            middle = (below[left] + below[right]) / 2
+            U[:, k] = middle if count == 2 else np.sqrt(12) * (middle - 0.5)
+            start += count
+        return U
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """u = x."""
+
+    _saved: ClassVar[dict[str, Kind]] = {}
+
+    def __call__(self, X: Array) -> Array:
+        """Return the rows X (rows, n) as they are."""
+        return X
+
+
+COORDINATES = (Standard, Ranked, Unchanged)
+
+
+@dataclass(frozen=True)
+class OnCoordinates:
+    """A kernel of coordinates, as a kernel of the columns: K(c(x), c(z))."""
+
+    kernel: Any
+    coordinates: Any
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "kernel": Part(Kernel, KernelSum, n="n"),
+        "coordinates": Part(*COORDINATES, n="n"),
+    }
+
+    @property
+    def name(self) -> Any:
+        """Name of the kernel."""
+        return self.kernel.name
+
+    @property
+    def width(self) -> Any:
+        """Its width, in coordinates."""
+        return self.kernel.width
+
+    def __call__(self, X: Real, Z: Real) -> Real:
+        """Kernel values of the rows of X (a, n) with those of Z (b, n): (a, b)."""
+        values: Real = self.kernel(self.coordinates(X), self.coordinates(Z))
+        return values
+
+
+def fit_coordinates(kind: str, X: Real, w: Real, T: Real, share: Real) -> Coordinates:
+    """Learn coordinates from training rows X (N, n) of weights w and target rows T of shares.
+
+    O((N + M) n log(N + M)) time.
+    """
+    if kind == "none":
+        return Unchanged()
+    points = np.concatenate([X, T])
+    mass = np.concatenate([w / w.sum(), share]) / 2
+    points, mass = points[mass > 0], mass[mass > 0]
+    columns = [_Column.of(points[:, k], mass) for k in range(points.shape[1])]
+    if kind == "cdf":
+        values, below = zip(*(column.ranked() for column in columns), strict=True)
+        counts = np.array([len(v) for v in values])
+        return Ranked(np.concatenate(values), np.concatenate(below), counts)
+    return Standard(*np.array([column.standard() for column in columns]).T)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The distinct values of a column, sorted, and the mass of each."""
+
+    values: Real
+    mass: Real
+
+    @classmethod
+    def of(cls, x: Real, mass: Real) -> _Column:
+        values, place = np.unique(x, return_inverse=True)
+        return cls(values, np.asarray(np.bincount(place.reshape(-1), mass), dtype=np.float64))
+
+    def standard(self) -> tuple[float, float, float, float]:
+        """Return low, high, center and scale."""
+        low, high = float(self.values[0]), float(self.values[-1])
+        if len(self.values) == 1:
+            return low, high, low, 1.0
+        if len(self.values) == 2:
+            return low, high, low, high - low
+        cumulated = np.cumsum(self.mass)
+        a, b = self.values[np.searchsorted(cumulated, np.array(_MIDDLE) * cumulated[-1])]
+        if a < b:
+            low, high = max(low, 2 * a - b), min(high, 2 * b - a)
+        unit = max(abs(low), abs(high))  # squares must not overflow
+        bounded = np.clip(self.values, low, high) / unit
+        share = self.mass / cumulated[-1]
+        center = float(share @ bounded)
+        scale = float(np.sqrt(share @ (bounded - center) ** 2)) * unit
+        if len(self.values) <= _FEW:
+            scale = max(scale, (high - low) / 2)
+        return low, high, center * unit, scale if scale > 0 else 1.0
+
+    def ranked(self) -> tuple[Real, Real]:
+        """Return distinct values, at most as many as are kept, and F just below each of them."""
+        cumulated = np.cumsum(self.mass) / self.mass.sum()
+        if len(self.values) == 2:
+            return self.values, np.array([0.0, 0.0, 2.0])  # the middle of the second step is one
+        some = np.arange(len(self.values))
+        if len(some) > _KNOTS:
+            some = np.unique(np.searchsorted(cumulated, (np.arange(_KNOTS) + 0.5) / _KNOTS))
+        return self.values[some], np.concatenate([[0.0], cumulated[some]])

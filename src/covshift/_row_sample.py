@@ -1,0 +1,109 @@
+"""A fair sample of labelled rows, by their content: what is chosen from few rows for all of them.
+
+Every distinct pair of a row and its outcome has the same chance and keeps the weight of all its
+repeats. So neither the order of the rows, nor the blocks they arrive in, nor repeating them instead
+of weighting them changes the sample; and where there are few distinct pairs it holds all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._array import Array, is_numpy, take_rows, to_numpy
+from ._hashing import Keys, mixed_hash, row_hash
+from ._types import Real
+
+SAMPLE_ROWS = 5000  # rows that scales, kernels and calibrations are learned from, at most
+_REPEATS = 10  # mean weight beyond which weights are not taken for counts of repeats
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The pairs of the smallest keys, in the order of their keys: a plain value that combines."""
+
+    keys: Keys  # (c,), sorted
+    X: Real  # (c, n)
+    y: NDArray[Any]  # (c,) or (c, k)
+    w: Real  # (c,), of all repeats
+    rows: int  # that were sampled from
+    weight: float  # of all of them
+    whole: bool  # whether all weights are whole numbers
+    count: int = SAMPLE_ROWS
+
+    @classmethod
+    def of(cls, X: Array, y: Array, w: Array, outcome_keys: Keys | None = None) -> RowSample:
+        """Sample rows X (N, n) with outcomes y (N,) or (N, k) and weights w (N,).
+
+        ``outcome_keys`` (N,) are a hash of every outcome where it is not a number. O(N n).
+        """
+        if outcome_keys is None:
+            # Another seed: with the same, a row could equal its own outcome, and cancel it.
+            outcome_keys = row_hash(y if y.ndim == 2 else y[:, None], seed=1)
+        keys, first, place = np.unique(
+            mixed_hash(row_hash(X) ^ mixed_hash(outcome_keys)),
+            return_index=True,
+            return_inverse=True,
+        )
+        weights = to_numpy(w)
+        some = first[:SAMPLE_ROWS]
+        total = _totals(place, weights)[: len(some)]
+        whole = bool((weights == np.round(weights)).all())
+        return cls(
+            keys[: len(some)],
+            _taken(X, some).astype(np.float64) + 0.0,
+            _taken(y, some),
+            total,
+            int(X.shape[0]),
+            float(weights.sum()),
+            whole,
+        )
+
+    def combine(self, other: RowSample) -> RowSample:
+        """Sample both sets of rows."""
+        keys, first, place = np.unique(
+            np.concatenate([self.keys, other.keys]), return_index=True, return_inverse=True
+        )
+        some = first[: self.count]
+        weight = _totals(place, np.concatenate([self.w, other.w]))
+        return RowSample(
+            keys[: len(some)],
+            np.concatenate([self.X, other.X])[some],
+            np.concatenate([self.y, other.y])[some],
+            weight[: len(some)],
+            self.rows + other.rows,
+            self.weight + other.weight,
+            self.whole and other.whole,
+            self.count,
+        )
+
+    @property
+    def counts(self) -> Real:
+        """Weights (c,) as counts of rows: small whole ones are, others keep the number of rows."""
+        if self.whole and self.weight <= _REPEATS * self.rows:
+            return self.w
+        return self.w * (self.rows / self.weight)
+
+
+def label_keys(y: NDArray[Any]) -> Keys:
+    """Hash every label (N,), of whatever type, by what it prints as."""
+    labels, place = np.unique(y, return_inverse=True)
+    codes = [np.frombuffer(_eight_bytes(str(label)), dtype=np.uint64)[0] for label in labels]
+    return mixed_hash(np.array(codes, dtype=np.uint64))[place.reshape(-1)]
+
+
+def _eight_bytes(text: str) -> bytes:
+    from hashlib import blake2b
+
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _totals(place: NDArray[np.intp], w: Real) -> Real:
+    return np.asarray(np.bincount(place.reshape(-1), w), dtype=np.float64)
+
+
+def _taken(values: Array, some: NDArray[np.intp]) -> NDArray[Any]:
+    return values[some] if is_numpy(values) else to_numpy(take_rows(values, some))

@@ -1,0 +1,239 @@
+"""Probabilities from held-out predictions (theory, eq. 3.12).
+
+The machine's f is least squares on labels 0 and 1: a good score, but no probability where it leaves
+[0, 1], and where classes are nearly separable its tails are wrong. So the log-odds are a logistic
+model of what rows that were held out got:
+
+    log-odds of class c = b_c + b_f s (f_c - f_1) + b_l l_c(x) ,    b_f, b_l >= 0 ,    s = 5 ,
+
+against the first class; of two classes, f - 1/2 takes the place of f_c - f_1. l is a logistic
+regression on the machine's coordinates, whose ridge penalty has the least held-out log-loss. The
+prior of b is centred at the linear model alone, (b_f, b_l) = (0, 1), with precision 5: few rows do
+not tell how much f adds, and many do (settled in benchmarks/tables.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._fields import Kind, OrNone, Part, Reals
+from .._folds import Fold
+from .._types import Real
+
+_SCALE = 5.0  # f in [0, 1] becomes log-odds of about -2.5 to 2.5
+_PRECISION = 5.0  # of the prior
+_PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+_LARGEST = 12.0  # log-odds of the linear model beyond are cut off
+_MOST_PARAMETERS = 600  # of the linear model; beyond, f is calibrated alone
+_MANY = 50  # classes beyond which none has an intercept of its own
+_STEPS, _TOLERANCE = 50, 1e-10
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Log-odds of every class but the first: [1, u] @ coef, against a first class of zero."""
+
+    coef: Real  # (n + 1, classes - 1)
+
+    _saved: ClassVar[dict[str, Kind]] = {"coef": Reals("p", "k")}
+
+    def __call__(self, U: Real) -> Real:
+        """Log-odds at rows U (rows, n): (rows, classes - 1)."""
+        return np.asarray(np.clip(self.coef[0] + U @ self.coef[1:], -_LARGEST, _LARGEST))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Turns f, and the coordinates, into log-odds."""
+
+    linear: Logistic | None
+    intercept: Real  # (classes - 1,), the b_c
+    slope: Real  # (2,): b_f, b_l
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "linear": OrNone(Part(Logistic, k="k")),
+        "intercept": Reals("k"),
+        "slope": Reals(2),
+    }
+
+    def check(self, classes: int, features: int) -> None:
+        """Raise a ValueError where the sizes are not those of so many classes and features."""
+        shape = (features + 1, classes - 1)
+        if len(self.intercept) != classes - 1 or (
+            self.linear is not None and self.linear.coef.shape != shape
+        ):
+            raise ValueError("a calibration of other classes or features")
+
+    def log_odds(self, f: Real, U: Real | None) -> Real:
+        """Return (rows, classes - 1) from f (rows, k) and coordinates U (rows, n)."""
+        score: Real = self.intercept + self.slope[0] * _score(f)
+        if self.linear is not None and U is not None:
+            score = score + self.slope[1] * self.linear(U)
+        return score
+
+
+def probabilities(log_odds: Real) -> Real:
+    """Return (rows, classes) from log-odds against the first class (rows, classes - 1)."""
+    score = np.column_stack([np.zeros(len(log_odds)), log_odds])
+    score = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(score / score.sum(axis=1, keepdims=True))
+
+
+def calibrate(
+    f: Real, U: Real | None, Y: Real, w: Real, folds: Sequence[Fold]
+) -> Calibration | None:
+    """Learn from predictions f (h, k) for the rows of each fold in turn, which did not see them.
+
+    A row whose repeats are in several folds has one for each. U are coordinates (N, n), Y is (N, 1)
+    with the second of two classes as one, or (N, classes), w are weights (N,). Returns None where
+    the rows hold one class only. O(penalties x folds x Newton steps x N p^2), p coefficients.
+    """
+    classes = np.column_stack([1 - Y[:, 0], Y[:, 0]]) if Y.shape[1] == 1 else Y
+    if (classes.max(axis=0) > 0).sum() < 2 or len(folds) < 2:
+        return None
+    k = classes.shape[1]
+    linear, held_out = None, None
+    if U is not None and (U.shape[1] + 1) * (k - 1) <= _MOST_PARAMETERS:
+        linear, held_out = _linear_model(U, classes, w, folds)
+    rows = np.concatenate([fold.rows for fold in folds])
+    weight = np.concatenate([fold.weight for fold in folds])
+    center = np.concatenate([np.zeros(k - 1), [0.0, 1.0] if linear else [1.0]])
+    terms = [_score(f)] if held_out is None else [_score(f), held_out]
+    found = _stacked(terms, classes[rows], weight, center)
+    slope = np.zeros(2)
+    slope[: len(terms)] = found[k - 1 :]
+    return Calibration(linear, found[: k - 1], slope)
+
+
+def _score(f: Real) -> Real:
+    """Scores against the first class: (rows, classes - 1)."""
+    return _SCALE * (f - 0.5) if f.shape[1] == 1 else _SCALE * (f[:, 1:] - f[:, :1])
+
+
+def _linear_model(U: Real, classes: Real, w: Real, folds: Sequence[Fold]) -> tuple[Logistic, Real]:
+    """Return the logistic regression of least held-out log-loss, and what rows held out got."""
+    best, chosen, held_out = np.inf, _PENALTIES[0], np.empty((0, classes.shape[1] - 1))
+    starts: list[Real | None] = [None] * len(folds)
+    for penalty in _PENALTIES:
+        loss, found = 0.0, []
+        for j, fold in enumerate(folds):
+            kept, share = fold.rest(w)
+            coef = _newton(U[kept], classes[kept], w[kept] * share, penalty, starts[j])
+            starts[j], log_odds = coef, Logistic(coef)(U[fold.rows])
+            loss += float(fold.weight @ _losses(log_odds, classes[fold.rows]))
+            found.append(log_odds)
+        if loss < best:
+            best, chosen, held_out = loss, penalty, np.concatenate(found)
+    return Logistic(_newton(U, classes, w, chosen, None)), held_out
+
+
+def _losses(log_odds: Real, classes: Real) -> Real:
+    """Log-loss of every row: (rows,)."""
+    score = np.column_stack([np.zeros(len(log_odds)), log_odds])
+    top = score.max(axis=1)
+    return np.asarray(
+        top + np.log(np.exp(score - top[:, None]).sum(axis=1)) - np.sum(classes * score, axis=1)
+    )
+
+
+def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None) -> Real:
+    """Penalised multinomial logistic regression: coefficients (n + 1, classes - 1).
+
+    Newton's method with halved steps; the intercept has a penalty of 1e-6 so that one class alone
+    has a solution.
+    """
+    A = np.column_stack([np.ones(len(U)), U])
+    p, k = A.shape[1], classes.shape[1] - 1
+    ridge = np.full((p, k), penalty)
+    ridge[0] = 1e-6 * max(1.0, float(w.sum()))
+    coef = np.zeros((p, k)) if start is None else start
+
+    def objective(coef: Real) -> float:
+        return float(w @ _losses(A @ coef, classes) + 0.5 * np.sum(ridge * coef**2))
+
+    value = objective(coef)
+    for _ in range(_STEPS):
+        share = probabilities(A @ coef)[:, 1:]
+        gradient = A.T @ (w[:, None] * (share - classes[:, 1:])) + ridge * coef
+        hessian = np.empty((k, p, k, p))
+        for a in range(k):
+            for b in range(a + 1):
+                spread = w * share[:, a] * ((1.0 if a == b else 0.0) - share[:, b])
+                hessian[a, :, b, :] = hessian[b, :, a, :] = (A * spread[:, None]).T @ A
+        hessian = hessian.reshape(k * p, k * p)
+        hessian[np.diag_indices(k * p)] += ridge.T.reshape(-1)
+        step = np.linalg.solve(hessian, gradient.T.reshape(-1)).reshape(k, p).T
+        size = 1.0
+        while (new := objective(coef - size * step)) > value and size > 1e-4:
+            size /= 2
+        if new > value:
+            break
+        coef, gained, value = coef - size * step, value - new, new
+        if gained <= _TOLERANCE * max(1.0, abs(value)):
+            break
+    return coef
+
+
+def _stacked(terms: Sequence[Real], classes: Real, w: Real, center: Real) -> Real:
+    """Minimise the log-loss of intercepts plus non-negative multiples of the terms, with a prior.
+
+    Projected Newton: a slope that would turn negative is held at zero. Of many classes the
+    intercepts stay at zero. O(N k^2) per step.
+    """
+    k = classes.shape[1] - 1
+    precision = np.concatenate([np.full(k, 0.1), np.full(len(terms), _PRECISION)])
+    b = center.copy()
+
+    def log_odds(b: Real) -> Real:
+        total: Real = sum(slope * term for slope, term in zip(b[k:], terms, strict=True))
+        return b[:k] + total
+
+    def objective(b: Real) -> float:
+        return float(w @ _losses(log_odds(b), classes) + 0.5 * precision @ (b - center) ** 2)
+
+    value = objective(b)
+    for _ in range(_STEPS):
+        share = probabilities(log_odds(b))[:, 1:]
+        residual = w[:, None] * (share - classes[:, 1:])
+        gradient = precision * (b - center)
+        gradient[:k] += residual.sum(axis=0)
+        gradient[k:] += [float(np.sum(residual * term)) for term in terms]
+        hessian = np.diag(precision) + _curvature(share, terms, w)
+        held = np.concatenate([np.full(k, k > _MANY), (b[k:] <= 0) & (gradient[k:] > 0)])
+        free = np.flatnonzero(~held)
+        step = np.zeros(len(b))
+        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        size = 1.0
+        while (new := objective(_projected(b - size * step, k))) > value and size > 1e-4:
+            size /= 2
+        if new > value:
+            break
+        gained, b, value = value - new, _projected(b - size * step, k), new
+        if gained <= _TOLERANCE * max(1.0, abs(value)):
+            break
+    return b
+
+
+def _curvature(share: Real, terms: Sequence[Real], w: Real) -> Real:
+    """Second derivatives of the log-loss by intercepts and slopes: (k + terms, k + terms)."""
+    weighted = w[:, None] * share  # (N, k)
+    mean = [np.sum(share * term, axis=1) for term in terms]  # of a term over the classes, (N,)
+    k = share.shape[1]
+    H = np.empty((k + len(terms),) * 2)
+    H[:k, :k] = np.diag(weighted.sum(axis=0)) - weighted.T @ share
+    for a, term in enumerate(terms):
+        centred = term - mean[a][:, None]
+        H[:k, k + a] = H[k + a, :k] = np.sum(weighted * centred, axis=0)
+        for b, other in enumerate(terms):
+            H[k + a, k + b] = float(np.sum(weighted * centred * other))
+    return H
+
+
+def _projected(b: Real, k: int) -> Real:
+    b = b.copy()
+    b[k:] = np.maximum(b[k:], 0.0)
+    return b
