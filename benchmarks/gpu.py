@@ -364,7 +364,9 @@ def attempt_fit(s, kind, correction, reg, dtype):
     def model():
         return kind(
             correction,
+            kernel="rbf",
             width=s.width,
+            coordinates="none",
             reg=reg,
             solver="primal",
             n_components=s.D,

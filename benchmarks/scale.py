@@ -47,7 +47,14 @@ def model(kind="VSVR", D=300, reg=1.0, correction="additive"):
     import covshift
 
     return getattr(covshift, kind)(
-        correction, width=5**0.5, reg=reg, n_components=D, random_state=0, solver="primal"
+        correction,
+        kernel="rbf",
+        width=5**0.5,
+        coordinates="none",
+        reg=reg,
+        n_components=D,
+        random_state=0,
+        solver="primal",
     )
 
 

@@ -152,16 +152,25 @@ class GaussianProcess(BaseEstimator):
         return np.column_stack([1 - p, p])
 
 
-def _machine(parameters):
+def _machine(parameters, **of_classes):
     def make(kind, seed):
-        return (VSVR if kind == "regression" else VSVC)(random_state=seed, **parameters)
+        if kind == "regression":
+            return VSVR(random_state=seed, **parameters)
+        return VSVC(random_state=seed, **parameters, **of_classes)
 
     return make
 
 
 _PLAIN = {"use_legacy_attributes": False, "l1_ratios": (0,)}
 # The default of covshift 0.1.0, every parameter written out.
-_TODAY = {"correction": "blended", "kernel": "rbf", "gamma": "scale", "reg": "cv", "n_folds": 5}
+_TODAY = {
+    "correction": "blended",
+    "kernel": "rbf",
+    "width": "scale",
+    "coordinates": "none",
+    "reg": "cv",
+    "n_folds": 5,
+}
 
 PEERS = {
     "random forest": Contender(forest),
@@ -171,10 +180,10 @@ PEERS = {
     "SVM": Contender(vectors),
 }
 CONTENDERS = {
-    "VSVC today": Contender(_machine(_TODAY), target=True, ours=True),
+    "VSVC today": Contender(_machine(_TODAY, probability="clip"), target=True, ours=True),
     **PEERS,
     "default": ours(),
-    "none": ours(correction="none"),
+    "blended": ours(correction="blended"),
     "auto": ours(correction="auto"),
-    "fast": ours(kernel="rbf"),
+    "fast": ours(fast=True),
 }
