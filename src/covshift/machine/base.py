@@ -8,14 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone
 
-from .._array import is_torch, like
 from .._coordinates import COORDINATES
-from .._device.kernels import KERNELS as DEVICE_KERNELS
-from .._device.kernels import DeviceExpansion
 from .._fields import (
     ESTIMATOR,
     FINITE,
@@ -29,25 +24,22 @@ from .._fields import (
     Reals,
     Wholes,
 )
-from .._fit_data import FitData, check_device_fit_data, check_fit_data, take_columns
+from .._fit_data import FitData, check_fit_data
 from .._folds import Fold, ranked_folds
 from .._frames import FrameColumns
-from .._kernels import KERNEL, WIDTH, landmarks
+from .._kernels import KERNEL, WIDTH
 from .._parallel import one_blas_thread
 from .._parameters import Rules, check_parameters, flag, number, one_of, whole
 from .._row_sample import RowSample
 from .._types import Real
-from .._validation import check_host_rows, check_rows, unwrap_target
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
-from ..corrections.matrix import warn_if_faint
 from ..exceptions import ConditionWarning, InputError
 from .auto import fit_auto
-from .device_primal import DevicePrimal
 from .dual import Dual, small_factor
 from .expansion import Expansion
-from .kernel_choice import SUM_OF_KERNELS, best_of, check_search, choose_kernels, is_searched
-from .primal import Primal
+from .kernel_choice import SUM_OF_KERNELS, check_search, choose_kernels
+from .landmarks_fit import LandmarksFit
 from .tuning import Tuning, kernel_scale, tune_dual
 
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
@@ -69,7 +61,7 @@ _FITTED = (
 )
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class KernelMachine(LandmarksFit):
     """Minimise r'Vr + reg ||f||^2 over kernel expansions with a free intercept.
 
     A subclass turns labels into the columns of Y and f into predictions.
@@ -109,8 +101,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         "target_coverage_": Maybe(FINITE),
         "selection_report_": Maybe(PLAIN),
     }
-
-    _frame: FrameColumns | None = None
 
     def __init__(
         self,
@@ -153,7 +143,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         given = self.kernel == "precomputed"
         problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
         self._columns = problem.columns
-        self._stream: Primal | None = None
+        self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)
         if self._chooses():
             with one_blas_thread(problem.N**2):
@@ -197,22 +187,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _outcome_keys(self, Y: Any) -> Any:
         """Return a hash of every outcome that does not depend on how Y codes it; None: of Y."""
         return None
-
-    @property
-    def kernel_(self) -> Any:
-        """The kernel of the fitted function: K(X, Z) of two sets of rows."""
-        check_is_fitted(self, "_f")
-        return self._f.kernel
-
-    @property
-    def width_(self) -> Any:
-        """Its width: a number, one per column for a sum of kernels, or None."""
-        return None if self.kernel_ is None else self.kernel_.width
-
-    def _after_loading(self) -> None:
-        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
-        if len(self._columns) and not 0 <= self._columns.min() <= self._columns.max() < n:
-            raise ValueError(f"columns beyond the {n} there are")
 
     # The exact machine
 
@@ -273,135 +247,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Let a subclass learn from predictions f (h, k) for the rows of each fold in turn."""
 
-    # The machine on landmarks, in one pass
-
-    def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
-        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
-        self._start_stream(problem, self._best_of(kernels), whole, Z)
-
-    def _best_of(self, kernels: Sequence[Any]) -> Any:
-        """Return the kernel for the fit on landmarks: several are compared on the sample."""
-        return best_of(kernels, *self._sample, int(self.n_folds))
-
-    def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(
-            kernel, Z, self.correction_.target_sums(problem.T, problem.share, whole)
-        )
-
-    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
-        held_out = self.reg == "cv" or self._uses_held_out()
-        n_folds = max(2, int(self.n_folds)) if held_out else 1
-        if example is None:
-            return Primal(kernel, Z, target_sums, n_folds=n_folds)
-        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
-
-    # The same on a GPU
-
-    def _runs_on_device(self, X: Any) -> bool:
-        """PyTorch tensors stay where they are, unless what is asked for runs on the host alone."""
-        return (
-            is_torch(X)
-            and X.ndim == 2
-            and not self._chooses()
-            and self._solver(int(X.shape[0])) == "primal"
-            and (is_searched(self.kernel) or self.kernel in DEVICE_KERNELS)
-            and self.coordinates in ("standard", "none")
-        )
-
-    def _fit_on_device(
-        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-    ) -> Self:
-        problem = check_device_fit_data(X, Y, X_target, sample_weight, target_weight)
-        self.correction_ = clone(as_correction(self.correction), safe=False)
-        self._columns = problem.columns
-        self._stream = None
-        kernels = self._choose_kernels(problem)
-        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
-        kernel = self._best_of(kernels)
-        target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
-        stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
-        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
-        self._solve(stream)
-        self.__dict__.pop("_sample", None)
-        for name in ("coef_", "intercept_", "landmarks_"):
-            setattr(self, name, like(getattr(self, name), problem.X))
-        return self
-
-    def _add_and_solve(self, problem: FitData) -> None:
-        stream = self._stream
-        if stream is None:
-            raise RuntimeError("There is no stream to add to.")
-        stream.add(problem.X, problem.Y, problem.w)
-        self._solve(stream)
-
-    def _solve(self, stream: Primal) -> None:
-        """Choose the penalty and fit, from the sums in ``stream``."""
-        total = stream.total()
-        first = not hasattr(self, "target_coverage_")
-        self.target_coverage_ = total.covered / total.weight
-        if first:  # of a stream, the first block warns
-            share = f"{1 - self.target_coverage_:.0%} of the training points"
-            warn_if_faint(
-                self.target_coverage_,
-                total.trace / total.weight,
-                share,
-                self.correction_,
-                stacklevel=6,
-            )
-        if self.reg == "cv" and len(stream.folds) > 1:
-            tuning = stream.tune()
-            self.reg_ = tuning.reg
-            self.reg_path_ = tuning.path()
-        else:
-            self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
-        self.coef_, self.intercept_ = stream.fit(self.reg_)
-        self.landmarks_ = stream.Z
-        self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
-        if self._uses_held_out() and len(stream.folds) > 1:
-            sample, Y = self._sample
-            f, folds = stream.held_out(sample.X, Y, sample.w, self.reg_)
-            self._learn_from_held_out(f, sample.X, Y, sample.w, folds)
-
-    def _partial_fit(
-        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-    ) -> Self:
-        if self._is_first_block():
-            self._check_parameters()
-            self._forget()
-            self.__dict__.pop("_frame", None)
-            if self.kernel == "precomputed":
-                raise InputError("partial_fit needs points, not a precomputed kernel.")
-            if self._chooses():
-                raise InputError(
-                    "correction='auto' compares corrections on the whole training sample, so "
-                    "partial_fit cannot use it. Choose one, such as 'blended'."
-                )
-            problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
-            self.correction_ = clone(as_correction(self.correction), safe=False)
-            self._columns = problem.columns
-            self._start_primal(problem, self._choose_kernels(problem), None)
-            self._by_blocks = True
-        else:
-            if unwrap_target(X_target) is not None or target_weight is not None:
-                raise InputError(
-                    "X_target and target_weight belong to the first call of partial_fit only."
-                )
-            problem = check_fit_data(X, Y, None, sample_weight, None, streamed=True)
-        if problem.N:
-            self._add_and_solve(problem)
-        return self
-
-    def _is_first_block(self) -> bool:
-        if getattr(self, "_stream", None) is not None:
-            return False
-        if getattr(self, "_by_blocks", False):
-            raise InputError(
-                "A model file keeps the function that earlier blocks gave, not their sums, so a "
-                "machine from a file cannot add to them. Start afresh with sklearn.base.clone, or "
-                "with fit."
-            )
-        return True
-
     # A correction found by comparison
 
     def _chooses(self) -> bool:
@@ -457,44 +302,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 "rows, such as 'additive'; or insist with solver='dual'."
             )
         return "dual"
-
-    # The fitted function
-
-    def _points(self, X: Any) -> Any:
-        """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
-        check_is_fitted(self, "_f")
-        if self._frame is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return self._frame.encode(X, "X")[:, self._columns]
-        if self._predicts_on_device(X):
-            return take_columns(check_rows(self, X, reset=False), self._columns)
-        return self._check_rows(X, reset=False)[:, self._columns]
-
-    def _predicts_on_device(self, X: Any) -> bool:
-        kernel = self._f.kernel
-        return is_torch(X) and kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
-
-    def _values(self, X: Any) -> Any:
-        """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
-        return self._values_at(self._points(X))
-
-    def _values_at(self, points: Any) -> Any:
-        if self._predicts_on_device(points):
-            return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
-        return self._f(points)
-
-    def _read_frames(self, X: Any, X_target: Any) -> tuple[Any, Any]:
-        """Learn the columns of X and X_target; return both as numbers."""
-        validate_data(self, X, reset=True, skip_check_array=True)
-        T = unwrap_target(X_target)
-        self._frame = FrameColumns.learn(X, T)
-        if self._frame is None:
-            return X, X_target
-        return self._frame.encode(X, "X"), None if T is None else self._frame.encode(T, "X_target")
-
-    def _check_rows(self, X: Any, *, reset: bool) -> Real:
-        """Check rows by themselves, then against the columns of the fit."""
-        return check_host_rows(self, X, reset=reset)
 
     def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
         if ill_conditioned:

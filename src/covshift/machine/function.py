@@ -1,0 +1,77 @@
+"""The fitted function of a kernel machine: from new rows, of whatever kind, to values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import is_torch
+from .._device.kernels import KERNELS as DEVICE_KERNELS
+from .._device.kernels import DeviceExpansion
+from .._fit_data import take_columns
+from .._frames import FrameColumns
+from .._types import Real, Rows
+from .._validation import check_host_rows, check_rows, unwrap_target
+from .expansion import Expansion
+
+
+class FittedFunction(BaseEstimator):  # type: ignore[misc]
+    """f, and how rows are read for it."""
+
+    _f: Expansion
+    _columns: Rows  # of the columns given, those that vary
+    _frame: FrameColumns | None = None  # what the fit learned of a data frame with categories
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel of the fitted function: K(X, Z) of two sets of rows."""
+        check_is_fitted(self, "_f")
+        return self._f.kernel
+
+    @property
+    def width_(self) -> Any:
+        """Its width: a number, one per column for a sum of kernels, or None."""
+        return None if self.kernel_ is None else self.kernel_.width
+
+    def _after_loading(self) -> None:
+        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
+        if len(self._columns) and not 0 <= self._columns.min() <= self._columns.max() < n:
+            raise ValueError(f"columns beyond the {n} there are")
+
+    def _points(self, X: Any) -> Any:
+        """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
+        check_is_fitted(self, "_f")
+        if self._frame is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._frame.encode(X, "X")[:, self._columns]
+        if self._predicts_on_device(X):
+            return take_columns(check_rows(self, X, reset=False), self._columns)
+        return self._check_rows(X, reset=False)[:, self._columns]
+
+    def _predicts_on_device(self, X: Any) -> bool:
+        kernel = self._f.kernel
+        return is_torch(X) and kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
+
+    def _values(self, X: Any) -> Any:
+        """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
+        return self._values_at(self._points(X))
+
+    def _values_at(self, points: Any) -> Any:
+        if self._predicts_on_device(points):
+            return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
+        return self._f(points)
+
+    def _read_frames(self, X: Any, X_target: Any) -> tuple[Any, Any]:
+        """Learn the columns of X and X_target; return both as numbers."""
+        validate_data(self, X, reset=True, skip_check_array=True)
+        T = unwrap_target(X_target)
+        self._frame = FrameColumns.learn(X, T)
+        if self._frame is None:
+            return X, X_target
+        return self._frame.encode(X, "X"), None if T is None else self._frame.encode(T, "X_target")
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Real:
+        """Check rows by themselves, then against the columns of the fit."""
+        return check_host_rows(self, X, reset=reset)

@@ -1,0 +1,158 @@
+"""The fit on landmarks: sums in one pass over rows, in memory, in blocks or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._array import is_torch, like
+from .._device.kernels import KERNELS as DEVICE_KERNELS
+from .._fit_data import FitData, check_device_fit_data, check_fit_data
+from .._kernels import landmarks
+from .._types import Real
+from .._validation import unwrap_target
+from ..corrections import as_correction
+from ..corrections.matrix import warn_if_faint
+from ..exceptions import InputError
+from .device_primal import DevicePrimal
+from .expansion import Expansion
+from .function import FittedFunction
+from .kernel_choice import best_of, is_searched
+from .primal import Primal
+
+
+class LandmarksFit(FittedFunction):
+    """What a kernel machine does with ``solver="primal"``; `KernelMachine` has the rest."""
+
+    _stream: Primal | None
+
+    def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
+        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        self._start_stream(problem, self._best_of(kernels), whole, Z)
+
+    def _best_of(self, kernels: Sequence[Any]) -> Any:
+        """Return the kernel for the fit on landmarks: several are compared on the sample."""
+        sample, Y = self._sample
+        return best_of(kernels, sample, Y, int(self.n_folds))
+
+    def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
+        self._stream = self._primal(
+            kernel, Z, self.correction_.target_sums(problem.T, problem.share, whole)
+        )
+
+    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
+        held_out = self.reg == "cv" or self._uses_held_out()
+        n_folds = max(2, int(self.n_folds)) if held_out else 1
+        if example is None:
+            return Primal(kernel, Z, target_sums, n_folds=n_folds)
+        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
+
+    # The same on a GPU
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, unless what is asked for runs on the host alone."""
+        return (
+            is_torch(X)
+            and X.ndim == 2
+            and not self._chooses()
+            and self._solver(int(X.shape[0])) == "primal"
+            and (is_searched(self.kernel) or self.kernel in DEVICE_KERNELS)
+            and self.coordinates in ("standard", "none")
+        )
+
+    def _fit_on_device(
+        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
+    ) -> Self:
+        problem = check_device_fit_data(X, Y, X_target, sample_weight, target_weight)
+        self.correction_ = clone(as_correction(self.correction), safe=False)
+        self._columns = problem.columns
+        self._stream = None
+        kernels = self._choose_kernels(problem)
+        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        kernel = self._best_of(kernels)
+        target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
+        stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
+        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+        self.__dict__.pop("_sample", None)
+        for name in ("coef_", "intercept_", "landmarks_"):
+            setattr(self, name, like(getattr(self, name), problem.X))
+        return self
+
+    def _add_and_solve(self, problem: FitData) -> None:
+        stream = self._stream
+        if stream is None:
+            raise RuntimeError("There is no stream to add to.")
+        stream.add(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+
+    def _solve(self, stream: Primal) -> None:
+        """Choose the penalty and fit, from the sums in ``stream``."""
+        total = stream.total()
+        first = not hasattr(self, "target_coverage_")
+        self.target_coverage_ = total.covered / total.weight
+        if first:  # of a stream, the first block warns
+            share = f"{1 - self.target_coverage_:.0%} of the training points"
+            warn_if_faint(
+                self.target_coverage_,
+                total.trace / total.weight,
+                share,
+                self.correction_,
+                stacklevel=6,
+            )
+        if self.reg == "cv" and len(stream.folds) > 1:
+            tuning = stream.tune()
+            self.reg_ = tuning.reg
+            self.reg_path_ = tuning.path()
+        else:
+            self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
+        self.coef_, self.intercept_ = stream.fit(self.reg_)
+        self.landmarks_ = stream.Z
+        self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
+        if self._uses_held_out() and len(stream.folds) > 1:
+            sample, Y = self._sample
+            f, folds = stream.held_out(sample.X, Y, sample.w, self.reg_)
+            self._learn_from_held_out(f, sample.X, Y, sample.w, folds)
+
+    def _partial_fit(
+        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
+    ) -> Self:
+        if self._is_first_block():
+            self._check_parameters()
+            self._forget()
+            self.__dict__.pop("_frame", None)
+            if self.kernel == "precomputed":
+                raise InputError("partial_fit needs points, not a precomputed kernel.")
+            if self._chooses():
+                raise InputError(
+                    "correction='auto' compares corrections on the whole training sample, so "
+                    "partial_fit cannot use it. Choose one, such as 'blended'."
+                )
+            problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
+            self.correction_ = clone(as_correction(self.correction), safe=False)
+            self._columns = problem.columns
+            self._start_primal(problem, self._choose_kernels(problem), None)
+            self._by_blocks = True
+        else:
+            if unwrap_target(X_target) is not None or target_weight is not None:
+                raise InputError(
+                    "X_target and target_weight belong to the first call of partial_fit only."
+                )
+            problem = check_fit_data(X, Y, None, sample_weight, None, streamed=True)
+        if problem.N:
+            self._add_and_solve(problem)
+        return self
+
+    def _is_first_block(self) -> bool:
+        if getattr(self, "_stream", None) is not None:
+            return False
+        if getattr(self, "_by_blocks", False):
+            raise InputError(
+                "A model file keeps the function that earlier blocks gave, not their sums, so a "
+                "machine from a file cannot add to them. Start afresh with sklearn.base.clone, or "
+                "with fit."
+            )
+        return True
