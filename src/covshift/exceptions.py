@@ -13,6 +13,10 @@ class WeightWarning(UserWarning):
     """Weights rest on a few rows, or move the sample away from the target."""
 
 
+class FewRowsWarning(WeightWarning):
+    """The effective sample size of weights is a small part of the rows."""
+
+
 class ConstantColumnWarning(UserWarning):
     """A column does not vary over training and target rows, and is left out."""
 

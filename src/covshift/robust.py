@@ -19,7 +19,7 @@ from ._moments import moments
 from ._parameters import Rules, check_parameters, number
 from ._types import Real
 from ._validation import check_host_rows, check_samples, check_weight, unwrap_target
-from .exceptions import WeightWarning
+from .exceptions import FewRowsWarning
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero
@@ -136,7 +136,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.weighter_ = clone(as_weighter(weighter))
             with warnings.catch_warnings():
                 # Little overlap is what this classifier is for, and it divides by the weights.
-                warnings.filterwarnings("ignore", ".*rest on few rows", WeightWarning)
+                warnings.simplefilter("ignore", FewRowsWarning)
                 self.weighter_.fit(X, X_target=(T,), target_weight=to_numpy(samples.share))
         share = w / w.sum()
         mean, std = moments(X, share)

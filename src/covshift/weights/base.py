@@ -14,7 +14,7 @@ from .._fields import FINITE, Kind, Reals
 from .._parameters import Rules, check_parameters
 from .._types import Real
 from .._validation import check_host_rows, check_samples
-from ..exceptions import InputError, WeightWarning
+from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..operators import LineViews
 from ._rows import row_counts, target_size
 from ._selfcheck import shift
@@ -127,7 +127,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 f"The weights of {type(self).__name__} rest on few rows: the effective sample size "
                 f"is {self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
                 "overlap of X and X_target, or use a stronger penalty.",
-                WeightWarning,
+                FewRowsWarning,
                 stacklevel=3,
             )
 
