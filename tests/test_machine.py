@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from covshift import v_matrix
 from covshift._folds import hashed_folds, ranked_folds
+from covshift._kernels import Kernel
 from covshift.corrections import (
     Additive,
     Gaussian,
@@ -31,6 +32,7 @@ from covshift.datasets import make_sigmoid_shift
 from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
 from covshift.machine.bounded import tilt_into_box
 from covshift.machine.dual import Dual, small_factor, solve_dual
+from covshift.machine.primal import Primal
 from covshift.machine.tuning import penalties
 
 rng = np.random.default_rng(0)
@@ -230,6 +232,21 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 
 # Tuning
+
+
+def test_penalties_whose_errors_are_rounding_are_not_compared():
+    kernel = Kernel("rbf", 1.0)
+    primal = Primal(kernel, X[:20], Unweighted().target_sums(T, None), n_folds=4)
+    primal.add(X, y[:, None].astype(float), np.ones(len(X)))
+    exact = primal.tune()
+    assert np.isfinite(exact.errors).all()
+    primal.rounding = 2e-3  # as if the sums had hardly three digits
+    coarse = primal.tune()
+    lost = ~np.isfinite(coarse.errors[0])
+    assert lost[0]
+    assert not lost[-1]
+    assert coarse.reg >= exact.reg
+    np.testing.assert_array_equal(coarse.errors[0][~lost], exact.errors[0][~lost])
 
 
 def test_fold_errors_are_those_of_brute_force_refits():

@@ -50,6 +50,11 @@ class FitData:
         diagonal = correction.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
+    def in_double(self) -> FitData:
+        """Return the problem of PyTorch tensors in double precision."""
+        X, Y, w, T = (tensor.double() for tensor in (self.X, self.Y, self.w, self.T))
+        return replace(self, X=X, Y=Y, w=w, T=T)
+
     def rows(self, some: NDArray[np.intp]) -> FitData:
         """Return the problem of some of the training rows, with the whole target."""
         return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some])

@@ -30,6 +30,8 @@ class DevicePrimal(Primal):
         super().__init__(kernel, Z, target_sums, n_folds=n_folds, smallest=smallest)
         self._features = features(kernel, Z, example)
         self._device_W = like(self._W, example)
+        if example.element_size() == 4:
+            self.rounding = 1e-7
 
     def partial(self, X: Array, Y: Array, w: Array) -> Partial:
         """Sum over the rows, block by block."""

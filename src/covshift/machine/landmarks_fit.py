@@ -70,6 +70,8 @@ class LandmarksFit(FittedFunction):
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
+        if is_searched(self.kernel):
+            problem = problem.in_double()  # its parts differ in size: single precision loses some
         kernels = self._choose_kernels(problem)
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
         kernel = self._best_of(kernels)
@@ -79,7 +81,7 @@ class LandmarksFit(FittedFunction):
         self._solve(stream)
         self.__dict__.pop("_sample", None)
         for name in ("coef_", "intercept_", "landmarks_"):
-            setattr(self, name, like(getattr(self, name), problem.X))
+            setattr(self, name, like(getattr(self, name), X))
         return self
 
     def _add_and_solve(self, problem: FitData) -> None:

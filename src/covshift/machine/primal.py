@@ -32,6 +32,7 @@ from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
 from .tuning import Tuning, kernel_scale, penalties
 
+_SOUND = 0.01  # part of an error that may be rounding
 _BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
 
 
@@ -66,6 +67,8 @@ class Primal:
     `partial` makes the sums of a block and changes nothing, so that blocks may be summed anywhere;
     `combine` adds them up; `add` does both here.
     """
+
+    rounding = 1e-16  # of the sums, relative
 
     def __init__(
         self,
@@ -104,7 +107,7 @@ class Primal:
         """Compare the grid of penalties by the squared error of held-out folds."""
         weight = sum(sums.V.weight for sums in self.folds.values())
         regs = penalties(self._scale, weight)
-        errors = np.zeros(len(regs))
+        errors, sizes = np.zeros(len(regs)), np.zeros(len(regs))
         for fold, held_out in self.folds.items():
             if held_out.plain is None:
                 raise InputError("Penalties can be compared only where n_folds > 1.")
@@ -112,6 +115,12 @@ class Primal:
             for j, (v, c) in enumerate(self._path(others, regs)):
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
+                size = np.abs(direction)
+                sizes[j] += float(np.sum(size * (np.abs(held_out.plain) @ size)))
+        # Where terms cancel beyond the precision of the sums, an error is rounding, even negative.
+        sound = self.rounding * sizes <= _SOUND * errors
+        if sound.any():
+            errors[~sound] = np.inf
         return Tuning((self.kernel,), regs[None, :], errors[None, :] / weight)
 
     def held_out(self, X: Real, Y: Real, w: Real, reg: float) -> tuple[Real, list[Fold]]:
