@@ -52,7 +52,8 @@ class FitData:
 
     def in_double(self) -> FitData:
         """Return the problem of PyTorch tensors in double precision."""
-        X, Y, w, T = (tensor.double() for tensor in (self.X, self.Y, self.w, self.T))
+        tensors: tuple[Any, ...] = (self.X, self.Y, self.w, self.T)
+        X, Y, w, T = (tensor.double() for tensor in tensors)
         return replace(self, X=X, Y=Y, w=w, T=T)
 
     def rows(self, some: NDArray[np.intp]) -> FitData:
