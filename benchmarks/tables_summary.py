@@ -8,6 +8,7 @@ from harness import machine, publish, table
 from tables_contenders import CONTENDERS, PEERS
 
 TODAY, TOLERANCE, WORST = "VSVC today", 1.15, 8
+ON_TOP = ("blended", "auto")  # corrections of the default, compared with it alone
 CELL = ["half", "real", "kind", "table", "shift", "N", "rep"]
 HALVES = {"report": "The half on which nothing was chosen", "settle": "The half of the choices"}
 
@@ -53,7 +54,7 @@ def report(rows, *, write):
 
 def _half(part):
     errors = part.pivot_table(index=CELL, columns="contender", values="error")
-    names = [name for name in CONTENDERS if name in errors]
+    names = [name for name in CONTENDERS if name in errors and name not in ON_TOP]
     logs = np.log(errors[names])
     sections = []
     for real, title in ((True, "Real tables"), (False, "Generated problems")):
@@ -74,7 +75,42 @@ def _half(part):
                 _by_table(relative),
                 *_losses(own),
             ]
-    return [*sections, *_probabilities(part), "CPU seconds of fit and prediction:", _seconds(part)]
+    corrected = _on_top(np.log(errors))
+    part = part[~part["contender"].isin(ON_TOP)]
+    seconds = ["CPU seconds of fit and prediction:", _seconds(part)]
+    return [*sections, *corrected, *_probabilities(part), *seconds]
+
+
+def _on_top(logs):
+    """Compare corrections of the default machine with it, on the cells that have both."""
+    rows = []
+    for name in ON_TOP:
+        if name not in logs or "default" not in logs:
+            continue
+        ratio = (logs[name] - logs["default"]).dropna()
+        for real in (True, False):
+            own = ratio[ratio.index.get_level_values("real") == real]
+            if len(own) > 1:
+                sizes = sorted(set(own.index.get_level_values("N")))
+                rows.append(
+                    [
+                        name,
+                        "real" if real else "generated",
+                        f"{len(own)} (N = {', '.join(map(str, sizes))})",
+                        f"{np.exp(own.mean()):.4f}",
+                        f"{own.std() / np.sqrt(len(own)):.4f}",
+                        f"{np.exp(own.max()):.3f}",
+                    ]
+                )
+    if not rows:
+        return []
+    header = ["correction", "problems", "cells", "geometric mean", "s.e.", "worst cell"]
+    return [
+        "### A correction on top",
+        'Relative to "default", which has none, on the cells that have both; the standard error is '
+        "that of the mean logarithm.",
+        table(header, rows),
+    ]
 
 
 def _mean(logs):
