@@ -48,3 +48,20 @@ def data_home() -> Path:
     if not home or not Path(home).is_dir():
         pytest.skip("COVSHIFT_DATA does not name a folder with the paper's data sets")
     return Path(home)
+
+
+_FULL_SEARCH = ("test_calibration", "test_coordinates", "test_evidence", "test_kernel_choice")
+
+
+@pytest.fixture(autouse=True)
+def fast_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines search their kernel as with ``fast=True``, to save minutes.
+
+    Not where the search itself is tested, nor where documentation is compared word by word.
+    """
+    module = getattr(request.module, "__name__", "").rpartition(".")[2]
+    if module in _FULL_SEARCH or module.startswith(("test_docs", "test_readme")):
+        return
+    from covshift.machine import kernel_choice
+
+    monkeypatch.setattr(kernel_choice, "FULL", kernel_choice.FAST)

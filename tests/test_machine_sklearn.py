@@ -38,7 +38,7 @@ N = 48  # and as many target rows: the length at which searches cut
 NAMES = ["age", "income", "visits"]
 VARIANTS: list[dict[str, Any]] = [
     {},
-    {"correction": "none"},
+    {"correction": "blended"},
     {"correction": "additive"},
     {"solver": "primal", "random_state": 0},
     {"kernel": "linear"},
