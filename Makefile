@@ -39,7 +39,7 @@ reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS
 	$(BIN)/python -m covshift.reproduction $(ARGS)
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)

@@ -39,7 +39,6 @@ NAMES = ["age", "income", "visits"]
 VARIANTS: list[dict[str, Any]] = [
     {},
     {"correction": "blended"},
-    {"correction": "additive"},
     {"solver": "primal", "random_state": 0},
     {"kernel": "linear"},
     {"reg": 1.0},
