@@ -133,7 +133,12 @@ def test_constant_columns_of_a_tensor_are_left_out(torch):
 
 def test_what_runs_on_the_host_alone_still_accepts_tensors(torch):
     tensors = [torch.asarray(array) for array in (X[:200], y[:200], T)]
-    for parameters in ({"solver": "dual"}, {"kernel": "poly"}, {"width": "cv"}):
+    for parameters in (
+        {"solver": "dual"},
+        {"kernel": "poly"},
+        {"width": "cv"},
+        {"coordinates": "cdf"},
+    ):
         two = machine(**parameters).fit(tensors[0], tensors[1], X_target=tensors[2])
         one = machine(**parameters).fit(X[:200], y[:200], X_target=T)
         np.testing.assert_allclose(np.asarray(two.predict(tensors[2])), one.predict(T), atol=1e-8)

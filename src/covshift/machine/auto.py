@@ -69,9 +69,9 @@ def choose_correction(
     """Compare the candidates with kernel values K (N, N).
 
     Returns the choice, the penalties, the weights of the rows, or what would find them, and what
-    rows held out get from the mixture: (f, X, Y, w, folds). All
-    hold out the same folds, on one path of penalties a candidate and fold, and take the penalty
-    that they take alone. ``regs`` are given where the grid is not to be chosen.
+    rows held out get from the mixture: (f, X, Y, w, folds). All hold out the same folds, on one
+    path of penalties per candidate and fold, and take the penalty that they take alone. ``regs``
+    are given where the grid is not to be chosen.
     O(candidates x folds x N^3) time, O(N^2) memory.
     """
     folds = ranked_folds(problem.X, problem.Y, n_folds)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import is_torch
+from .._coordinates import Ranked
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
 from .._fit_data import take_columns
@@ -52,7 +53,9 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
 
     def _predicts_on_device(self, X: Any) -> bool:
         kernel = self._f.kernel
-        return is_torch(X) and kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
+        by_steps = isinstance(getattr(self, "_coordinates", None), Ranked)  # NumPy alone has them
+        known = kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
+        return is_torch(X) and known and not by_steps
 
     def _values(self, X: Any) -> Any:
         """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
