@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .boosting import VBoostClassifier, VBoostRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
-    from .estimates import bootstrap_mean, estimate_mean, estimate_risk
+    from .estimates import bootstrap_mean, estimate, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
     from .persistence import load, save
     from .reweighted import Reweighted
@@ -67,6 +67,7 @@ _HOME = {
     "VSVR": "machine",
     "bootstrap_mean": "estimates",
     "diagnose": "diagnostics",
+    "estimate": "estimates",
     "estimate_mean": "estimates",
     "estimate_risk": "estimates",
     "load": "persistence",
@@ -91,6 +92,7 @@ __all__ = [
     "diagnose",
     "diagnostics",
     "distributed",
+    "estimate",
     "estimate_mean",
     "estimate_risk",
     "estimates",

@@ -69,6 +69,15 @@ class FrameColumns:
         """Number of the frame's column that each column of `encode` belongs to."""
         return np.repeat(np.arange(len(self.names)), [_width(levels) for levels in self.levels])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of `encode`: "region=north" for a level."""
+        found: list[str] = []
+        for name, levels in zip(self.names, self.levels, strict=True):
+            shown = [f"{name}={levels[k]}" for k in _shown(levels)] if levels else [name]
+            found += shown
+        return tuple(found)
+
     def encode(self, X: Any, title: str) -> Real:
         """Return numbers (rows, columns); warn of levels that were never seen."""
         names = column_names(X)
@@ -109,13 +118,17 @@ def _one_hot(cells: list[str], levels: tuple[str, ...], name: str, title: str) -
             UnseenLevelWarning,
             stacklevel=6,
         )
-    shown_levels = range(len(levels)) if len(levels) > 2 else [len(levels) - 1]
-    return np.column_stack([(codes == k).astype(np.float64) for k in shown_levels])
+    return np.column_stack([(codes == k).astype(np.float64) for k in _shown(levels)])
+
+
+def _shown(levels: tuple[str, ...]) -> range:
+    """Numbers of the levels that have a column."""
+    return range(len(levels)) if len(levels) > 2 else range(len(levels) - 1, len(levels))
 
 
 def _cells(X: Any, name: str, title: str) -> list[str]:
     """Return the cells of a column as text; a missing one is an error."""
-    column = X[_label(X, name)]
+    column = X[column_label(X, name)]
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
     missing = sum(cell is None or cell != cell for cell in cells)
     if missing:
@@ -126,12 +139,13 @@ def _cells(X: Any, name: str, title: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def _label(X: Any, name: str) -> Any:
+def column_label(X: Any, name: str) -> Any:
+    """Return the label under which a frame has the column of this name."""
     labels = getattr(X, "column_names", None)
     labels = X.columns if labels is None else labels
     return next(label for label in labels if str(label) == name)
 
 
 def _select(X: Any, names: list[str]) -> Any:
-    labels = [_label(X, name) for name in names]
+    labels = [column_label(X, name) for name in names]
     return X.select(labels) if hasattr(X, "select") else X[labels]

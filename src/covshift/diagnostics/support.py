@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._support import Uncovered
-from .._types import Real
+from .._types import Flags, Real
 from ..weights._points import blocks, pooled_units
 
 NEIGHBOR = 5  # whose distance is compared
@@ -79,11 +79,19 @@ def outside_of_neighborhood(X: Real, T: Real, share: Real) -> float | None:
     """
     if len(X) < NEIGHBOR + 1:
         return None
+    return min(1.0, float(share @ ~neighborhood(X, T, share)))
+
+
+def neighborhood(X: Real, T: Real, share: Real) -> Flags:
+    """Tell which target rows have training rows nearby, as `outside_of_neighborhood` counts: (M,).
+
+    There must be more than five training rows.
+    """
     units = pooled_units(X, T, share)
     X, T = units(X), units(T)
     own = _to_neighbor(X, X, NEIGHBOR + 1)  # the nearest of all is the row itself
     reach = np.quantile(own, 1 - LEVEL, method="higher")
-    return min(1.0, float(share @ (_to_neighbor(T, X, NEIGHBOR) > reach)))
+    return np.asarray(_to_neighbor(T, X, NEIGHBOR) <= reach)
 
 
 def _to_neighbor(rows: Real, X: Real, k: int) -> Real:

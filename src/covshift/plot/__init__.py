@@ -6,6 +6,7 @@ state nor any default of matplotlib is touched. Needs matplotlib: ``pip install 
 """
 
 from .ecdf import ECDFDisplay
+from .forest import ForestPlotDisplay
 from .love import LovePlotDisplay
 from .overlap import OverlapDisplay
 from .reliability import ReliabilityDisplay
@@ -13,6 +14,7 @@ from .weights import WeightsDisplay
 
 __all__ = [
     "ECDFDisplay",
+    "ForestPlotDisplay",
     "LovePlotDisplay",
     "OverlapDisplay",
     "ReliabilityDisplay",

@@ -118,6 +118,20 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         if len(self.weights_) != self._most:
             raise ValueError(f"{len(self.weights_)} weights of {self._most:g} rows")
 
+    def _has_mean_influence(self) -> bool:
+        """Whether `_mean_influence` knows the influence of the rows on weighted means."""
+        return False
+
+    def _mean_influence(
+        self, values: Real, X: Real, T: Real, d: Real, share: Real
+    ) -> tuple[Real, Real, Real] | None:
+        """Weighted means (k,) of the values (N, k), and the influence of all rows on them.
+
+        For weights that solve an equation: their own error is then counted (M-estimation). The
+        rows are those of the fit; d (N,) are design weights. None where it is not known.
+        """
+        return None
+
     def _rests_on_few(self, N: int) -> bool:
         return self.effective_sample_size_ < _FEW_ROWS * N and N > 1
 

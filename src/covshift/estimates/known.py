@@ -11,16 +11,16 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
-from ._additive import additive_fit
-from ._array import to_numpy
-from ._gains import weighted_means
-from ._parameters import number, whole
-from ._progress import track
-from ._types import Real
-from ._validation import check_samples, check_weight, unwrap_target
-from .exceptions import InputError, NoOverlapError, WeightWarning
-from .weights import as_weighter, effective_sample_size
-from .weights._rows import target_size
+from .._additive import additive_fit
+from .._array import to_numpy
+from .._gains import weighted_means
+from .._parameters import number, whole
+from .._progress import track
+from .._types import Real
+from .._validation import check_samples, check_weight, unwrap_target
+from ..exceptions import InputError, NoOverlapError, WeightWarning
+from ..weights import as_weighter, effective_sample_size
+from ..weights._rows import target_size
 
 TARGET_KNOWN = "The interval takes the target's distribution as known (a census or margins)."
 BOTH_COUNTED = "The interval counts the sampling error of the training rows and of the target rows."

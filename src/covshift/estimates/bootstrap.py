@@ -1,0 +1,97 @@
+"""Errors by drawing again: weights refitted in every draw, and replicate weights to keep.
+
+The draws are fractional (Rubin's, smooth where the usual ones repeat and lose rows): in a stratum
+of n units these get the multipliers 1 + ((n + 1) / (n - 1))^(1/2) (D - 1), with D / n uniform on
+the simplex, so that the variance of a sum over the draws is that of `_influence`. The target's rows
+are drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
+again; the outcome model stays.
+
+Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
+complex survey data*, for the factor. Cost: ``n_bootstrap`` fits of the weighter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._influence import Design
+from .._progress import track
+from .._types import Real
+from ..exceptions import NoOverlapError, WeightWarning
+from .intervals import interval_of
+from .problem import Item, Problem
+from .weighing import fitted_weighter
+
+
+def multipliers(design: Design, rng: np.random.Generator) -> Real:
+    """Draw a non-negative multiplier for each row, mean one in every stratum: (N,)."""
+    drawn = rng.exponential(size=design.units)
+    sums, counts = np.bincount(design.stratum, weights=drawn), np.bincount(design.stratum)
+    D = drawn * (counts / sums)[design.stratum]
+    n = counts[design.stratum]
+    spread = np.sqrt((n + 1) / np.maximum(n - 1, 1))
+    found = np.where(n > 1, np.maximum(1 + spread * (D - 1), 0.0), 1.0)
+    return found if design.unit is None else found[design.unit]
+
+
+def draws(
+    problem: Problem, weighter: Any, n_bootstrap: int, *, verbose: bool = False
+) -> list[Problem]:
+    """Return the problem under the weights of every draw; draws without weights are left out."""
+    rng = np.random.default_rng(problem.random_state)
+    sample = problem.sample
+    target = Design.simple(len(sample.share))
+    found, failure = [], ""
+    for _ in track(range(n_bootstrap), n_bootstrap, "bootstrap", verbose=verbose):
+        d = sample.d * multipliers(problem.design, rng)
+        share = sample.share
+        if not problem.finite_population and target.units > 1:
+            share = share * multipliers(target, rng)
+            share = share / share.sum()
+        try:
+            factor = _factor(problem, weighter, d, share)
+        except ValueError as reason:  # such as a draw whose samples do not overlap
+            failure = str(reason).partition("\n")[0]
+            continue
+        final = d * factor
+        found.append(problem.with_weights(d, final / final.mean(), share))
+    if len(found) < max(2, n_bootstrap / 2):
+        raise NoOverlapError(
+            f"In {n_bootstrap - len(found)} of {n_bootstrap} draws no weights were found, so that "
+            f"the others say nothing about the error. The last reason: {failure}"
+        )
+    return found
+
+
+def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
+    """Factors of one draw; weights that were given stay as they are."""
+    sample, weights = problem.sample, problem.weights
+    if weights.weighter is None:
+        return np.asarray(weights.final / np.where(sample.d > 0, sample.d, 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)
+        fitted = fitted_weighter(
+            sample, weighter, weights.Z, weights.T, problem.random_state, d=d, share=share
+        )
+    return np.asarray(fitted.weights_)
+
+
+def with_drawn_errors(items: list[Item], drawn: list[list[Item]], problem: Problem) -> list[Item]:
+    """Give the items the spread of the draws as standard error, for what the weights decide."""
+    found = []
+    for k, item in enumerate(items):
+        numbers = dict(item.numbers)
+        for method in ("dr", "weights", "none"):
+            values = np.array([draw[k].numbers[method].value for draw in drawn])
+            error = float(values.std(ddof=1))
+            errors = problem.errors(method)
+            t = errors.quantile(1.0, 0.0)
+            numbers[method] = interval_of(
+                item.numbers[method].value, error, t, errors, proportion=item.proportion
+            )
+        found.append(replace(item, numbers=numbers, change=None))
+    return found

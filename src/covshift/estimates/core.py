@@ -1,0 +1,188 @@
+"""`estimate`: from a biased sample to a number of the population."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._parameters import flag, number, one_of, whole
+from ..diagnostics import Diagnosis
+from ..exceptions import InputTypeError
+from .asked import Asked
+from .data import check_outcomes, check_sample
+from .methods import METHODS, Method
+from .overlap import check_overlap
+from .result import Estimates
+from .run import Run, Settings
+from .weighing import DEFAULT
+
+
+def estimate(
+    y: Any,
+    X: Any,
+    X_target: Any,
+    *,
+    what: str = "mean",
+    by: Any = None,
+    method: Method = "dr",
+    weighter: Any = None,
+    outcome_model: Any = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    strata: Any = None,
+    cluster: Any = None,
+    finite_population: bool = False,
+    category: Any = None,
+    population_size: float | None = None,
+    denominator: Any = None,
+    q: Any = None,
+    at: Any = None,
+    reference: Any = None,
+    family: str | None = None,
+    regressors: Any = None,
+    restrict: str | None = None,
+    sensitivity: float | None = None,
+    max_weight: float | None = None,
+    confidence: float = 0.95,
+    errors: str = "influence",
+    n_bootstrap: int = 200,
+    n_folds: int = 5,
+    feature_names: Any = None,
+    diagnosis: Diagnosis | None = None,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> Estimates:
+    """Say what a quantity is in the population, from a sample of whoever was easy to reach.
+
+    The default is cross-fitted and doubly robust. With h(x) = E[y | x], predicted for every row by
+    models that have not seen it, weights w that carry the sample to the target, and the target's
+    shares s,
+
+        theta = sum_q s_q h(t_q) + sum_i w_i (y_i - h(x_i)) / sum_i w_i ,
+        se^2  = sum_q s_q^2 (h(t_q) - mean h)^2 + sum_i w_i^2 (y_i - h(x_i) - r)^2 / (sum w)^2 ,
+
+    r the weighted mean of the residuals. The estimate is right if the weights or the outcome model
+    are; the first term of the error is that of the target's own sampling. Both samples must come
+    from one population given the features: E[y | x] is the same (covariate shift).
+
+    Parameters
+    ----------
+    y : (N,) array, (N, k) array or data frame
+        One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
+        counted and named.
+    X, X_target : (N, n) and (M, n) arrays or data frames
+        Features of the training rows and of the population's. Frames may hold categories.
+    what : str
+        "mean" (of zeros and ones: a share), "proportion" (of every category, or of ``category``),
+        "total" (with ``population_size``), "ratio" (of the means of y and ``denominator``),
+        "median", "quantile" (at the levels ``q``), "cdf" (the share of outcomes of at most each
+        value in ``at``), "difference" (between the groups of ``by`` and the ``reference`` group),
+        or "coefficients" (of the columns ``regressors``; ``family`` "linear" or "logistic").
+    by : str, (N,) array or pair of arrays, optional
+        Groups: a column that both frames have, one label per training row, or labels of both
+        samples. Groups are ratios with their indicators, and the overall number stands beside them.
+    method : {"dr", "weights", "model", "none"}
+        Doubly robust; the weighted sample; the outcome model's mean over the target; the sample as
+        it is. All are in ``table``.
+    weighter : weighter, name or (N,) array, optional
+        What makes the weights; default `CDFWeights`. An array holds weights that are known already.
+    outcome_model : scikit-learn estimator, optional
+        Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
+        was given. Default: a linear model and boosted trees, mixed by cross-fitted error.
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Design weights, on any scale.
+    strata, cluster : (N,) arrays or names of columns of X, optional
+        Strata and primary units of the training sample's design. Rows of a cluster are never
+        parted between a model and its check.
+    finite_population : bool
+        The target rows are the whole population: they have no sampling error.
+    restrict : {None, "overlap"}
+        What to do where the samples do not overlap: raise `NoOverlapError`, or answer for the
+        covered part of the target and say which.
+    sensitivity : float, optional
+        Also give intervals that hold if the mean of y given x differed by up to so much between
+        sample and population.
+    max_weight : float, optional
+        Limit of the weights, in units of their mean.
+    confidence : float
+        Coverage of the intervals.
+    errors : {"influence", "bootstrap"}
+        Where errors come from: influence values, or ``n_bootstrap`` draws in each of which the
+        weights are fitted again; ``replicate_weights`` keeps these.
+    n_folds : int
+        Folds of the cross-fitting.
+    feature_names : sequence of str, optional
+        Names of the columns of arrays.
+    diagnosis : Diagnosis, optional
+        Of the same samples, where `diagnose` has been called already.
+    random_state : int
+        Seed of all that is drawn.
+    verbose : bool
+        Show a progress bar of the bootstrap, on a terminal.
+
+    Returns
+    -------
+    Estimates
+        ``print`` it; ``value``, ``interval``, ``standard_error``, ``table``, ``to_frame()``,
+        ``to_dict()``, ``plot()``.
+
+    Notes
+    -----
+    Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
+    *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
+    weighter and ``n_folds`` fits of the outcome models, O(N + M) besides. Models of ours learn from
+    at most 50,000 rows per fold.
+
+    Examples
+    --------
+    >>> from covshift import estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(500, 1000, random_state=0)
+    >>> found = estimate(survey.y, survey.X, survey.X_target)
+    >>> print(found.sentence)
+    The sample says 40.2 %; corrected for who answered: 30.1 % (95 % interval 26.0 to 34.2).
+    """
+    asked = Asked(
+        what, category, population_size, denominator, q, at, reference, family, regressors
+    )
+    asked.check(by=by, sensitivity=sensitivity)
+    one_of(*METHODS).check(method, "method")
+    one_of("overlap", None).check(restrict, "restrict")
+    one_of("influence", "bootstrap").check(errors, "errors")
+    number(above=0, below=1).check(confidence, "confidence")
+    whole(2).check(n_bootstrap, "n_bootstrap")
+    whole(2).check(n_folds, "n_folds")
+    whole(0).check(random_state, "random_state")
+    flag().check(finite_population, "finite_population")
+    if max_weight is not None:
+        number(above=1).check(max_weight, "max_weight")
+    if diagnosis is not None and not isinstance(diagnosis, Diagnosis):
+        raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
+    sample = check_sample(
+        X,
+        X_target,
+        by=by,
+        sample_weight=sample_weight,
+        target_weight=target_weight,
+        strata=strata,
+        cluster=cluster,
+        feature_names=feature_names,
+    )
+    outcomes = check_outcomes(y, len(sample.Z), numbers=what != "proportion")
+    covered = check_overlap(
+        sample, restrict=restrict, diagnosis=diagnosis, random_state=random_state
+    )
+    settings = Settings(
+        method=method,
+        weighter=DEFAULT if weighter is None else weighter,
+        outcome_model=outcome_model,
+        finite_population=finite_population,
+        max_weight=max_weight,
+        sensitivity=sensitivity,
+        confidence=confidence,
+        errors=errors,
+        n_bootstrap=n_bootstrap,
+        n_folds=n_folds,
+        random_state=random_state,
+        verbose=verbose,
+    )
+    return Run(covered, asked, settings).found(outcomes)

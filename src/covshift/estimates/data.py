@@ -1,0 +1,346 @@
+"""What `estimate` was given, checked: outcomes, features, groups, weights and the design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import is_array, to_numpy
+from .._crossfit import Features
+from .._frames import FrameColumns, column_label
+from .._numbers import category_columns
+from .._two_samples import feature_labels
+from .._types import Flags, Real, Rows
+from .._validation import check_samples, check_weight, column_names, unwrap_target
+from ..exceptions import InputError, InputTypeError
+
+_MOST_GROUPS = 200
+_NAMED = 10  # rows or groups that a message names
+_LARGEST = 1e100  # squares of larger outcomes overflow
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One outcome: numbers, or categories; where it is missing, the row is left out."""
+
+    name: str
+    y: NDArray[Any]  # (N,): float64, or text
+    present: Flags  # (N,)
+
+    @property
+    def missing(self) -> int:
+        """Number of rows without it."""
+        return int((~self.present).sum())
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A group for each training row, and for each target row where it is known there."""
+
+    labels: tuple[str, ...]  # those of the sample, sorted
+    train: Rows  # (N,): numbers of the labels
+    target: Rows | None  # (M,): -1 for a group that the sample lacks
+    absent: dict[str, float] = field(default_factory=dict)  # share of the target by group
+    sample_only: tuple[str, ...] = ()  # groups without target rows
+
+    def indicator(self, number: int, *, target: bool = False) -> Real:
+        """Ones where a row belongs to the group: (N,), or (M,)."""
+        codes = self.target if target else self.train
+        return np.asarray(codes == number, dtype=np.float64)
+
+    def dummies(self, *, target: bool = False) -> Real:
+        """One column per group but the first: (N, G - 1), or (M, G - 1)."""
+        numbers = range(1, len(self.labels))
+        columns = [self.indicator(k, target=target) for k in numbers]
+        size = len(self.target if target and self.target is not None else self.train)
+        return np.column_stack(columns) if columns else np.empty((size, 0))
+
+    def rows(self, kept: Rows) -> Groups:
+        """Keep some of the training rows; groups that lose all of theirs stay named."""
+        return replace(self, train=self.train[kept])
+
+    def target_rows(self, kept: Rows) -> Groups:
+        """Keep some of the target rows."""
+        if self.target is None:
+            return self
+        return replace(self, target=self.target[kept])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Both samples as the weighter and the models see them."""
+
+    Z: Real  # (N, p): numbers; categories and known groups as columns of zeros and ones
+    T: Real  # (M, p)
+    names: tuple[str, ...]  # (p,)
+    features: Features  # as they were given, for a model of the user's
+    d: Real  # (N,): design weights, mean one over positive ones
+    weighted: bool  # whether design weights were given
+    share: Real  # (M,), sums to one
+    groups: Groups | None
+    strata: NDArray[Any] | None  # (N,)
+    cluster: NDArray[Any] | None  # (N,)
+
+    def rows(self, kept: Rows) -> Sample:
+        """Keep some of the training rows."""
+        if len(kept) == len(self.Z):
+            return self
+        return replace(
+            self,
+            Z=self.Z[kept],
+            features=self.features.rows(kept),
+            d=self.d[kept],
+            groups=None if self.groups is None else self.groups.rows(kept),
+            strata=None if self.strata is None else self.strata[kept],
+            cluster=None if self.cluster is None else self.cluster[kept],
+        )
+
+    def target_rows(self, kept: Rows) -> Sample:
+        """Keep some of the target rows."""
+        share = self.share[kept]
+        return replace(
+            self,
+            T=self.T[kept],
+            features=self.features.target_rows(kept),
+            share=share / share.sum(),
+            groups=None if self.groups is None else self.groups.target_rows(kept),
+        )
+
+
+def check_sample(
+    X: Any,
+    X_target: Any,
+    *,
+    by: Any,
+    sample_weight: Any,
+    target_weight: Any,
+    strata: Any,
+    cluster: Any,
+    feature_names: Any,
+) -> Sample:
+    """Check both samples and all that belongs to their rows."""
+    target = unwrap_target(X_target)
+    if target is None:
+        raise InputError("X_target is None. Pass rows of the population that the answer is for.")
+    by, by_target = _groups_given(by, X, target)
+    Z, T, names = _encoded(X, target, feature_names)
+    N, M = len(Z), len(T)
+    weighted = sample_weight is not None
+    d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
+    v = np.ones(M)
+    if target_weight is not None:
+        v = check_weight(unwrap_target(target_weight), M, "target_weight", of="X_target")
+    groups = None if by is None else _groups(by, by_target, N, M, v / v.sum())
+    if groups is not None and groups.target is not None and not _is_category(X, by):
+        Z = np.column_stack([Z, groups.dummies()])
+        T = np.column_stack([T, groups.dummies(target=True)])
+        names = (*names, *(f"group={label}" for label in groups.labels[1:]))
+    return Sample(
+        Z,
+        T,
+        names,
+        Features(X, target),
+        d / d[d > 0].mean(),
+        weighted,
+        v / v.max() / (v / v.max()).sum(),
+        groups,
+        _labels_of_rows(strata, N, "strata", X),
+        _labels_of_rows(cluster, N, "cluster", X),
+    )
+
+
+def check_outcomes(y: Any, size: int, *, numbers: bool) -> list[Outcome]:
+    """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
+    names = column_names(y)
+    if names is None:
+        columns = _columns(y)
+        series = getattr(y, "name", None)
+        one = str(series) if isinstance(series, str) else "y"
+        names = [one] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
+    else:
+        columns = [_plain_column(y[column_label(y, name)]) for name in names]
+    if not columns:
+        raise InputError("y has no columns. Pass one outcome per training row.")
+    found = []
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != size:
+            raise InputError(
+                f"y has {len(column)} rows, but X has {size}. Pass one outcome per row."
+            )
+        found.append(_numbers(name, column) if numbers else _categories(name, column))
+    return found
+
+
+def row_list(rows: Rows) -> str:
+    """Name some row numbers, counted from zero.
+
+    >>> row_list(np.array([3, 5, 8]))
+    '3, 5, 8'
+    """
+    shown = ", ".join(map(str, rows[:_NAMED]))
+    return shown + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+
+
+def _encoded(X: Any, target: Any, feature_names: Any) -> tuple[Real, Real, tuple[str, ...]]:
+    encoding = FrameColumns.learn(X, target)
+    if encoding is not None:
+        return encoding.encode(X, "X"), encoding.encode(target, "X_target"), encoding.columns
+    Z, T = check_samples(X, target).on_host()
+    return Z, T, feature_labels(feature_names, column_names(X), Z.shape[1])
+
+
+def _is_category(X: Any, by: Any) -> bool:
+    return isinstance(by, str) and by in category_columns(X)
+
+
+def _groups_given(by: Any, X: Any, target: Any) -> tuple[Any, Any]:
+    """Return the groups of the training rows, and of the target rows or None."""
+    if by is None:
+        return None, None
+    if isinstance(by, str):
+        for frame, title in ((X, "X"), (target, "X_target")):
+            if by not in (column_names(frame) or []):
+                raise InputError(
+                    f"by={by!r} names a column, but {title} has none of this name. Pass the groups "
+                    "of the training rows as an array, or of both samples as a pair (groups, "
+                    "groups_of_the_target)."
+                )
+        return by, (X[column_label(X, by)], target[column_label(target, by)])
+    if isinstance(by, tuple):
+        if len(by) != 2:
+            raise InputError(
+                f"by is a tuple of {len(by)} items. Pass one group per training row, or a pair "
+                "(groups, groups_of_the_target)."
+            )
+        return by, by
+    return by, None
+
+
+def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
+    train = _texts(by if pair is None else pair[0], N, "by", "X")
+    labels, codes = np.unique(train, return_inverse=True)
+    if len(labels) > _MOST_GROUPS:
+        raise InputError(
+            f"by has {len(labels)} different groups. At most {_MOST_GROUPS} are supported: join "
+            "some of them, or cut a number into intervals first."
+        )
+    codes = codes.reshape(-1).astype(np.intp)
+    if pair is None:
+        return Groups(tuple(labels.tolist()), codes, None)
+    target = _texts(pair[1], M, "by", "X_target")
+    place = np.minimum(np.searchsorted(labels, target), len(labels) - 1)
+    known = labels[place] == target
+    there = np.where(known, place, -1).astype(np.intp)
+    absent = {str(g): float(share[target == g].sum()) for g in np.unique(target[~known])}
+    only = [str(g) for k, g in enumerate(labels) if not (there == k).any()]
+    return Groups(tuple(labels.tolist()), codes, there, absent, tuple(only))
+
+
+def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | None:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in (column_names(X) or []):
+            raise InputError(f"{name}={given!r} names a column, but X has none of this name.")
+        given = X[column_label(X, given)]
+    return _texts(given, N, name, "X")
+
+
+def _texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
+    cells = _plain_column(values)
+    if len(cells) != size:
+        raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
+    lost = np.flatnonzero([_is_missing(cell) for cell in cells])
+    if len(lost):
+        raise InputError(
+            f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
+            "label of their own, or leave them out."
+        )
+    return np.array([_spelled(cell) for cell in cells], dtype=str)
+
+
+def _columns(y: Any) -> list[Sequence[Any]]:
+    values = np.asarray(to_numpy(y) if is_array(y) else y)
+    if values.dtype == object or values.dtype.kind in "OUS":
+        values = np.asarray(y, dtype=object)
+    if values.ndim not in (1, 2):
+        raise InputError(f"y has {values.ndim} dimensions. Pass one outcome per row, or columns.")
+    if values.ndim == 1:
+        return [_plain_column(y)]
+    return [values[:, k].tolist() for k in range(values.shape[1])]
+
+
+def _plain_column(values: Any) -> list[Any]:
+    if isinstance(values, str) or values is None:
+        raise InputTypeError(f"{values!r} is not a column of values.")
+    if hasattr(values, "to_pylist"):
+        return list(values.to_pylist())
+    if is_array(values):
+        values = to_numpy(values)
+    if np.ma.isMaskedArray(values):
+        return [None if cell is np.ma.masked else cell for cell in values]
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    return list(values)
+
+
+def _numbers(name: str, column: Sequence[Any]) -> Outcome:
+    """Read numbers and booleans; text is refused."""
+    y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
+    for k, cell in enumerate(column):
+        if _is_missing(cell):
+            present[k] = False
+            continue
+        if isinstance(cell, str | bytes):
+            raise InputError(
+                f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. Use "
+                "what='proportion' for the share of each category, or turn it into numbers."
+            )
+        try:
+            y[k] = float(cell)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
+            ) from error
+    infinite = np.flatnonzero(present & ~(np.abs(y) <= _LARGEST))
+    if len(infinite):
+        raise InputError(
+            f"The outcome {name!r} is infinite or beyond {_LARGEST:g} in {len(infinite)} rows "
+            f"(rows {row_list(infinite)}). Repair or rescale it."
+        )
+    return Outcome(name, y, _any_left(name, present))
+
+
+def _categories(name: str, column: Sequence[Any]) -> Outcome:
+    present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
+    pairs = zip(column, present, strict=True)
+    y = np.array([_spelled(cell) if there else "" for cell, there in pairs])
+    return Outcome(name, y, _any_left(name, present))
+
+
+def _any_left(name: str, present: Flags) -> Flags:
+    if not present.any():
+        raise InputError(f"The outcome {name!r} is missing in every row.")
+    return present
+
+
+def _spelled(cell: Any) -> str:
+    """Write a label: numbers without needless digits."""
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    if isinstance(cell, float) and abs(cell) < 1e15 and cell == int(cell):
+        return str(int(cell))
+    return str(cell)
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+        return True

@@ -1,0 +1,105 @@
+"""From influence values to a number with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from .._influence import Design, Influence
+from .._types import Real
+
+
+@dataclass(frozen=True)
+class Number:
+    """An estimate, its standard error and its interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Errors:
+    """What an interval needs besides the influence values."""
+
+    design: Design
+    freedom: float  # degrees of freedom of the training rows' part
+    rows: float  # effective number of training rows
+    target_rows: float  # and of target rows
+    confidence: float
+
+    def number(self, found: Influence, *, proportion: bool = False, besides: float = 0.0) -> Number:
+        """Return an estimate (one column) with its interval.
+
+        value +- t se, t of Student's distribution with Satterthwaite's degrees of freedom of the
+        two samples' parts. A proportion: the same on the logit scale, or the exact binomial
+        interval of the effective sample size where all rows agree. ``besides`` is an error that
+        the influence values do not hold.
+        """
+        value = float(found.value[0])
+        if not np.isfinite(value):
+            return Number(np.nan, np.nan, -np.inf, np.inf)
+        error, t = self.error(found, besides)
+        return interval_of(value, error, t, self, proportion=proportion)
+
+    def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:
+        """Standard error of one column, and the quantile of Student's distribution."""
+        zero = np.zeros_like(found.target)
+        train = float(Influence(found.value, found.train, zero).standard_error(self.design)[0])
+        target = 0.0
+        if found.target.any():
+            alone = Influence(found.value, found.target, np.zeros((0, 1)))
+            target = float(alone.standard_error(Design.simple(len(found.target)))[0])
+        error = float(np.sqrt(train**2 + target**2 + besides**2))
+        return error, self.quantile(train**2 + besides**2, target**2)
+
+    def quantile(self, train: float, target: float) -> float:
+        """Quantile of Student's distribution for two independent parts of a variance."""
+        freedom = self.freedom
+        if freedom < 1e-9:  # one row says nothing about the spread
+            return float("inf")
+        if train + target > 0 and np.isfinite(train + target):
+            unit = train + target
+            parts = (train / unit) ** 2 / freedom
+            parts += (target / unit) ** 2 / max(1.0, self.target_rows - 1)
+            freedom = 1 / parts
+        return float(stats.t.ppf((1 + self.confidence) / 2, freedom))
+
+
+def interval_of(
+    value: float, error: float, t: float, errors: Errors, *, proportion: bool
+) -> Number:
+    """Return value +- t error, for a proportion on the logit scale."""
+    if proportion:
+        value = min(1.0, max(0.0, value))
+    if not np.isfinite(t) or not np.isfinite(error):
+        return Number(value, error, *((0.0, 1.0) if proportion else (-np.inf, np.inf)))
+    if proportion:
+        return Number(value, error, *_share_interval(value, error, t, errors))
+    return Number(value, error, value - t * error, value + t * error)
+
+
+def _share_interval(value: float, error: float, t: float, errors: Errors) -> tuple[float, float]:
+    if error == 0 or value in (0.0, 1.0):
+        return _exact_interval(value, error, t, errors)
+    logit, half = np.log(value / (1 - value)), t * error / (value * (1 - value))
+    with np.errstate(over="ignore"):
+        return float(1 / (1 + np.exp(half - logit))), float(1 / (1 + np.exp(-logit - half)))
+
+
+def _exact_interval(value: float, error: float, t: float, errors: Errors) -> tuple[float, float]:
+    """Interval of a share of zero or one: what n rows without an exception tell."""
+    if value not in (0.0, 1.0):  # the same in every row of the target, such as a known group
+        return value, value
+    n = max(1.0, errors.rows)
+    reach = max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error))
+    return (0.0, reach) if value == 0 else (1 - reach, 1.0)
+
+
+def kish(weight: Real) -> float:
+    """Kish's effective number of rows; zero where none has a weight."""
+    total = float(weight.sum())
+    return total**2 / float(weight @ weight) if total > 0 else 0.0

@@ -1,0 +1,123 @@
+"""Four ways to a population mean, each with the influence of every row.
+
+With the weights w (design weight times factor), the cross-fitted prediction h of the values L, and
+the target's shares s:
+
+    none      sum d L / sum d                             the sample as it is, with design weights
+    weights   sum w L / sum w
+    model     sum_q s_q h(t_q)
+    dr        sum_q s_q h(t_q) + sum w (L - h) / sum w    doubly robust: right if either part is
+
+The influence values of "dr" are w_i (L_i - h_i - r) / sum w for training rows, r the weighted mean
+of the residuals, and s_q (h(t_q) - mean h) for target rows. For "weights" the weighter knows them
+where its weights solve an equation (entropy balancing, logistic odds: M-estimation). Otherwise the
+weights balance about what h explains, so they are those of "dr", and what stays unbalanced,
+
+    b = sum_q s_q h(t_q) - sum w h / sum w ,
+
+counts as an error besides. The error of "model" is a jackknife over the folds: with K models, each
+without one fold, and the target means m_k of their predictions, its variance is
+(K - 1) / K sum_k (m_k - mean m)^2. It does not know a bias of the model.
+
+Sources: Robins, Rotnitzky and Zhao (1994), *Estimation of regression coefficients when some
+regressors are not always observed*; Kim and Haziza (2014), *Doubly robust inference with missing
+data in survey sampling*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from .._crossfit import CrossFit
+from .._influence import Design, Influence, mean_influence
+from .._types import Real
+from .weighing import Weights
+
+Method = Literal["dr", "weights", "model", "none"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Values L (N, k) of the training rows, and what is predicted for both samples."""
+
+    values: Real
+    h: CrossFit
+
+    def times(self, train: Real, target: Real) -> Signal:
+        """Multiply by something known of each row, such as an indicator: (N,) and (M,)."""
+        return Signal(
+            self.values * train[:, None],
+            CrossFit(self.h.train * train[:, None], self.h.folds * target[:, None]),
+        )
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The parts that all estimates share."""
+
+    d: Real  # (N,): design weights
+    weights: Weights
+    share: Real  # (M,)
+    design: Design  # of the training rows
+    finite_population: bool = False
+
+    def design_of(self, method: Method, n_folds: int) -> Design:
+        """Return the units whose influence `means` tells: rows, or folds for the model."""
+        return Design.simple(n_folds) if method == "model" else self.design
+
+    def means(self, signal: Signal, method: Method) -> Influence:
+        """Estimate the target means of L, with the influence of every row (or fold) on them."""
+        found = {
+            "none": self._plain,
+            "weights": self._weighted,
+            "model": self._modelled,
+            "dr": self._doubly_robust,
+        }[method](signal)
+        return found.known_target() if self.finite_population else found
+
+    def unbalanced(self, signal: Signal) -> Real:
+        """b: by how much the weighted means of h miss those of the target, (k,)."""
+        w = self.weights.final
+        return np.asarray(self.share @ signal.h.target - w @ signal.h.train / w.sum())
+
+    def _plain(self, signal: Signal) -> Influence:
+        value, train = mean_influence(signal.values, self.d)
+        return Influence(value, train, np.zeros((len(self.share), len(value))))
+
+    def _weighted(self, signal: Signal) -> Influence:
+        w, weights = self.weights.final, self.weights
+        if weights.weighter is None or weights.trimmed:
+            value, train = mean_influence(signal.values, w)
+            return Influence(value, train, np.zeros((len(self.share), len(value))))
+        exact = weights.weighter._mean_influence(
+            signal.values, weights.Z, weights.T, self.d, self.share
+        )
+        if exact is not None:
+            return Influence(*exact)
+        dr = self._doubly_robust(signal)
+        return Influence(w @ signal.values / w.sum(), dr.train, dr.target)
+
+    def _modelled(self, signal: Signal) -> Influence:
+        h = signal.h
+        by_fold = np.einsum("m,fmk->fk", self.share, h.folds)
+        K = len(by_fold)
+        train = (K - 1) / K * (by_fold.mean(axis=0) - by_fold)
+        return Influence(by_fold.mean(axis=0), train, self._target(h.target))
+
+    def _doubly_robust(self, signal: Signal) -> Influence:
+        h = signal.h
+        rest, train = mean_influence(signal.values - h.train, self.weights.final)
+        return Influence(self.share @ h.target + rest, train, self._target(h.target))
+
+    def _target(self, h: Real) -> Real:
+        return np.asarray(self.share[:, None] * (h - self.share @ h))
+
+    def counts_imbalance(self, method: Method) -> bool:
+        """Whether what the weights leave unbalanced is an error of its own."""
+        if method != "weights" or self.weights.weighter is None:
+            return False
+        return not self.weights.weighter._has_mean_influence()

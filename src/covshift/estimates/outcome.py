@@ -1,0 +1,88 @@
+"""What the features say of the outcome: the user's model, or a mixture of two of ours."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+
+from .._crossfit import CrossFit, Features, cross_fit
+from .._types import Real, Rows
+from ..exceptions import InputTypeError
+
+_MOST_ROWS = 50_000  # that a model of ours learns from, per fold
+_FEW_ROWS = 50  # below which trees have nothing to split
+
+
+def predict(
+    model: Any,
+    features: Features,
+    y: NDArray[Any],
+    fold: Rows,
+    *,
+    classes: NDArray[Any] | None,
+    weight: Real | None,
+    final: Real,
+) -> tuple[CrossFit, list[str]]:
+    """Cross-fit the outcome model; return the predictions and the names of the models in them.
+
+    Without a ``model``: a linear model (ridge regression, for classes logistic) and boosted trees
+    are mixed so that the squared error of the cross-fitted predictions, weighted by the ``final``
+    weights, is least: non-negative shares (Breiman, 1996, *Stacked regressions*).
+    """
+    if model is not None:
+        _check_model(model)
+        found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
+        return found, [type(model).__name__]
+    names, parts = [], []
+    for name, candidate in _candidates(classes is not None, len(y)).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            part = cross_fit(
+                candidate, features, y, fold, weight=weight, classes=classes, most=_MOST_ROWS
+            )
+        names.append(name)
+        parts.append(part)
+    values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
+    shares = mixture(values, [part.train for part in parts], final)
+    chosen = [f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True) if share]
+    return CrossFit.mixed(parts, shares), chosen
+
+
+def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
+    """Shares, summing to one, of the predictions (N, k) whose mixture is nearest to the values."""
+    if len(predicted) == 1:
+        return np.ones(1)
+    root = np.sqrt(weight / weight.sum())[:, None]
+    A = np.column_stack([(root * part).ravel() for part in predicted])
+    # A row of large numbers asks the shares to sum to one.
+    much = 1e3 * float(np.abs(A).max() or 1.0)
+    A = np.vstack([A, np.full(A.shape[1], much)])
+    found = nnls(A, np.append((root * values).ravel(), much))[0]
+    return np.asarray(found / found.sum())
+
+
+def _candidates(classes: bool, rows: int) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "linear": LogisticRegression(C=1.0, max_iter=200)
+        if classes
+        else RidgeCV(np.logspace(-3, 5, 17))
+    }
+    if rows >= _FEW_ROWS:
+        kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+        found["boosted trees"] = kind(random_state=0)
+    return found
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise InputTypeError(
+            f"outcome_model={model!r} is not an estimator. Pass an instance such as "
+            "sklearn.ensemble.RandomForestRegressor()."
+        )

@@ -1,0 +1,148 @@
+"""Is there anything to go by? The diagnosis beside the number, and no number without overlap."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._notes import Note
+from .._support import NO_OVERLAP, Uncovered, uncovered
+from .._types import Flags, Real
+from ..diagnostics import Diagnosis, diagnose
+from ..diagnostics.support import neighborhood
+from ..diagnostics.text import printable
+from ..exceptions import NoOverlapError
+from .data import Sample
+
+_ROWS = 5_000  # of each sample that the diagnosis sees
+_ROUNDS = 5  # restricting one column can open a gap in another
+
+
+@dataclass(frozen=True)
+class Covered:
+    """The samples that the answer is for, and what is known of their overlap."""
+
+    sample: Sample
+    diagnosis: Diagnosis | None
+    share: float  # of the target that the answer is for
+    notes: tuple[Note, ...] = ()
+
+
+def check_overlap(
+    sample: Sample, *, restrict: str | None, diagnosis: Diagnosis | None, random_state: int
+) -> Covered:
+    """Refuse samples that do not overlap, or keep the covered part of the target.
+
+    A column leaves part of the target uncovered where this part is significant and more than a
+    tenth of the target beyond what chance explains (`covshift._support`); besides, the verdict of
+    the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows of uncovered
+    parts are left out, and where the verdict still says so, those without training rows nearby.
+    """
+    kept = np.ones(len(sample.T), dtype=bool)
+    parts: list[Uncovered] = []
+    for _ in range(_ROUNDS):
+        gaps = _gaps(sample, kept)
+        if not gaps:
+            break
+        if restrict is None:
+            raise NoOverlapError(_refusal(gaps, sample.names))
+        parts += gaps
+        for part in gaps:
+            kept &= ~_inside(part, sample.T)
+        if not kept.any():
+            raise NoOverlapError(
+                "No target row is covered by the training rows: there is nothing to answer for. "
+                + _listed(parts, sample.names)
+            )
+    left = sample if kept.all() else sample.target_rows(np.flatnonzero(kept))
+    if diagnosis is None or len(parts):
+        diagnosis = _diagnosed(left, random_state)
+    near = np.ones(len(left.T), dtype=bool)
+    if diagnosis.verdict == "no overlap":
+        if restrict is None:
+            raise NoOverlapError(f"{diagnosis.reason} {_ADVICE}")
+        near = _near(left, random_state)
+        if not near.any():
+            raise NoOverlapError("No target row has training rows nearby.")
+        left = left.target_rows(np.flatnonzero(near))
+        diagnosis = _diagnosed(left, random_state)
+        if diagnosis.verdict == "no overlap":
+            raise NoOverlapError(
+                f"Even where the target rows have training rows nearby: {diagnosis.reason} "
+                "Leave out features that the outcome does not need."
+            )
+    share = float(sample.share[kept][near].sum())
+    notes = []
+    if share < 1:
+        text = f"The answer is for {share:.1%} of the target. Left out, for lack of training rows: "
+        reasons = _listed(parts, sample.names) if parts else ""
+        if not near.all():
+            reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
+        notes.append(Note("restricted target", text + reasons, "warning"))
+    return Covered(left, diagnosis, share, tuple(notes))
+
+
+_ADVICE = (
+    "There is no number for a population of which the sample shows nothing. Pass "
+    'restrict="overlap" to answer for the covered part alone, or leave out columns that the '
+    "outcome does not need."
+)
+
+
+def _gaps(sample: Sample, kept: Flags) -> list[Uncovered]:
+    share = sample.share[kept]
+    share = share / share.sum()
+    size = float(1 / (share @ share))
+    rows = sample.Z[sample.d > 0]
+    found = uncovered(rows, sample.T[kept], share, size)
+    return [part for part in found if part.excess >= NO_OVERLAP]
+
+
+def _inside(part: Uncovered, T: Real) -> Flags:
+    column = T[:, part.column]
+    if part.side == "at":
+        return np.asarray(column == part.value)
+    return np.asarray(column < part.value if part.side == "below" else column > part.value)
+
+
+def _refusal(gaps: list[Uncovered], names: tuple[str, ...]) -> str:
+    return f"The training rows do not cover the target. {_listed(gaps, names)} {_ADVICE}"
+
+
+def _listed(parts: list[Uncovered], names: tuple[str, ...]) -> str:
+    shown = [printable(name) for name in names]
+    texts = [part.describe(shown) for part in parts[:5]]
+    more = f"; and {len(parts) - 5} more such columns or values" if len(parts) > 5 else ""
+    return "; ".join(texts) + more + "."
+
+
+def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
+    """Diagnose a draw of both samples; rows of the training sample by their design weights."""
+    rng = np.random.default_rng(random_state)
+    X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
+    T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return diagnose(X, T, feature_names=sample.names, methods=(), random_state=random_state)
+
+
+def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:
+    """Rows of a sample of equal weights; with weights, as many as Kish's size, drawn by them."""
+    if not weighted:
+        if len(share) <= _ROWS:
+            return slice(None)
+        return np.sort(rng.choice(len(share), size=_ROWS, replace=False))
+    size = int(np.clip(round(float(1 / (share @ share))), 2, _ROWS))
+    steps = (np.arange(size) + rng.uniform()) / size  # systematic: each row in proportion
+    return np.minimum(np.searchsorted(np.cumsum(share), steps), len(share) - 1)
+
+
+def _near(sample: Sample, random_state: int) -> Flags:
+    rng = np.random.default_rng(random_state)
+    rows = sample.Z[sample.d > 0]
+    if len(rows) > _ROWS:
+        rows = rows[rng.choice(len(rows), size=_ROWS, replace=False)]
+    return neighborhood(rows, sample.T, sample.share)

@@ -1,0 +1,189 @@
+"""One outcome to estimate: its rows, weights, models and errors, made once and shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._crossfit import CrossFit, Features, deal
+from .._influence import Design, Influence
+from .._types import Real, Rows
+from .data import Groups, Sample
+from .intervals import Errors, Number, kish
+from .methods import Engine, Method, Signal
+from .outcome import predict
+from .weighing import Weights
+
+
+@dataclass(frozen=True)
+class Item:
+    """One estimated quantity, by all methods."""
+
+    label: str  # such as "median"; empty where the outcome's name says it all
+    group: str | None
+    numbers: dict[Method, Number]
+    proportion: bool = False
+    slack: float | None = 1.0  # how much the number moves where the mean of y given x moves by one
+    rows: int = 0
+    size: float = 0.0  # effective sample size
+    change: Number | None = None  # the method's number less the plain one
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows that have the outcome, with all that the quantities need."""
+
+    sample: Sample
+    weights: Weights
+    method: Method
+    confidence: float
+    n_folds: int
+    outcome_model: Any
+    finite_population: bool
+    random_state: int
+    seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
+    made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
+
+    @cached_property
+    def design(self) -> Design:
+        """Units and strata of the training rows."""
+        return Design.of(len(self.sample.Z), self.sample.strata, self.sample.cluster)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The four methods on these rows."""
+        return Engine(
+            self.sample.d, self.weights, self.sample.share, self.design, self.finite_population
+        )
+
+    def with_weights(self, d: Real, final: Real, share: Real) -> Problem:
+        """Return the same problem, its models included, under other weights and target shares."""
+        return replace(
+            self,
+            sample=replace(self.sample, d=d, share=share),
+            weights=replace(self.weights, final=final),
+        )
+
+    def numbers(self, y: Real, name: str) -> Signal:
+        """Predict a number y (N,); what has the same name is predicted once."""
+        if name not in self.made:
+            self.made[name] = Signal(y[:, None], self._predicted(y, None, name))
+        return self.made[name]
+
+    def classes(self, labels: NDArray[Any], classes: NDArray[Any], name: str) -> Signal:
+        """Predict the shares of classes (k,)."""
+        if name not in self.made:
+            values = (labels[:, None] == classes).astype(np.float64)
+            self.made[name] = Signal(values, self._predicted(labels, classes, name))
+        return self.made[name]
+
+    def indicator(self, flags: Real, name: str) -> Signal:
+        """Predict the chance that ``flags`` (N,) of zeros and ones is one."""
+        found = self.classes(flags.astype(int), np.array([0, 1]), name)
+        return Signal(found.values[:, 1:], found.h.columns([1]))
+
+    def in_group(
+        self, signal: Signal, group: int | None, name: str
+    ) -> tuple[Signal, Signal | None]:
+        """Return the parts of a ratio: the signal ``name`` within a group, and the group itself.
+
+        Where groups are known of the sample alone, both are predicted like an outcome.
+        """
+        if group is None:
+            return signal, None
+        groups = self._groups
+        train = groups.indicator(group)
+        if groups.target is not None:
+            target = groups.indicator(group, target=True)
+            known = CrossFit.known(train[:, None], target[:, None], len(signal.h.folds))
+            return signal.times(train, target), Signal(train[:, None], known)
+        inside = signal.values * train[:, None]
+        names = [f"{name}, {k}, in {groups.labels[group]}" for k in range(inside.shape[1])]
+        parts = [self.numbers(y, title) for y, title in zip(inside.T, names, strict=True)]
+        h = CrossFit.side_by_side([part.h for part in parts])
+        return Signal(inside, h), Signal(train[:, None], self._membership.h.columns([group]))
+
+    def errors(self, method: Method, group: int | None = None) -> Errors:
+        """What the intervals of a method need."""
+        w = self.sample.d if method == "none" else self.weights.final
+        v = self.sample.share
+        if group is not None:
+            w = w * self._groups.indicator(group)
+            if self._groups.target is not None:
+                v = v * self._groups.indicator(group, target=True)
+        if method == "model":
+            K = self.n_folds_
+            return Errors(Design.simple(K), K - 1, kish(w), kish(v), self.confidence)
+        freedom = float(self.design.degrees_within(w > 0))
+        if method != "none" and self.weights.weighter is not None:
+            freedom = min(freedom, kish(w) - 1)  # estimated weights may rest on few rows
+        return Errors(self.design, freedom, kish(w), kish(v), self.confidence)
+
+    def ratio(self, top: Signal, bottom: Signal | None, method: Method) -> Influence:
+        """Estimate a mean, or the ratio of two."""
+        found = self.engine.means(top, method)
+        return found if bottom is None else found.over(self.engine.means(bottom, method))
+
+    def imbalance(self, top: Signal, bottom: Signal | None, method: Method) -> float:
+        """What the weights leave unbalanced in a mean or a ratio, where it counts as an error."""
+        if not self.engine.counts_imbalance(method):
+            return 0.0
+        weighted = self.ratio(top, bottom, "weights").value[0]
+        balanced = self.ratio(top, bottom, "dr").value[0]
+        return float(abs(balanced - weighted))
+
+    def size_of(self, group: int | None) -> tuple[int, float]:
+        """Rows, and effective rows under the final weights, of a group or of all."""
+        inside = self.sample.d > 0
+        if group is not None:
+            inside = inside & (self._groups.train == group)
+        return int(inside.sum()), kish(self.weights.final * inside)
+
+    def groups(self) -> list[tuple[int, str]]:
+        """Number and label of the groups that have rows in both samples."""
+        if self.sample.groups is None:
+            return []
+        found = self._groups
+        there = np.unique(found.train[self.sample.d > 0])
+        return [
+            (int(k), found.labels[k]) for k in there if found.labels[k] not in found.sample_only
+        ]
+
+    @cached_property
+    def n_folds_(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @cached_property
+    def fold(self) -> Rows:
+        """Fold of each row."""
+        zeros = np.zeros((len(self.sample.Z), 1))
+        return deal(self.sample.Z, zeros, self.n_folds, cluster=self.sample.cluster)
+
+    @property
+    def _groups(self) -> Groups:
+        assert self.sample.groups is not None
+        return self.sample.groups
+
+    @property
+    def _membership(self) -> Signal:
+        labels = np.arange(len(self._groups.labels))
+        return self.classes(self._groups.train, labels, "group")
+
+    def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
+        sample = self.sample
+        default = Features(self.weights.Z, self.weights.T)
+        found, chosen = predict(
+            self.outcome_model,
+            default if self.outcome_model is None else sample.features,
+            y,
+            self.fold,
+            classes=classes,
+            weight=sample.d if sample.weighted else None,
+            final=self.weights.final,
+        )
+        self.seen[name] = chosen
+        return found

@@ -1,0 +1,241 @@
+"""What can be asked: means, shares, totals, ratios, quantiles, distribution functions, differences.
+
+All are means, or follow from means by their influence values; a group is a ratio with its
+indicator, never a cut sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._crossfit import CrossFit
+from .._influence import Influence
+from .._types import Flags, Real
+from ..exceptions import InputError
+from .intervals import Errors, Number
+from .methods import METHODS, Method, Signal
+from .problem import Item, Problem
+
+Groups = list[tuple[int | None, str | None]]
+
+
+def every_group(problem: Problem) -> Groups:
+    """All rows first, then the groups."""
+    return [(None, None), *problem.groups()]
+
+
+def means(problem: Problem, y: Real, name: str) -> Iterator[Item]:
+    """Means; of zeros and ones they are shares."""
+    binary = bool(np.isin(y, (0.0, 1.0)).all())
+    signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
+    for group, label in every_group(problem):
+        top, bottom = problem.in_group(signal, group, name)
+        yield item(problem, "", (group, label), top, bottom, proportion=binary)
+
+
+def totals(problem: Problem, y: Real, name: str, population_size: float) -> Iterator[Item]:
+    """Sums over the population; that of a group is the sum of what its members have."""
+    signal = problem.numbers(y, name)
+    for group, label in every_group(problem):
+        top, _ = problem.in_group(signal, group, name)
+        slack = 1.0 if group is None else None
+        yield item(problem, "total", (group, label), top, None, factor=population_size, slack=slack)
+
+
+def proportions(
+    problem: Problem, labels: NDArray[Any], classes: NDArray[Any], wanted: list[str], name: str
+) -> Iterator[Item]:
+    """Shares of the categories ``wanted`` among ``classes``."""
+    signal = problem.classes(labels, classes, name)
+    for group, label in every_group(problem):
+        for category in wanted:
+            column = [int(np.flatnonzero(classes == category)[0])]
+            one = Signal(signal.values[:, column], signal.h.columns(column))
+            top, bottom = problem.in_group(one, group, f"{name}={category}")
+            yield item(problem, category, (group, label), top, bottom, proportion=True)
+
+
+def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[Item]:
+    """Ratio of two means."""
+    over, under = problem.numbers(y, name), problem.numbers(denominator, "denominator")
+    for group, label in every_group(problem):
+        top, _ = problem.in_group(over, group, name)
+        bottom, _ = problem.in_group(under, group, "denominator")
+        at = problem.ratio(bottom, None, problem.method).value[0]
+        if not abs(at) > 0:
+            raise InputError(
+                "The mean of the denominator is zero, so that there is no ratio"
+                + (f" in the group {label!r}." if label else ".")
+            )
+        slack = None if group is not None else float(1 / abs(at))
+        yield item(problem, "ratio", (group, label), top, bottom, slack=slack)
+
+
+def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Item]:
+    """Shares of outcomes of at most each point in ``at``."""
+    for group, label in every_group(problem):
+        for c in at.tolist():
+            title = f"{name} <= {c!r}"
+            signal = problem.indicator((y <= c) * 1.0, title)
+            top, bottom = problem.in_group(signal, group, title)
+            yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
+
+
+def differences(problem: Problem, y: Real, name: str, reference: str | None) -> Iterator[Item]:
+    """Means of the groups, and how far they are from that of one of them."""
+    groups = problem.groups()
+    labels = [label for _, label in groups]
+    if len(groups) < 2:
+        raise InputError(
+            f"what='difference' compares groups, but by has {len(groups)} with rows in both "
+            "samples."
+        )
+    if reference is None:
+        reference = labels[0]
+    if reference not in labels:
+        raise InputError(f"reference={reference!r} is none of the groups {labels}.")
+    binary = bool(np.isin(y, (0.0, 1.0)).all())
+    signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
+    base = next(k for k, label in groups if label == reference)
+    first = {m: problem.ratio(*problem.in_group(signal, base, name), m) for m in METHODS}
+    for group, label in groups:
+        if group == base:
+            continue
+        parts = problem.in_group(signal, group, name)
+        found = {m: problem.ratio(*parts, m).minus(first[m]) for m in METHODS}
+        numbers = {}
+        for method in METHODS:
+            smaller = min((problem.errors(method, k) for k in (group, base)), key=_freedom)
+            left = 0.0
+            if problem.engine.counts_imbalance(method):
+                left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
+            numbers[method] = smaller.number(found[method], besides=left)
+        rows, size = problem.size_of(group)
+        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, rows, size)
+
+
+def _freedom(errors: Errors) -> float:
+    return errors.freedom
+
+
+def item(
+    problem: Problem,
+    label: str,
+    where: tuple[int | None, str | None],
+    top: Signal,
+    bottom: Signal | None,
+    *,
+    proportion: bool = False,
+    factor: float = 1.0,
+    slack: float | None = 1.0,
+) -> Item:
+    """Estimate one mean or ratio by all methods."""
+    group, name = where
+    numbers: dict[Method, Number] = {}
+    found: dict[Method, Influence] = {}
+    for method in METHODS:
+        found[method] = problem.ratio(top, bottom, method).times(factor)
+        besides = factor * problem.imbalance(top, bottom, method)
+        errors = problem.errors(method, group)
+        numbers[method] = errors.number(found[method], proportion=proportion, besides=besides)
+    change = None
+    if problem.method in ("dr", "weights"):
+        difference = found[problem.method].minus(found["none"])
+        change = problem.errors(problem.method, group).number(difference)
+    rows, size = problem.size_of(group)
+    scaled = None if slack is None else slack * factor
+    return Item(label, name, numbers, proportion, scaled, rows, size, change)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A distribution function that steps at sorted values, and is lifted by a constant."""
+
+    values: Real  # (m,), sorted
+    height: Real  # (m,): its height at each value
+    lift: float
+
+    def at(self, value: float) -> float:
+        """Return the height at one of the values."""
+        return float(self.height[np.searchsorted(self.values, value)] + self.lift)
+
+    def inverse(self, p: float) -> float:
+        """Return the smallest value at which the function reaches p."""
+        k = int(np.searchsorted(self.height, p - self.lift - 1e-12))
+        return float(self.values[min(k, len(self.values) - 1)])
+
+
+def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[Item]:
+    """Quantiles with Woodruff's intervals.
+
+    The distribution function is that of the weighted rows, F_w, lifted by what the outcome model
+    adds at the weighted quantile c_0 = F_w^-1(p):
+
+        F(c) = F_w(c) + [sum_q s_q g(t_q) - sum w g(x) / sum w] ,   g(x) = P(y <= c_0 | x) ,
+
+    a doubly robust value at c_0, monotone everywhere. The interval is that of F at the quantile,
+    carried back: F^-1(F(c) - t se) to F^-1(F(c) + t se); its half width over t is the standard
+    error.
+
+    Sources: Woodruff (1952), *Confidence intervals for medians and other position measures*;
+    Kallus, Mao and Uehara (2024), *Localized debiased machine learning*.
+    """
+    for group, label in every_group(problem):
+        for p in levels.tolist():
+            numbers = {}
+            start = _steps(problem, y, group, problem.weights.final).inverse(p)
+            title = f"{name}, quantile {p:g} of {label or 'all'}"
+            signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
+            parts = problem.in_group(signal, group, title)
+            plain = _steps(problem, y, group, problem.sample.d)
+            for method in METHODS:
+                steps = _steps(problem, y, group, problem.weights.final)
+                if method == "none":
+                    steps = plain
+                    found = _plain_share(problem, y <= plain.inverse(p), group)
+                else:
+                    found = problem.ratio(*parts, method)
+                if method in ("dr", "model"):
+                    lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
+                    steps = Steps(steps.values, steps.height, lift)
+                besides = problem.imbalance(*parts, method)
+                error, t = problem.errors(method, group).error(found, besides)
+                numbers[method] = _woodruff(steps, p, error, t)
+            rows, size = problem.size_of(group)
+            word = "median" if p == 0.5 else f"quantile {p:g}"
+            yield Item(word, label, numbers, False, 1.0, rows, size)
+
+
+def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:
+    if group is not None and problem.sample.groups is not None:
+        w = w * problem.sample.groups.indicator(group)
+    kept = w > 0
+    values, inverse = np.unique(y[kept], return_inverse=True)
+    mass = np.bincount(inverse.reshape(-1), weights=w[kept])
+    return Steps(values, np.cumsum(mass) / mass.sum(), 0.0)
+
+
+def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence:
+    """Share of the sample as it is, of all rows or of a group's."""
+    inside = np.ones(len(flags))
+    if group is not None and problem.sample.groups is not None:
+        inside = problem.sample.groups.indicator(group)
+    parts = np.column_stack([flags * inside, inside])
+    nothing = CrossFit.known(0 * parts, np.zeros((len(problem.sample.share), 2)), 1)
+    found = problem.engine.means(Signal(parts, nothing), "none")
+    return found.column(0).over(found.column(1))
+
+
+def _woodruff(steps: Steps, p: float, error: float, t: float) -> Number:
+    value = steps.inverse(p)
+    if not np.isfinite(t * error):
+        return Number(value, np.inf, -np.inf, np.inf)
+    at = steps.at(value)
+    low = -np.inf if at - t * error <= 0 else steps.inverse(at - t * error)
+    high = np.inf if at + t * error >= 1 else steps.inverse(at + t * error)
+    return Number(value, (high - low) / (2 * t), low, high)

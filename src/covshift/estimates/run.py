@@ -1,0 +1,236 @@
+"""One call of `estimate`, from checked samples to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._notes import Note
+from .._types import Rows
+from .._validation import check_weight
+from ..exceptions import InputError
+from .asked import Asked
+from .bootstrap import draws, with_drawn_errors
+from .data import Outcome, Sample, row_list
+from .intervals import Number
+from .methods import METHODS, Method
+from .overlap import Covered
+from .problem import Item, Problem
+from .result import Change, Estimate, Estimates, Table
+from .weighing import Weights, weigh
+
+_SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the numbers are made."""
+
+    method: Method
+    weighter: Any
+    outcome_model: Any
+    finite_population: bool
+    max_weight: float | None
+    sensitivity: float | None
+    confidence: float
+    errors: str
+    n_bootstrap: int
+    n_folds: int
+    random_state: int
+    verbose: bool
+
+
+@dataclass
+class Run:
+    """Outcomes one after the other; those with the same rows share their weights."""
+
+    covered: Covered
+    asked: Asked
+    settings: Settings
+    notes: list[Note] = field(default_factory=list)
+    kept: dict[bytes, tuple[Rows, Sample, Weights]] = field(default_factory=dict)
+
+    def found(self, outcomes: list[Outcome]) -> Estimates:
+        """Estimate the quantity of every outcome."""
+        self.notes += self.covered.notes
+        self._note_groups()
+        rows: list[Estimate] = []
+        changes: list[Change] = []
+        models: dict[str, list[str]] = {}
+        drawn = None
+        for outcome in outcomes:
+            problem, used = self._problem(outcome)
+            items = list(self._items(problem, outcome, used))
+            if self.settings.errors == "bootstrap":
+                again = draws(
+                    problem,
+                    self.settings.weighter,
+                    self.settings.n_bootstrap,
+                    verbose=self.settings.verbose,
+                )
+                numbers = [list(self._items(draw, outcome, used)) for draw in again]
+                items = with_drawn_errors(items, numbers, problem)
+                if drawn is None:
+                    drawn = np.zeros((len(outcome.y), len(again)))
+                    drawn[used] = np.column_stack([draw.weights.final for draw in again])
+                self._note_lost_draws(len(again))
+            rows += [row for item in items for row in self._rows(outcome.name, item)]
+            changes += [_change(outcome.name, item, item.change) for item in items if item.change]
+            models |= problem.seen
+            self._note_rows(outcome, problem, items)
+        used, sample, weights = next(iter(self.kept.values()))
+        final = np.zeros(len(outcomes[0].y))
+        final[used] = weights.final
+        assert self.covered.diagnosis is not None
+        return Estimates(
+            Table(rows),
+            self.settings.method,
+            self.asked.what,
+            self.settings.confidence,
+            weights.effective_sample_size,
+            weights.design_effect,
+            weights.largest,
+            weights.trimmed,
+            len(used),
+            len(sample.T),
+            self.covered.share,
+            "given" if weights.weighter is None else type(weights.weighter).__name__,
+            final,
+            tuple(changes),
+            models,
+            self.covered.diagnosis,
+            self.settings.sensitivity,
+            drawn,
+            self.settings.errors,
+            tuple(self.notes),
+        )
+
+    def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
+        sample, settings = self.covered.sample, self.settings
+        present = outcome.present & self.asked.rows_needed(sample) & (sample.d > 0)
+        used = np.flatnonzero(present)
+        if len(used) < 2:
+            raise InputError(
+                f"Only {len(used)} of {len(present)} training rows have the outcome "
+                f"{outcome.name!r} and a positive weight. An estimate needs at least two."
+            )
+        key = present.tobytes()
+        if key not in self.kept:
+            part = sample.rows(used)
+            weighter = settings.weighter
+            if hasattr(weighter, "__len__") and not isinstance(weighter, str):
+                weighter = _given(weighter, len(present))[used]
+            weights = weigh(
+                part, weighter, max_weight=settings.max_weight, random_state=settings.random_state
+            )
+            self.kept[key] = used, part, weights
+        used, part, weights = self.kept[key]
+        problem = Problem(
+            part,
+            weights,
+            settings.method,
+            settings.confidence,
+            settings.n_folds,
+            settings.outcome_model,
+            settings.finite_population,
+            settings.random_state,
+        )
+        return problem, used
+
+    def _items(self, problem: Problem, outcome: Outcome, used: Rows) -> Iterator[Item]:
+        return self.asked.items(problem, outcome.y[used], outcome.name, used, self.covered.sample)
+
+    def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
+        for method in METHODS:
+            number = item.numbers[method]
+            yield Estimate(
+                outcome,
+                item.label,
+                item.group,
+                method,
+                number.value,
+                number.standard_error,
+                (number.low, number.high),
+                item.rows,
+                item.size,
+                item.proportion,
+                self._allowed(item, number),
+            )
+
+    def _allowed(self, item: Item, number: Number) -> tuple[float, float] | None:
+        """Widen an interval by what a change of the outcome given the features could do."""
+        if self.settings.sensitivity is None or item.slack is None:
+            return None
+        slack = item.slack * self.settings.sensitivity
+        low, high = number.low - slack, number.high + slack
+        return (max(0.0, low), min(1.0, high)) if item.proportion else (low, high)
+
+    def _note_groups(self) -> None:
+        groups = self.covered.sample.groups
+        if groups is None:
+            return
+        if groups.absent:
+            named = ", ".join(f"{name!r} ({share:.1%})" for name, share in groups.absent.items())
+            text = (
+                f"Groups of the target without rows in the sample, for which there is no number "
+                f"(share of the target): {named}."
+            )
+            self.notes.append(Note("absent groups", text, "warning"))
+        if groups.sample_only:
+            named = ", ".join(map(repr, groups.sample_only))
+            text = (
+                f"Groups of the sample without target rows, so that they have no number: {named}."
+            )
+            self.notes.append(Note("absent groups", text))
+        if groups.target is None:
+            text = "The groups are known of the sample alone, so their shares are estimated too."
+            self.notes.append(Note("groups of the sample", text))
+
+    def _note_rows(self, outcome: Outcome, problem: Problem, items: list[Item]) -> None:
+        if outcome.missing:
+            lost = np.flatnonzero(~outcome.present)
+            text = (
+                f"The outcome {outcome.name!r} is missing in {len(lost)} of {len(outcome.y)} rows, "
+                f"which were left out (rows {row_list(lost)}). This is right where they miss it "
+                "for reasons that the features tell."
+            )
+            self.notes.append(Note("missing outcomes", text))
+        there = outcome.y[outcome.present]
+        if (there == there[0]).all():
+            text = f"The outcome {outcome.name!r} is {there[0]} in every row."
+            self.notes.append(Note("constant outcome", text, "warning"))
+        small = {item.group: item.rows for item in items if item.group and item.rows < _SMALL_GROUP}
+        if small:
+            named = ", ".join(f"{name!r} ({rows})" for name, rows in small.items())
+            text = f"Groups of very few rows, whose intervals are rough: {named}."
+            self.notes.append(Note("small groups", text, "warning"))
+        if problem.design.lonely:
+            text = (
+                f"{problem.design.lonely} strata have a single unit; its distance from the mean of "
+                "all units stands for their spread."
+            )
+            self.notes.append(Note("single units", text))
+
+    def _note_lost_draws(self, kept: int) -> None:
+        lost = self.settings.n_bootstrap - kept
+        if lost:
+            text = f"{lost} of {self.settings.n_bootstrap} draws had no weights and were left out."
+            self.notes.append(Note("draws", text))
+
+
+def _change(outcome: str, item: Item, number: Number) -> Change:
+    return Change(
+        outcome,
+        item.label,
+        item.group,
+        number.value,
+        number.standard_error,
+        (number.low, number.high),
+    )
+
+
+def _given(weighter: Any, size: int) -> Any:
+    return check_weight(weighter, size, "weighter", of="X")
