@@ -40,12 +40,11 @@ def excess_part(quick: bool) -> list[str]:
 
 
 def coverage_part(quick: bool) -> list[str]:
-    runs, drawn = (3, 1) if quick else (coverage.RUNS, coverage.BOOTSTRAP_RUNS)
+    runs = 3 if quick else coverage.RUNS
     sizes = [(60, 50)] if quick else coverage.SIZES
-    settings = [("gaussian-ratio", "linear", True, 60, 50)] if quick else coverage.BOOTSTRAPS
     return [
         "## Coverage of intervals",
-        *coverage.sections(sizes, runs, drawn, settings, n_jobs=1 if quick else -1),
+        *coverage.sections(sizes, runs, n_jobs=1 if quick else -1),
     ]
 
 

@@ -16,7 +16,7 @@ from harness import table
 from joblib import Parallel, delayed
 from scipy import stats
 
-from covshift import bootstrap_mean, bounds, estimate_mean, estimate_risk, v_matrix
+from covshift import bounds, estimate_mean, estimate_risk, v_matrix
 from covshift.exceptions import NoOverlapError
 from covshift.weights import CDFWeights
 
@@ -31,13 +31,10 @@ OUTCOMES = {
     "interaction": lambda X: 2 * X[:, 0] * X[:, 1] + X[:, 2],
 }
 CLAIMS = {  # what is printed, and what it promises to count
-    "mean": "`estimate_mean` with X and X_target",
-    "risk": "`estimate_risk` with X and X_target",
     "mean, known": "`estimate_mean` with true weights alone (the target is known)",
     "risk, known": "`estimate_risk` with true weights alone",
 }
 CONTROL = "mean, target forgotten"
-UNSEEN = "interaction"  # a bias that weights for single features leave, and no interval promises
 
 
 def rows_of(rng, size, target, discrete):
@@ -82,15 +79,13 @@ def one_run(discrete, N, M, seed):
             w = CDFWeights(random_state=0).fit(X, X_target=T).weights_
         except NoOverlapError:
             return None
-        known, both = true_weights(X, discrete), {"X": X, "X_target": T}
+        known = true_weights(X, discrete)
         found = {}
         for outcome, f in OUTCOMES.items():
             y = f(X) + noise
             loss = (y - model(X)) ** 2
             mean, risk = truths(outcome, discrete)
             found[outcome] = {
-                "mean": covers(estimate_mean(y, w, **both), mean),
-                "risk": covers(estimate_risk(loss, w, **both), risk),
                 "mean, known": covers(estimate_mean(y, known), mean),
                 "risk, known": covers(estimate_risk(loss, known), risk),
                 CONTROL: covers(estimate_mean(y, w), mean),
@@ -118,8 +113,7 @@ def estimates(sizes, runs, n_jobs=-1):
             ]
             shares = {name: float(np.mean([one[name] for one in found])) for name in names}
             label = f"{outcome}, {setting_name(*setting)}"
-            if outcome != UNSEEN:
-                claimed |= {(name, label): shares[name] for name in CLAIMS}
+            claimed |= {(name, label): shares[name] for name in CLAIMS}
             rows.append([label, len(found), *(f"{shares[name]:.3f}" for name in names)])
     return table(["setting", "runs", *names], rows), within(claimed, runs)
 
@@ -143,36 +137,6 @@ def within(claimed, runs):
         named = sorted(under.items(), key=lambda item: item[1])
         text += ": " + "; ".join(f"{key[0]} in {key[1]} {share:.3f}" for key, share in named)
     return text + "."
-
-
-BOOTSTRAPS = [  # weighter, outcome, discrete, N, M
-    ("gaussian-ratio", "linear", False, 2000, 50),
-    ("gaussian-ratio", "curved", False, 200, 200),
-    ("entropy", "linear", True, 200, 200),
-]
-BOOTSTRAP_RUNS, DRAWS = 160, 100
-
-
-def one_bootstrap(weighter, outcome, discrete, N, M, seed):
-    rng = np.random.default_rng([seed, discrete, N, M])
-    X, T = rows_of(rng, N, False, discrete), rows_of(rng, M, True, discrete)
-    y = OUTCOMES[outcome](X) + rng.normal(size=N)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = bootstrap_mean(y, X, T, weighter, DRAWS, random_state=seed)
-    return covers(found, truths(outcome, discrete)[0])
-
-
-def bootstraps(settings, runs, n_jobs=-1):
-    """Table of the coverage of `bootstrap_mean`, and a sentence."""
-    rows, claimed = [], {}
-    with Parallel(n_jobs=n_jobs) as pool:
-        for weighter, outcome, *setting in settings:
-            jobs = (delayed(one_bootstrap)(weighter, outcome, *setting, s) for s in range(runs))
-            share, label = float(np.mean(pool(jobs))), f"{outcome}, {setting_name(*setting)}"
-            claimed["bootstrap", label] = share
-            rows.append([weighter, label, runs, f"{share:.3f}"])
-    return table(["weighter", "setting", "runs", "coverage"], rows), within(claimed, runs)
 
 
 def loss_bounds(sizes, runs):
@@ -205,22 +169,17 @@ def loss_bounds(sizes, runs):
     return table(["setting", "runs", "loss", "95 % of the errors", "bound", "holds"], rows)
 
 
-def sections(sizes, runs, bootstrap_runs, bootstrap_settings, n_jobs=-1):
+def sections(sizes, runs, n_jobs=-1):
     """Return the tables and sentences of this part."""
     means, means_say = estimates(sizes, runs, n_jobs)
-    drawn, drawn_say = bootstraps(bootstrap_settings, bootstrap_runs, n_jobs)
     promised = "; ".join(f'"{name}": {what}' for name, what in CLAIMS.items())
     return [
         f"{runs} runs with seeds 0 to {runs - 1}; intervals of {NOMINAL:.0%}; `CDFWeights`, except "
         f'where they are known. {promised}. Beside them the control "{CONTROL}": `estimate_mean` '
-        "with fitted weights alone, which says that it takes the target as known, and here it is "
-        f'not. The outcome "{UNSEEN}" is a control as well: weights for single features leave a '
-        "bias in it that no interval promises to count.",
+        "with fitted weights, which says that it takes weights and target as known, and here they "
+        "are not: `covshift.estimate` is for that, and its coverage in results/estimates.md.",
         means,
         means_say,
-        f"`bootstrap_mean`, {DRAWS} draws:",
-        drawn,
-        drawn_say,
         "`bounds.loss_error_1d`, a bound and not an interval, so that it holds more often than "
         "promised; beside it the error that 95 % of the target samples do not exceed:",
         loss_bounds(sorted({M for _, M in sizes}), runs),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .boosting import VBoostClassifier, VBoostRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
-    from .estimates import bootstrap_mean, estimate, estimate_mean, estimate_risk
+    from .estimates import estimate, estimate_mean, estimate_risk
     from .machine import VSVC, VSVR
     from .persistence import load, save
     from .reweighted import Reweighted
@@ -65,7 +65,6 @@ _HOME = {
     "VBoostRegressor": "boosting",
     "VSVC": "machine",
     "VSVR": "machine",
-    "bootstrap_mean": "estimates",
     "diagnose": "diagnostics",
     "estimate": "estimates",
     "estimate_mean": "estimates",
@@ -84,7 +83,6 @@ __all__ = [
     "VBoostClassifier",
     "VBoostRegressor",
     "__version__",
-    "bootstrap_mean",
     "bounds",
     "compare",
     "corrections",

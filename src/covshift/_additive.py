@@ -1,4 +1,4 @@
-"""What single features say of an outcome: an additive regression, for the errors of means.
+"""What single features say of an outcome: an additive regression.
 
 h(x) = c + sum_j h_j(x_j), each h_j a broken line with bends at the quantiles of the feature, or one
 value per category where it has few. Fitted by ridge regression on weighted rows, with the penalty
@@ -8,9 +8,10 @@ feature match the mean of every such h.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from ._types import Real
 
@@ -18,42 +19,94 @@ _CATEGORIES = 8  # a feature of at most so many values has a value of h for each
 _BENDS = (0.2, 0.4, 0.6, 0.8)  # quantiles
 _PENALTIES = np.logspace(-4, 4, 17)  # in units of the mean eigenvalue
 _LARGEST_LEVERAGE = 1 - 1e-8
+_ROWS = 1 << 16  # predicted at a time
 
 
-class AdditiveFit(NamedTuple):
-    """The regression at the training rows, each left out, and at the target rows."""
+class _Feature(NamedTuple):
+    """Basis of one feature: the ``values`` of its categories, or the bends of a broken line."""
 
-    left_out: Real  # (N,)
-    target: Real  # (M,)
+    values: Real
+    categories: bool
+    center: float
+    scale: float
+
+    def columns(self, x: Real) -> Real:
+        """Return the basis at x (rows,): (rows, columns)."""
+        if self.categories:
+            return np.asarray(x[:, None] == self.values, dtype=np.float64)
+        z = (x - self.center) / self.scale
+        return np.column_stack([z, np.maximum(z[:, None] - self.values, 0.0)])
 
 
-def additive_fit(X: Real, y: Real, w: Real, T: Real) -> AdditiveFit:
-    """Regress y (N,) on X (N, n) with weights w, and predict the target rows T (M, n).
+class AdditiveRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Ridge regression on broken lines and categories, one set per feature.
 
-    O((N + M) p + N p min(N, p)) for p columns, at most eight per feature.
+    Predictions stay within the range of the outcomes. O(N p + N p min(N, p)) for p columns, at most
+    eight per feature.
+
+    Attributes
+    ----------
+    left_out_ : (N,) array
+        Prediction of each training row by the fit without it, in closed form.
     """
-    B, B_T = (np.hstack(parts) for parts in zip(*_columns(X, T), strict=True))
-    share = w / w.sum()
-    center = share @ B
-    spread = np.sqrt(share @ (B - center) ** 2)
-    kept = spread > 1e-12 * np.abs(B).max(axis=0, initial=1e-300)
-    mean = float(w @ y / w.sum())
-    if not kept.any():
-        return AdditiveFit(_leave_out(y, np.full(len(y), mean), share), np.full(len(T), mean))
-    B, B_T = ((A[:, kept] - center[kept]) / spread[kept] for A in (B, B_T))
-    values, Q = _axes(np.sqrt(share)[:, None] * B)
-    Z = B @ Q  # (N, r)
-    moment = Z.T @ (share * (y - mean))
-    least, left_out, coef = np.inf, y, moment
-    for penalty in _PENALTIES * float(values.mean()):
-        shrunk = 1 / (values + penalty)
-        leverage = share * (1 + Z**2 @ shrunk)
-        predicted = _leave_out(y, mean + Z @ (shrunk * moment), leverage)
-        error = float(share @ (y - predicted) ** 2)
-        if error < least:
-            least, left_out, coef = error, predicted, shrunk * moment
-    target = mean + B_T @ (Q @ coef)
-    return AdditiveFit(left_out, np.clip(target, y.min(), y.max()))
+
+    def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
+        """Fit to rows X (N, n), all numbers, with weights where they are given."""
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        share = w / w.sum()
+        self.range_ = float(y.min()), float(y.max())
+        self.features_ = [_feature(x) for x in X.T]
+        self.mean_ = float(share @ y)
+        B = self._basis(X)
+        self.center_ = share @ B
+        spread = np.sqrt(share @ (B - self.center_) ** 2)
+        self.kept_ = spread > 1e-12 * np.abs(B).max(axis=0, initial=1e-300)
+        self.spread_ = spread[self.kept_]
+        B = self._standardised(B)
+        if not self.kept_.any():
+            self.coef_ = np.zeros(0)
+            self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
+            return self
+        values, Q = _axes(np.sqrt(share)[:, None] * B)
+        Z = B @ Q  # (N, r)
+        squares = Z**2
+        moment = Z.T @ (share * (y - self.mean_))
+        least = np.inf
+        for penalty in _PENALTIES * float(values.mean()):
+            shrunk = 1 / (values + penalty)
+            leverage = share * (1 + squares @ shrunk)
+            predicted = _leave_out(y, self.mean_ + Z @ (shrunk * moment), leverage)
+            error = float(share @ (y - predicted) ** 2)
+            if error < least:
+                least, self.left_out_, self.coef_ = error, predicted, Q @ (shrunk * moment)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        """Predict rows (M, n), some thousands at a time."""
+        X = np.asarray(X, dtype=np.float64)
+        found = np.empty(len(X))
+        for start in range(0, len(X), _ROWS):
+            rows = slice(start, start + _ROWS)
+            found[rows] = self.mean_ + self._standardised(self._basis(X[rows])) @ self.coef_
+        return np.clip(found, *self.range_)
+
+    def _basis(self, X: Real) -> Real:
+        return np.hstack(
+            [feature.columns(x) for feature, x in zip(self.features_, X.T, strict=True)]
+        )
+
+    def _standardised(self, B: Real) -> Real:
+        return np.asarray((B[:, self.kept_] - self.center_[self.kept_]) / self.spread_)
+
+
+def _feature(x: Real) -> _Feature:
+    values = np.unique(x)
+    if len(values) <= _CATEGORIES:
+        return _Feature(values, True, 0.0, 1.0)
+    center, scale = float(x.mean()), float(x.std()) or 1.0
+    bends = np.unique(np.quantile(x, _BENDS))
+    return _Feature((bends - center) / scale, False, center, scale)
 
 
 def _axes(A: Real) -> tuple[Real, Real]:
@@ -68,23 +121,3 @@ def _axes(A: Real) -> tuple[Real, Real]:
 def _leave_out(y: Real, fitted: Real, leverage: Real) -> Real:
     """Turn fitted values of a linear smoother into those of each row left out."""
     return np.asarray(y - (y - fitted) / (1 - np.minimum(leverage, _LARGEST_LEVERAGE)))
-
-
-def _columns(X: Real, T: Real) -> list[tuple[Real, Real]]:
-    """Return the basis of every feature at the training and at the target rows."""
-    found = []
-    for x, t in zip(X.T, T.T, strict=True):
-        values = np.unique(x)
-        if len(values) <= _CATEGORIES:
-            found.append(((x[:, None] == values) * 1.0, (t[:, None] == values) * 1.0))
-            continue
-        bends = np.unique(np.quantile(x, _BENDS))
-        center, scale = x.mean(), x.std() or 1.0
-        knots = (bends - center) / scale
-        at_x, at_t = (_broken_line((v - center) / scale, knots) for v in (x, t))
-        found.append((at_x, at_t))
-    return found
-
-
-def _broken_line(x: Real, bends: Real) -> Real:
-    return np.column_stack([x, np.maximum(x[:, None] - bends, 0.0)])

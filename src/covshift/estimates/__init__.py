@@ -1,7 +1,7 @@
 """What is it in the population? Estimates from a biased sample, with honest errors."""
 
 from .core import estimate
-from .known import bootstrap_mean, estimate_mean, estimate_risk
+from .known import WeightedMean, estimate_mean, estimate_risk
 from .result import Change, Estimate, Estimates, Table
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "Estimate",
     "Estimates",
     "Table",
-    "bootstrap_mean",
+    "WeightedMean",
     "estimate",
     "estimate_mean",
     "estimate_risk",

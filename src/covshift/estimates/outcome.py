@@ -1,4 +1,12 @@
-"""What the features say of the outcome: the user's model, or a mixture of two of ours."""
+"""What the features say of the outcome: the user's model, or a mixture of ours.
+
+The mixture: ridge regression, an additive regression (`covshift._additive`) and small boosted
+trees, in the shares that make the squared error of the cross-fitted predictions least. Zeros and
+ones are predicted like numbers: probabilities by logistic models gave no smaller error. Three and
+more categories are predicted by a logistic model and boosted trees.
+
+Source: Breiman (1996), *Stacked regressions*.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
 
+from .._additive import AdditiveRegression
 from .._crossfit import CrossFit, Features, cross_fit
 from .._types import Real, Rows
 from ..exceptions import InputTypeError
@@ -32,16 +41,14 @@ def predict(
 ) -> tuple[CrossFit, list[str]]:
     """Cross-fit the outcome model; return the predictions and the names of the models in them.
 
-    Without a ``model``: a linear model (ridge regression, for classes logistic) and boosted trees
-    are mixed so that the squared error of the cross-fitted predictions, weighted by the ``final``
-    weights, is least: non-negative shares (Breiman, 1996, *Stacked regressions*).
+    Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
     """
     if model is not None:
         _check_model(model)
         found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
         return found, [type(model).__name__]
     names, parts = [], []
-    for name, candidate in _candidates(classes is not None, len(y)).items():
+    for name, candidate in _candidates(classes, len(y)).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             part = cross_fit(
@@ -68,15 +75,17 @@ def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
     return np.asarray(found / found.sum())
 
 
-def _candidates(classes: bool, rows: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "linear": LogisticRegression(C=1.0, max_iter=200)
-        if classes
-        else RidgeCV(np.logspace(-3, 5, 17))
-    }
+def _candidates(classes: NDArray[Any] | None, rows: int) -> dict[str, Any]:
+    trees = {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
+    found: dict[str, Any]
+    if classes is None or len(classes) == 2:
+        found = {"linear": RidgeCV(np.logspace(-2, 5, 29)), "additive": AdditiveRegression()}
+        boosted = HistGradientBoostingRegressor(**trees)
+    else:
+        found = {"linear": LogisticRegression(C=0.1, max_iter=200)}
+        boosted = HistGradientBoostingClassifier(**trees)
     if rows >= _FEW_ROWS:
-        kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-        found["boosted trees"] = kind(random_state=0)
+        found["boosted trees"] = boosted
     return found
 
 
