@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._types import Real
+from .._types import Real, Whole
 from ..exceptions import InputError, WeightWarning
 from .operators import _close, _holds
 
@@ -85,13 +85,21 @@ def _check_selection(weighter: Any, rng: np.random.Generator) -> None:
     chance = 0.1 + 0.8 / (1 + np.exp(2 * population[:, 0]))
     drawn = rng.random(600) < chance
     X, d = population[drawn], 1 / chance[drawn]
-    share = d / d.sum()
+    rank = np.argsort(np.argsort(X[:, 0])).astype(np.int64)
+    fifth = rank * 5 // len(X)  # means over many rows: some weighters weigh few of them
     spread = [
-        float(share @ (w / (share @ w) - 1) ** 2)
-        for w in (_fitted(weighter, X, T, given).weights_ for given in (d, None))
+        _spread(fifth, given, _fitted(weighter, X, T, given).weights_)
+        for given in (d, np.ones(len(X)))
     ]
     _holds(
         spread[0] < 0.5 * spread[1],
         "factors stay near one where sample_weight alone makes the sample look like the target "
         f"(their squared distance from one is {spread[0]:.3g}, without it {spread[1]:.3g})",
     )
+
+
+def _spread(group: Whole, d: Real, factors: Real) -> float:
+    """Mean squared distance of the groups' mean factors from one."""
+    mass = np.bincount(group, weights=d / d.sum())
+    means = np.bincount(group, weights=d / d.sum() * factors) / mass
+    return float(mass @ (means - 1) ** 2)

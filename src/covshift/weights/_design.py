@@ -71,6 +71,11 @@ def equal_shares(count: int) -> Real:
     return np.full(count, 1 / count)
 
 
+def masses(share: Real) -> Real:
+    """How many rows each row counts for, of mean one: N times its share."""
+    return np.ones(len(share)) if share.min() == share.max() else len(share) * share
+
+
 def kish(share: Real) -> float:
     """Kish's effective number of rows, (sum s)^2 / sum s^2; of equal shares their number."""
     if share.min() == share.max():

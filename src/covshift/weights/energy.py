@@ -13,6 +13,7 @@ from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
 from ..exceptions import InputError
 from ._dense import check_fits, target_mean
+from ._design import masses
 from ._points import Units, blocks, pooled_units
 from .base import Weighter
 
@@ -89,8 +90,8 @@ class EnergyWeights(Weighter):
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="n"),
         "_unit": FINITE,
-        "_X": Reals("N", "n"),
-        "_w": Reals("N"),
+        "_X": Reals("rows", "n"),  # those of positive sample_weight
+        "_w": Reals("rows"),
         "_T": Reals("M", "n"),
         "_share": Reals("M"),
         "_level": FINITE,
@@ -126,7 +127,7 @@ class EnergyWeights(Weighter):
         D = cdist(X, X)
         D /= self._unit
         H = norm[:, None] + norm - D
-        g = N * self._own
+        g = masses(self._own)
         H[np.diag_indices_from(H)] += self.reg / g
         found = solve_simplex(
             H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend

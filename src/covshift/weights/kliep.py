@@ -142,8 +142,8 @@ class KLIEP(Weighter):
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
         widths = candidates(self.width, np.array([unit]))
-        distances = (squared_distances(points, self.centers_) for points in (X, T))
-        problem = _Problem(*distances, self._own, share, chosen)
+        DX, DT = squared_distances(X, self.centers_), squared_distances(T, self.centers_)
+        problem = _Problem(DX, DT, self._own, share, chosen)
         n_folds = min(_N_FOLDS, len(X), target.size)
         folds = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
