@@ -90,24 +90,28 @@ class Uncovered:
         )
 
 
-def uncovered(X: Real, T: Real, share: Real, size: float) -> tuple[Uncovered, ...]:
+def uncovered(
+    X: Real, T: Real, share: Real, size: float, *, own: Real | None = None
+) -> tuple[Uncovered, ...]:
     """Return the significant parts of the target without training rows, the largest share first.
 
-    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for. Cost
-    O((N + M) n log(N + M)) in time, O(N + M) in memory.
+    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for. The shares
+    ``own`` (N,) of the training rows, positive, are equal without them; others count by their
+    effective number. Cost O((N + M) n log(N + M)) in time, O(N + M) in memory.
     """
-    rows = Rows(len(X), float(size), int(np.count_nonzero(share)))
+    N = float(len(X) if own is None or own.min() == own.max() else 1 / (own @ own))
+    rows = Rows(N, float(size), int(np.count_nonzero(share)))
     found, tests = _sides(X.min(axis=0), X.max(axis=0), T, share), 0
     fewest = _fewest(rows)
     for k in range(X.shape[1]):
-        levels, tested = _levels(X[:, k], T[:, k], share, rows, fewest)
+        levels, tested = _levels(X[:, k], own, T[:, k], share, rows, fewest)
         found += [part._replace(column=k) for part in levels]
         tests += tested - len(levels)
     return _significant(found, tests, rows)
 
 
 def beyond_extremes(
-    low: Any, high: Any, N: int, T: Any, share: Any, size: float
+    low: Any, high: Any, N: float, T: Any, share: Any, size: float
 ) -> tuple[Uncovered, ...]:
     """`uncovered` from the training extremes (n,) alone, for rows on a device or a cluster.
 
@@ -120,7 +124,7 @@ def beyond_extremes(
 class Rows(NamedTuple):
     """Numbers of rows: of the training sample, that the target stands for, and that it has."""
 
-    N: int
+    N: float
     size: float
     present: int
 
@@ -138,7 +142,7 @@ class _Part(NamedTuple):
     present: int
 
 
-def chance(k: float, N: int, M: float) -> float:
+def chance(k: float, N: float, M: float) -> float:
     """C(M, k) / C(N + M, k): that k given rows of N + M are all among the M.
 
     >>> round(chance(2, 3, 2), 6)
@@ -166,14 +170,16 @@ def _sides(low: Any, high: Any, T: Any, share: Any) -> list[_Part]:
     return found
 
 
-def _levels(x: Real, t: Real, share: Real, rows: Rows, fewest: int) -> tuple[list[_Part], int]:
+def _levels(
+    x: Real, own: Real | None, t: Real, share: Real, rows: Rows, fewest: int
+) -> tuple[list[_Part], int]:
     """Values that the training sample lacks inside its range, and how many were tested.
 
     Those beyond its range are tested as well, but the sides tell of them.
     """
     if fewest > rows.N + rows.size:
         return [], 0
-    seen, count = np.unique(x, return_counts=True)
+    seen, count = _counted(x, own, rows.N)
     values, present, mass = _values(t[share > 0], share[share > 0])
     place = np.minimum(np.searchsorted(seen, values), len(seen) - 1)
     lacking = seen[place] != values
@@ -198,6 +204,15 @@ def _values(t: Real, share: Real) -> tuple[Real, NDArray[np.intp], Real]:
         return values, present, present / len(t)
     sums = np.bincount(np.searchsorted(values, t), weights=share, minlength=len(values))
     return values, present, sums.astype(np.float64)
+
+
+def _counted(x: Real, own: Real | None, N: float) -> tuple[Real, Real]:
+    """Distinct training values, and how many of N rows have each."""
+    if own is None or own.min() == own.max():
+        seen, counts = np.unique(x, return_counts=True)
+        return seen, counts.astype(np.float64)
+    seen, _, mass = _values(x, own)
+    return seen, N * mass
 
 
 def _fewest(rows: Rows) -> int:

@@ -21,7 +21,20 @@ from .parts import (
     read_fields,
     write_fields,
 )
-from .values import FINITE, FLAG, NUMBER, PLAIN, TEXT, WHOLE, Labels, Reals, Size, Texts, Wholes
+from .values import (
+    FINITE,
+    FLAG,
+    NUMBER,
+    PLAIN,
+    TEXT,
+    WHOLE,
+    Labels,
+    Numbers,
+    Reals,
+    Size,
+    Texts,
+    Wholes,
+)
 
 __all__ = [
     "ESTIMATOR",
@@ -35,6 +48,7 @@ __all__ = [
     "Kind",
     "Labels",
     "Maybe",
+    "Numbers",
     "OrNone",
     "Part",
     "Path",

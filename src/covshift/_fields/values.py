@@ -122,6 +122,11 @@ def Wholes(*shape: str | int, below: str | None = None) -> Kind:
     return _Numbers(shape, "iu", below=below)
 
 
+def Numbers(*shape: str | int) -> Kind:
+    """An array of floats or integers."""
+    return _Numbers(shape, "fiu")
+
+
 class Texts(Kind):
     """An array of texts."""
 

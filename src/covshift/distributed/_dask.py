@@ -79,7 +79,10 @@ def fit(
     cluster = Cluster(client)
     if isinstance(estimator, CDFWeights):
         if sample_weight is not None:
-            raise InputError("CDFWeights makes weights and takes no sample_weight. Leave it out.")
+            raise InputError(
+                "CDFWeights takes no sample_weight of rows on a cluster, only of rows in memory. "
+                "Leave it out, or call CDFWeights().fit."
+            )
         rows = cluster.rows(X)
         target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
         return fit_weights(estimator, cluster, rows, target)

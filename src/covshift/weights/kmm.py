@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._fields import FINITE, Kind, OrNone, Part, Reals, Wholes
+from .._fields import FINITE, Kind, Numbers, OrNone, Part, Reals
 from .._kernels import WIDTH, Kernel, find_width
 from .._parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ._dense import check_fits, target_mean
+from ._design import kish, masses
 from ._points import Units, blocks, pooled_units, squared_distances
 from .base import Weighter
 
@@ -26,7 +27,9 @@ class KMM(Weighter):
         minimise  w'Kw / 2 - kappa'w   over   0 <= w <= B,  |sum w - N| <= N eps ,
 
     K(i, j) = k(x_i, x_j) and kappa_i = N times the target mean of k(x_i, .): half of N^2 times the
-    squared distance between the two kernel means, up to a constant.
+    squared distance between the two kernel means, up to a constant. With ``sample_weight`` a row
+    counts for g_i = N d_i / sum d rows: g_i w_i takes the place of w_i but in the bounds 0 and B,
+    and N is their effective number in ``eps``.
 
     Parameters
     ----------
@@ -69,8 +72,9 @@ class KMM(Weighter):
     the minimum.
 
     The problem defines weights on the training rows alone. New rows get a kernel mean of those,
-    w(x) = sum_i k(x, x_i) w_i / sum_i k(x, x_i) (Nadaraya and Watson), and the weight of the
-    nearest row where the kernel vanishes. It is smooth: on training rows it is not ``weights_``.
+    w(x) = sum_i g_i k(x, x_i) w_i / sum_i g_i k(x, x_i) (Nadaraya and Watson), and the weight of
+    the nearest row where the kernel vanishes. It is smooth: on training rows it is not
+    ``weights_``.
 
     With a kernel so narrow that K is nearly the identity the sum falls to its lower bound and the
     weights, scaled, say nothing about the target; a warning says so.
@@ -89,6 +93,8 @@ class KMM(Weighter):
     True
     """
 
+    _takes_sample_weight = True
+
     _rules: ClassVar[Rules] = {
         "B": number(above=0),
         "eps": number(least=0) | one_of(None),
@@ -105,7 +111,7 @@ class KMM(Weighter):
         "_kernel": Part(Kernel),
         "_X": Reals("values", "n"),
         "_w": Reals("values"),
-        "_count": Wholes("values"),
+        "_count": Numbers("values"),  # rows at a value
         "width_": OrNone(FINITE),
         "objective_": FINITE,
         "total_": FINITE,
@@ -136,9 +142,10 @@ class KMM(Weighter):
         N = len(X)
         check_fits(N, self.refuse_above, "KMM")
         total = self._total(N)
-        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
         # Equal rows are one variable: they make K singular and have equal weights.
-        X, place, count = np.unique(self._units(X), axis=0, return_inverse=True, return_counts=True)
+        X, place = np.unique(self._units(X), axis=0, return_inverse=True)
+        count = np.bincount(place.ravel(), weights=masses(self._own))
         T, share = self._units(T[share > 0]), share[share > 0]
         self._kernel = self._make_kernel(X)
         self.width_ = self._kernel.width
@@ -149,7 +156,7 @@ class KMM(Weighter):
         found = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
         self.objective_, self.total_ = found.objective, float(found.w.sum())
         self._X, self._w, self._count = X, found.w / count, count
-        self._warn_of_collapse(K)
+        self._warn_of_collapse(K, count / np.bincount(place.ravel()))
         return np.asarray(self._w[place.ravel()])
 
     def _ratio(self, X: Real) -> Real:
@@ -169,7 +176,8 @@ class KMM(Weighter):
 
     def _total(self, N: int) -> tuple[float, float]:
         """Bounds on the sum."""
-        eps = (np.sqrt(N) - 1) / np.sqrt(N) if self.eps is None else self.eps
+        root = np.sqrt(kish(self._own))
+        eps = (root - 1) / root if self.eps is None else self.eps
         least = max(N * (1 - eps), 0.0)
         if N * self.B < least:
             raise InputError(
@@ -181,9 +189,10 @@ class KMM(Weighter):
     def _make_kernel(self, X: Real) -> Kernel:
         return Kernel(self.kernel, find_width(self.width, self.kernel, X, np.ones(len(X))))
 
-    def _warn_of_collapse(self, K: Real) -> None:
-        N = int(self._count.sum())
-        seen = float(np.median(K @ self._count - np.diag(K)))
+    def _warn_of_collapse(self, K: Real, row: Real) -> None:
+        """Tell where a row sees too little of the others; ``row`` is what one at a value counts."""
+        N = round(float(self._count.sum()))
+        seen = float(np.median(K @ self._count - row * np.diag(K)))
         if seen < min(_NEIGHBOURS, 0.01 * N):
             warnings.warn(
                 f"The kernel of KMM is too narrow (width={self.width_}): a row is near {seen:.2g} "

@@ -161,10 +161,13 @@ class LineRows:
         views = self._views()
         return nested_gram([xp.take(suffix_sums(line.weights), code) for line, code, _ in views])
 
-    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
+    def preconditioner(
+        self, free: Flags, reg: float, mass: Real | None = None
+    ) -> Callable[[Real], Real] | None:
         """K is replaced by that of a few thresholds: S'S + reg I, inverted by Woodbury's formula.
 
-        For rows on the host. None where more than a few thresholds are needed.
+        For rows on the host; with ``mass`` (N,) their columns of R times its square root. None
+        where more than a few thresholds are needed.
         """
         size = coarse_size(len(free), len(self._lines), reg)
         if size is None:
@@ -174,13 +177,14 @@ class LineRows:
             tables, lines = [part.codes for part in merged], [part.thresholds for part in merged]
             self._coarse = (size, self.regrouped(tables, lines))
         S = self._coarse[1]
-        cross, _ = S.cross(free)
+        cross, _ = S.cross(free, mass)
+        root = np.where(free, 1.0 if mass is None else np.sqrt(mass), 0.0)
         cross[np.diag_indices_from(cross)] += reg
         factor = cho_factor(cross, lower=True, overwrite_a=True, check_finite=False)
 
         def apply(r: Real) -> Real:
-            inner = cho_solve(factor, S.matvec(r), check_finite=False)
-            return np.asarray((r - np.where(free, S.rmatvec(inner), 0.0)) / reg)
+            inner = cho_solve(factor, S.matvec(root * r), check_finite=False)
+            return np.asarray((r - root * S.rmatvec(inner)) / reg)
 
         return apply
 
@@ -193,20 +197,22 @@ class LineRows:
         pairs = zip(tables, self._codes, strict=True)
         return LineRows(lines, [xp.take(table, code) for table, code in pairs])
 
-    def cross(self, free: Array) -> tuple[Real, Real]:
+    def cross(self, free: Array, mass: Array | None = None) -> tuple[Real, Real]:
         """R_f R_f' (m, m) and R_f 1 (m,) over the free rows, on the host; m is small.
 
-        From the counts of rows in the bins of every pair of views.
+        From the counts of rows in the bins of every pair of views. With ``mass`` (N,) a row counts
+        for so many.
         """
         xp, m = namespace(free), self._ranges[-1].stop
         codes = self._codes if bool(xp.all(free)) else [code[free] for code in self._codes]
+        counted = None if mass is None else mass[free]
         roots = [np.sqrt(to_numpy(line.weights)) for line in self._lines]
         cross, ones = np.empty((m, m)), np.empty(m)
         wide = 1 + max(line.size for line in self._lines)
         for a, here in enumerate(self._ranges):
             first = wide * xp.astype(codes[a], xp.int64)
             for b, there in enumerate(self._ranges[a:], start=a):
-                counts = to_numpy(bin_totals(first + codes[b], None, wide**2))
+                counts = to_numpy(bin_totals(first + codes[b], counted, wide**2))
                 table = counts.reshape(wide, wide)[: len(roots[a])].cumsum(axis=0).cumsum(axis=1)
                 if a == b:
                     ones[here] = roots[a] * table[:, -1]

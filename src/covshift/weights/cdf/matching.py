@@ -7,7 +7,8 @@ the mean then gives every weight, of training rows and of new ones, in closed fo
 
     w(x) = [(c + N b(x) - K(x, X) w) / reg]_+  =  [(c + r(x)'(N F - R w)) / reg]_+ ,
 
-r(x) the column of R that belongs to x.
+r(x) the column of R that belongs to x. Rows of unequal mass: see `masses`; the closed form is the
+same, with g w in place of w on the right.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from ..._fields import FINITE, FLAG, NUMBER, Kind, Reals
 from ..._qp.simplex import solve_simplex
 from ..._types import Real
+from .masses import with_mass
 from .row_newton import solve_ridge_simplex
 from .views import Rows, Target
 
@@ -54,13 +56,17 @@ class Match:
 
 
 class Matching:
-    """Training rows X (N, n) to be matched to a target."""
+    """Training rows X (N, n), of some ``mass`` or of mass one, to be matched to a target."""
 
-    def __init__(self, X: Real, target: Target, *, dense: bool, max_iter: int) -> None:
+    def __init__(
+        self, X: Real, target: Target, *, mass: Real | None = None, dense: bool, max_iter: int
+    ) -> None:
+        self.mass = np.ones(len(X)) if mass is None else mass
         self.N, self.target, self.max_iter = len(X), target, max_iter
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
         self.K = self.rows.gram() if dense else None
+        self._gram = with_mass(self.rows, mass)
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
@@ -73,30 +79,33 @@ class Matching:
         """
         if self.K is not None:
             H = self.K.copy()
-            H[np.diag_indices_from(H)] += reg
+            H[np.diag_indices_from(H)] += reg / self.mass
             free = start.w > 0
             exact = solve_simplex(H, self.b, total=float(self.N), start=free, tol=1e-15)
-            return self._match(exact.w, exact.w, reg, exact.level, True)
+            w = exact.w / self.mass
+            return self._match(w, w, reg, exact.level, True)
+        root = np.sqrt(self.mass)
         found = solve_ridge_simplex(
-            self.rows,
-            self.b,
+            self._gram,
+            root * self.b,
             reg=reg,
             total=float(self.N),
-            start=start.w,
+            price=root,
+            start=root * start.w,
             tol=tol,
             max_iter=self.max_iter,
         )
-        return self._match(found.w, found.v, reg, found.level, found.converged)
+        return self._match(found.w / root, found.v / root, reg, found.level, found.converged)
 
     def _match(self, w: Real, v: Real, reg: float, level: float, converged: bool) -> Match:
         """``v`` is w up to the solver's error; with it the closed form reproduces w exactly."""
-        F, N = self.target.F, self.N
-        residual = self.rows.matvec(w) / N - F
+        F, N, g = self.target.F, self.N, self.mass
+        residual = self.rows.matvec(g * w) / N - F
         mismatch = float(residual @ residual)
-        tilt = -N * residual if v is w else N * F - self.rows.matvec(v)
+        tilt = -N * residual if v is w else N * F - self.rows.matvec(g * v)
         # The residual is a function on which sample and target differ; no reweighting takes its
         # mean below its smallest value.
         witness = self.rows.rmatvec(residual)
-        room = mismatch + float(witness.min()) - float(w @ witness) / N
+        room = mismatch + float(witness.min()) - float((g * w) @ witness) / N
         bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
         return Match(w, reg, level, tilt, mismatch, bound, converged)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..._progress import track
 from ..._types import Real
-from .._points import equal_shares
+from .._design import shares_of
 from .._rows import Distinct, fold_of, held_shares
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching
@@ -110,8 +110,9 @@ def overlap(problem: Matching | ThresholdMatching, match: Match, limit: float) -
 
 
 def by_folds(
-    fit: Callable[[Real, Real, Real], Matching | ThresholdMatching],
+    fit: Callable[[Real, Real, Real, Real], Matching | ThresholdMatching],
     X: Real,
+    own: Real,
     target: Distinct,
     *,
     n_folds: int,
@@ -121,7 +122,7 @@ def by_folds(
     """Held-out criterion E_p[w^2] / 2 - E_q[w] of each penalty of a grid; (grid, scores).
 
     Half the squared error of w as a density ratio, up to a constant (Kanamori, Hido and Sugiyama,
-    2009). ``fit`` sets up the problem for part of the rows.
+    2009). ``own`` are the shares of the rows X. ``fit`` sets up the problem for part of the rows.
     """
     rng = check_random_state(random_state)
     n_folds = min(n_folds, len(X), target.size)
@@ -133,11 +134,11 @@ def by_folds(
         out_X, out_T = folds_X == fold, shares_T[:, fold]
         held, kept = out_T > 0, out_T < target.share
         rest = (target.share - out_T)[kept]
-        problem = fit(X[~out_X], target.points[kept], rest / rest.sum())
+        problem = fit(X[~out_X], shares_of(own[~out_X]), target.points[kept], rest / rest.sum())
         tests = X[out_X], target.points[held]
         test_X, test_T = (problem.target.rows(rows) for rows in tests)
         share = out_T[held] / out_T[held].sum()
-        weight = equal_shares(int(out_X.sum()))
+        weight = shares_of(own[out_X])
         for k, match in enumerate(_path(problem)):
             squares = match.ratio(test_X) ** 2
             scores[k] += float(weight @ squares / 2 - share @ match.ratio(test_T)) / n_folds

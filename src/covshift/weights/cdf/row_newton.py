@@ -1,9 +1,10 @@
 """The ridge problem on the simplex, without any N x N array.
 
-    minimise  w'Kw / 2 - b'w + reg |w|^2 / 2   over   w >= 0,  sum w = total .
+    minimise  w'Kw / 2 - b'w + reg |w|^2 / 2   over   w >= 0,  a'w = total ,
 
-With K = R'R its dual has one variable per row of R, and w is the projection of (b - Kv) / reg onto
-the simplex, where v = w at the solution. Newton's method on the dual (semismooth) solves for the
+a the prices of the entries, which are positive, and one where all rows have the same mass. With
+K = R'R its dual has one variable per row of R, and w is the projection of (b - Kv) / reg onto the
+simplex, where v = w at the solution. Newton's method on the dual (semismooth) solves for the
 positive entries alone, by conjugate gradients with products K p; v is the result. How far v and w
 are apart bounds the error of both.
 
@@ -43,7 +44,7 @@ class Gram(Protocol):
 
 @dataclass(frozen=True)
 class RidgeSolution:
-    """w on the simplex; (b - Kv + level) / reg is w where positive, exactly."""
+    """w on the simplex; (b - Kv + level a) / reg is w where positive, exactly."""
 
     w: Real  # (N,)
     v: Real  # (N,), equal to w up to the error
@@ -59,34 +60,44 @@ def solve_ridge_simplex(
     *,
     reg: float,
     total: float,
+    price: Real | None = None,
     start: Real | None = None,
     tol: float = 1e-6,
     max_iter: int = 60,
 ) -> RidgeSolution:
-    """Minimise w'Kw / 2 - b'w + reg |w|^2 / 2 over w >= 0 with a given sum.
+    """Minimise w'Kw / 2 - b'w + reg |w|^2 / 2 over w >= 0 with price'w = total.
 
-    ``start`` is a first guess on the simplex; equal entries without it. ``tol`` is for
-    the root mean square error of w, relative to its mean. Cost: one product with K per step of
-    conjugate gradients, O(N) memory besides.
+    ``price`` is one without it. ``start`` is a first guess on the simplex; without it, a multiple
+    of the prices. ``tol`` is for the error of w in the 2-norm, relative to that multiple: for
+    prices one, the root mean square error relative to the mean. Cost: one product with K per step
+    of conjugate gradients, O(N) memory besides.
     """
-    v = np.full(len(b), total / len(b)) if start is None else start
-    found = _attempt(gram, b, reg, total, v, tol, min(max_iter, _TRY))
+    a = np.ones(len(b)) if price is None else price
+    v = a * (total / float(a @ a)) if start is None else start
+    found = _attempt(gram, b, reg, total, a, v, tol, min(max_iter, _TRY))
     if found.converged or max_iter <= _TRY:
         return found
     # Too far from the start: come from a stronger penalty, where the way is short.
     easier = solve_ridge_simplex(
-        gram, b, reg=10 * reg, total=total, start=v, tol=max(tol, 1e-2), max_iter=max_iter
+        gram,
+        b,
+        reg=10 * reg,
+        total=total,
+        price=price,
+        start=v,
+        tol=max(tol, 1e-2),
+        max_iter=max_iter,
     )
-    again = _attempt(gram, b, reg, total, easier.w, tol, max_iter)
+    again = _attempt(gram, b, reg, total, a, easier.w, tol, max_iter)
     spent = found.n_products + easier.n_products + again.n_products
     return replace(again, n_products=spent)
 
 
 def _attempt(
-    gram: Gram, b: Real, reg: float, total: float, v: Real, tol: float, steps: int
+    gram: Gram, b: Real, reg: float, total: float, a: Real, v: Real, tol: float, steps: int
 ) -> RidgeSolution:
-    size = total / np.sqrt(len(b))  # of a w of equal entries
-    newton = _Newton(gram, b, reg, total, v, 0.3 * tol * size)
+    size = total / float(np.sqrt(a @ a))  # of a w proportional to the prices
+    newton = _Newton(gram, b, reg, total, a, v, 0.3 * tol * size)
     error, converged = np.inf, False
     for step in range(steps):
         newton.advance(0.1 ** (step + 1))
@@ -109,9 +120,10 @@ class _Newton:
     """
 
     def __init__(
-        self, gram: Gram, b: Real, reg: float, total: float, v: Real, target: float
+        self, gram: Gram, b: Real, reg: float, total: float, a: Real, v: Real, target: float
     ) -> None:
-        self.gram, self.b, self.reg, self.total = gram, b, reg, total
+        self.gram, self.b, self.reg, self.total, self.a = gram, b, reg, total, a
+        self.mass = a * a
         self.target = target  # of |v - w|
         self.n_products = 0
         self.shift = 0.0
@@ -139,9 +151,9 @@ class _Newton:
         return self.gram.product(v)
 
     def _project(self, Kv: Real) -> tuple[Real, float]:
-        u = (self.b - Kv) / self.reg
-        shift = simplex_shift(u, self.total, self.shift)
-        return np.maximum(u + shift, 0.0), shift
+        u = (self.b - Kv) / (self.reg * self.a)
+        shift = simplex_shift(u, self.total, self.shift, self.mass)
+        return self.a * np.maximum(u + shift, 0.0), shift
 
     def _search(self, dv: Real, Kdv: Real) -> float:
         """Return a step at which the dual's slope has nearly vanished, or the full one before."""
@@ -167,25 +179,26 @@ class _Newton:
         return t
 
     def _equations(self, free: Flags, rough: float) -> tuple[Real, Real]:
-        """(K + reg) x = b + c on the free entries with the given sum: x and K x."""
+        """(K + reg) x = b + c a on the free entries with a'x = total: x and K x."""
         precondition = self.gram.preconditioner(free, self.reg) or (lambda r: r / self.reg)
         mask = free.astype(np.float64)
-        count = float(mask.sum())
-        ones = precondition(mask) * mask
-        weight = float(ones.sum())
+        a = self.a * mask
+        count = float(a @ a)
+        ones = precondition(a) * mask
+        weight = float(a @ ones)
 
         def level(r: Real) -> Real:
             """Leave out the multiplier of the sum, which is free."""
-            return (r - float(r @ mask) / count) * mask
+            return (r - a * (float(r @ a) / count)) * mask
 
         def applied(r: Real) -> Real:
             z = precondition(r) * mask
-            return z - ones * (float(z.sum()) / weight)
+            return z - ones * (float(a @ z) / weight)
 
         x, Kx = self.v, self.Kv
-        if ((x != 0) & ~free).any() or abs(float(x.sum()) - self.total) > 1e-12 * self.total:
+        if ((x != 0) & ~free).any() or abs(float(self.a @ x) - self.total) > 1e-12 * self.total:
             x = x * mask
-            x = x + mask * ((self.total - float(x.sum())) / count)
+            x = x + a * ((self.total - float(a @ x)) / count)
             Kx = self._product(x)
         r = level(self.b - Kx - self.reg * x)
         enough = max(rough * float(np.linalg.norm(r)), self.reg * self.target)
@@ -206,13 +219,15 @@ class _Newton:
         return x, Kx
 
 
-def simplex_shift(u: Real, total: float, shift: float = 0.0) -> float:
-    """Find c with sum of max(u + c, 0) = total, by Newton from the right: a few passes over u."""
+def simplex_shift(u: Real, total: float, shift: float = 0.0, mass: Real | None = None) -> float:
+    """Find c with mass'max(u + c, 0) = total, by Newton from the right: a few passes over u."""
+    mass = np.ones(len(u)) if mass is None else mass
     top = float(u.max())
-    c = shift if shift > -top else total - top
+    weighted = mass * u
+    c = shift if shift > -top else total / float(mass.min()) - top
     for _ in range(100):
         positive = u > -c
-        step = (total - float(u[positive].sum())) / int(np.count_nonzero(positive))
+        step = (total - float(weighted[positive].sum())) / float(mass[positive].sum())
         step = max(step, -top + np.finfo(float).tiny)
         if step == c:
             break

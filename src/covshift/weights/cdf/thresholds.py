@@ -18,6 +18,7 @@ from ..._types import Real
 from ...operators.lines.thresholds import Thresholds
 from ...operators.lines.vectors import LineRows, LineTarget, coarse_size
 from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
+from .masses import MassRows, split
 from .matching import Match
 
 
@@ -36,7 +37,7 @@ class Parts(Protocol):
 class LocalParts:
     """Blocks in memory."""
 
-    def __init__(self, rows: Sequence[LineRows]) -> None:
+    def __init__(self, rows: Sequence[LineRows | MassRows]) -> None:
         self._rows = rows
 
     def total(self, function: Callable[..., object], *shared: object) -> object:
@@ -113,31 +114,39 @@ class ThresholdMatching:
         return Match(np.empty(0), reg, c, u, mismatch, bound, converged)
 
 
-# What a block of rows adds; these run wherever the rows are
+# What a block of rows adds, plain ones or with masses; these run wherever the rows are
 
 
-def totals_of(rows: LineRows, u: Real, c: float, reg: float) -> Totals:
+def totals_of(rows: LineRows | MassRows, u: Real, c: float, reg: float) -> Totals:
     """Sums at the weights [(R'u + c) / reg]_+."""
-    w = (rows.rmatvec(u) + c).clip(0.0, None) / reg
+    plain, mass = split(rows)
+    w = (plain.rmatvec(u) + c).clip(0.0, None) / reg
     free = 0.0 * w + (w > 0)
+    counted, squares = w, float(w @ w)
+    if mass is not None:
+        counted, free, squares = mass * w, mass * free, float((mass * w) @ w)
     return Totals(
-        rows.matvec(w), rows.matvec(free), float(w.sum()), float(w @ w), float(free.sum())
+        plain.matvec(counted), plain.matvec(free), float(counted.sum()), squares, float(free.sum())
     )
 
 
-def curvature_of(rows: LineRows, u: Array, c: float, p: Array) -> Array:
+def curvature_of(rows: LineRows | MassRows, u: Array, c: float, p: Array) -> Array:
     """R_f R_f'p over the free rows."""
-    return rows.matvec(rows.rmatvec(p) * (rows.rmatvec(u) + c > 0))
+    plain, mass = split(rows)
+    free = plain.rmatvec(u) + c > 0
+    return plain.matvec(plain.rmatvec(p) * (free if mass is None else mass * free))
 
 
 def cross_of(
-    rows: LineRows, u: Real, c: float, tables: list[Array], lines: list[Thresholds]
+    rows: LineRows | MassRows, u: Real, c: float, tables: list[Array], lines: list[Thresholds]
 ) -> Real:
     """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
-    free = rows.rmatvec(u) + c > 0
-    return np.column_stack(rows.regrouped(tables, lines).cross(free))
+    plain, mass = split(rows)
+    free = plain.rmatvec(u) + c > 0
+    return np.column_stack(plain.regrouped(tables, lines).cross(free, mass))
 
 
-def lowest_of(rows: LineRows, z: Real) -> float:
+def lowest_of(rows: LineRows | MassRows, z: Real) -> float:
     """Smallest entry of R'z."""
-    return float(rows.rmatvec(z).min())
+    plain, _ = split(rows)
+    return float(plain.rmatvec(z).min())

@@ -43,8 +43,13 @@ class Rows(Protocol):
         """R'R v: (N,) -> (N,)."""
         ...
 
-    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
-        """Return an approximate inverse of R'R + reg I on the free rows, or None."""
+    def preconditioner(
+        self, free: Flags, reg: float, mass: Real | None = None
+    ) -> Callable[[Real], Real] | None:
+        """Return an approximate inverse of R'R + reg I on the free rows, or None.
+
+        With ``mass`` (N,), for the columns of R times its square root.
+        """
         ...
 
     def gram(self) -> Real:
@@ -194,7 +199,7 @@ class FactorRows:
     def gram(self) -> Real:
         return np.asarray(self._scale**2 * self._R.gram())
 
-    def preconditioner(self, free: Flags, reg: float) -> None:
+    def preconditioner(self, free: Flags, reg: float, mass: Real | None = None) -> None:
         return None
 
 

@@ -19,8 +19,10 @@ from ..._types import Real
 from ..._validation import check_rows, check_samples
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...operators.lines.vectors import LineTarget
+from .._design import kish
 from .._rows import distinct, target_size
 from ..base import Weighter
+from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .saved import TARGET
@@ -46,7 +48,8 @@ class CDFWeights(Weighter):
         w = argmin  |R w / N - F|^2 + (reg / N^2) |w|^2   over   w >= 0, mean w = 1 .
 
     This is kernel mean matching with the V-matrix as its kernel: no bandwidth, and in the additive
-    view no dependence on monotone changes of the features.
+    view no dependence on monotone changes of the features. With ``sample_weight`` a row counts for
+    g_i = N d_i / sum d rows: g_i w_i takes the place of w_i, and g_i w_i^2 that of w_i^2.
 
     Parameters
     ----------
@@ -118,7 +121,8 @@ class CDFWeights(Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. Integer target weights count as repeated rows; others
-    enter the noise by their effective sample size.
+    enter the noise by their effective sample size, and so does ``sample_weight``. It is taken in
+    memory, not on a device or a cluster.
 
     The limit of "discrepancy" is ``noise_`` times the square of (noise of both samples) /
     (mismatch of equal weights), at least 0.1 and at most 1: where the samples look alike the
@@ -143,6 +147,8 @@ class CDFWeights(Weighter):
     >>> match.overlap_
     True
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {
         "views": one_of(*VIEWS),
@@ -202,11 +208,23 @@ class CDFWeights(Weighter):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        target_weight: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
+            if sample_weight is not None:
+                raise InputError(
+                    "CDFWeights takes no sample_weight of rows that stay on a device. Pass NumPy "
+                    "arrays, or solver='matrix-free', which copies the rows to the host."
+                )
             return self._fit_on_device(X, X_target, target_weight)
-        return super().fit(X, y, X_target=X_target, target_weight=target_weight)
+        given = {"X_target": X_target, "target_weight": target_weight}
+        return super().fit(X, y, **given, sample_weight=sample_weight)
 
     fit.__doc__ = Weighter.fit.__doc__
 
@@ -218,7 +236,7 @@ class CDFWeights(Weighter):
         points = check_rows(self, X, reset=False)
         thresholds = made.lines[0].values
         rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
-        found = (self._ratio(rows) * self._scale).clip(None, self._most)
+        found: Any = (self._ratio(rows) * self._scale).clip(None, self._most)
         return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
 
     predict_weights.__doc__ = Weighter.predict_weights.__doc__
@@ -247,8 +265,8 @@ class CDFWeights(Weighter):
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
-        raw = match.ratio(target.rows(X))
-        self._scale, self._most = float(N / raw.sum()), float(N)
+        raw: Any = match.ratio(target.rows(X))
+        self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)
         self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
         self._warn_if_few_rows(N)
@@ -260,33 +278,34 @@ class CDFWeights(Weighter):
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
             match = self._match_rows(
-                len(X),
+                kish(self._own),
                 target,
                 self._target_size,
-                lambda target: self._problem(X, target),
+                lambda target: self._problem(X, self._own, target),
                 lambda: self._by_folds(X, T, share),
-                uncovered(X, T, share, self._target_size),
+                uncovered(X, T, share, self._target_size, own=self._own),
             )
         return match.w if len(match.w) else match.ratio(target.rows(X))
 
     def _match_rows(
         self,
-        N: int,
+        N: float,
         target: Target,
         size: float,
         make: Callable[[Target], Matching | ThresholdMatching],
         by_folds: Callable[[], float],
         gaps: tuple[Uncovered, ...],
     ) -> Match:
-        """Choose the penalty, match N rows to the target, and tell what was found.
+        """Choose the penalty, match the rows to the target, and tell what was found.
 
-        ``size`` is the number of target rows, ``make`` sets up the problem for the rows, wherever
-        they are, ``by_folds`` chooses the penalty by cross-validation, and ``gaps`` are the parts
-        of the target without training rows in a column.
+        ``N`` is the effective number of training rows, ``size`` the number of target rows. ``make``
+        sets up the problem for the rows, wherever they are, ``by_folds`` chooses the penalty by
+        cross-validation, and ``gaps`` are the parts of the target without training rows in a
+        column.
         """
         self.noise_ = sampling_noise(target, size)
         problem = make(target)
-        match = self._matched(problem, make, by_folds)
+        match = self._matched(problem, N, make, by_folds)
         matched = overlap(problem, match, self._tolerated(target, N))
         self.uncovered_ = gaps
         missing = [part for part in gaps if part.excess >= NO_OVERLAP]
@@ -304,7 +323,7 @@ class CDFWeights(Weighter):
             )
         return match
 
-    def _tolerated(self, target: Target, N: int) -> float:
+    def _tolerated(self, target: Target, N: float) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
         return self.noise_ + target.spread / (_RESTS_ON * N)
 
@@ -323,6 +342,7 @@ class CDFWeights(Weighter):
     def _matched(
         self,
         problem: Matching | ThresholdMatching,
+        N: float,
         make: Callable[[Target], Matching | ThresholdMatching],
         by_folds: Callable[[], float],
     ) -> Match:
@@ -331,7 +351,7 @@ class CDFWeights(Weighter):
             reg = by_folds()
         if not isinstance(reg, str):
             return problem.solve(reg, problem.unweighted(), self.tol)
-        target, N = problem.target, problem.N
+        target = problem.target
         both = self.noise_ + target.spread / N
         limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
         coarse = target.coarse(_COARSE)
@@ -349,8 +369,9 @@ class CDFWeights(Weighter):
 
     def _by_folds(self, X: Real, T: Real, share: Real) -> float:
         grid, scores = by_folds(
-            lambda X, T, share: self._problem(X, self._target(T, share)),
+            lambda X, own, T, share: self._problem(X, own, self._target(T, share)),
             X,
+            self._own,
             distinct(T, share, self._target_counts),
             n_folds=self.n_folds,
             random_state=self.random_state,
@@ -375,13 +396,13 @@ class CDFWeights(Weighter):
             random_state=self.random_state,
         )
 
-    def _problem(self, X: Real, target: Target) -> Matching | ThresholdMatching:
+    def _problem(self, X: Real, own: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
         if self.solver == "thresholds":
             lines = self._lines(target)
-            parts = LocalParts([lines.rows(X)])
+            parts = LocalParts([with_mass(lines.rows(X), unequal_masses(own))])
             return ThresholdMatching(parts, len(X), lines, max_iter=self.max_iter)
-        return Matching(X, target, dense=dense, max_iter=self.max_iter)
+        return Matching(X, target, mass=unequal_masses(own), dense=dense, max_iter=self.max_iter)
 
     def _lines(self, target: Target) -> LineTarget:
         if isinstance(target, LineTarget):
@@ -422,8 +443,10 @@ class CDFWeights(Weighter):
     def _flat_on_purpose(self) -> bool:
         return not isinstance(self._penalty(), str)
 
-    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
+    def _warn_of_the_shift(
+        self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
+    ) -> None:
         # By construction the weights do not move the sample away in the views that they match, so
         # large samples need not be sorted once more.
         if len(X) + len(T) <= 2 * _LARGE:
-            super()._warn_of_the_shift(X, T, share, size)
+            super()._warn_of_the_shift(X, own, final, T, share, size)
