@@ -7,13 +7,15 @@ import warnings
 import numpy as np
 import pytest
 import reference
+import sklearn
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
 import covshift
+from covshift import Reweighted
 from covshift._support import uncovered
 from covshift.operators import Coordinates
 from covshift.operators.lines.vectors import LineTarget
@@ -342,10 +344,17 @@ def test_a_huge_or_tiny_scale_changes_nothing():
 
 
 def test_weights_over_six_orders_of_magnitude_are_within_the_tolerance():
-    """The moments hold however unequal the rows are; of energy weights, the closed form."""
-    d = 10.0 ** rng.uniform(-6, 0, size=50)
-    energy = EnergyWeights(0.1).fit(X, X_target=T, sample_weight=d, target_weight=None)
+    """The closed form holds for rows that hardly count, and the solvers agree."""
+    d = np.where(np.arange(50) < 3, 1e-6, 1.0)
+    energy = EnergyWeights(0.1).fit(X, X_target=T, sample_weight=d)
     np.testing.assert_allclose(energy.predict_weights(X), energy.weights_, atol=1e-6)
+    options = {"reg": 0.1, "tol": 1e-9, "allow_no_overlap": True}
+    dense, products = (factors(CDFWeights(solver=s, **options), X, d) for s in SOLVERS[:2])
+    np.testing.assert_allclose(dense, products, atol=1e-6)
+    lost = np.where(np.arange(50) < 3, 1e-12, 1.0)
+    np.testing.assert_allclose(
+        factors(EnergyWeights(0.1), X, lost), factors(EnergyWeights(0.1), X, lost > 1e-9)
+    )
 
 
 # The self-check
@@ -406,3 +415,50 @@ def test_a_saved_weighter_of_a_weighted_sample_gives_the_same_weights(tmp_path):
         covshift.save(fitted, tmp_path / "one.covshift")
         again = covshift.load(tmp_path / "one.covshift")
         np.testing.assert_array_equal(again.predict_weights(X), fitted.predict_weights(X))
+
+
+# The wrapper
+
+
+def test_the_wrapper_weighs_the_weighted_sample():
+    """Integer sample weights are repeated rows, for the weighter as for the estimator."""
+    y = X[:, 0] ** 2
+    model = Reweighted(Ridge(), weighter="entropy").fit(X, y, X_target=T, sample_weight=TIMES)
+    np.testing.assert_allclose(model.weights_, factors(EntropyBalancing(), X, TIMES))
+    repeated = Reweighted(Ridge(), weighter="entropy")
+    repeated.fit(REPEATED, np.repeat(y, TIMES), X_target=T)
+    np.testing.assert_allclose(model.predict(T), repeated.predict(T), rtol=1e-6)
+
+
+def test_the_wrapper_without_a_target_leaves_the_weighted_sample_alone():
+    model = Reweighted(Ridge(), weighter="entropy").fit(X, X[:, 0], sample_weight=TIMES)
+    np.testing.assert_allclose(model.weights_, 1.0)
+
+
+def test_the_wrapper_refuses_a_weighter_that_would_ignore_sample_weights():
+    class Bare(BaseEstimator):
+        def fit(self, X, y=None, *, X_target=None, target_weight=None):
+            self.weights_ = np.ones(len(X))
+            return self
+
+    model = Reweighted(Ridge(), weighter=Bare()).fit(X, X[:, 0], X_target=T)
+    with pytest.raises(TypeError, match=r"Bare\.fit takes no sample_weight"):
+        model.fit(X, X[:, 0], X_target=T, sample_weight=TIMES)
+
+
+def test_rows_that_stay_on_a_device_are_refused():
+    class OnDevice(CDFWeights):
+        def _runs_on_device(self, X):
+            return True
+
+    with pytest.raises(ValueError, match="no sample_weight of rows that stay on a device"):
+        OnDevice().fit(X, X_target=T, sample_weight=TIMES)
+
+
+def test_a_search_does_not_route_sample_weight_to_a_weighter_unasked():
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = EntropyBalancing().set_fit_request(sample_weight=True)
+        for weighter, request in ((EntropyBalancing(), None), (asked, True)):
+            requests = weighter.get_metadata_routing().fit.requests
+            assert requests["sample_weight"] is request
+            assert requests["X_target"] is requests["target_weight"] is True

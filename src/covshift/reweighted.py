@@ -31,7 +31,8 @@ def _has(method: str) -> Any:
 class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Weigh the training rows so that they look like the target, then fit any estimator.
 
-    Minimises sum_i w_i loss(f(x_i), y_i), w an estimate of q(x) / p(x) (Shimodaira 2000). Wrapping
+    Minimises sum_i w_i loss(f(x_i), y_i), w an estimate of q(x) / p(x) (Shimodaira 2000). Rows of
+    weights d by the design of the sample count d_i w_i, and p is the weighted sample. Wrapping
     a pipeline gives X and X_target the same transformation, without any global flag.
 
     Parameters
@@ -50,7 +51,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     estimator_ : the fitted estimator, or pipeline with ``preprocess`` in front
     weighter_ : the fitted weighter, which saw the rows as the last step sees them
-    weights_ : (N,) array, mean one
+    weights_ : (N,) array, mean one; with ``sample_weight``, factors on it of weighted mean one
     classes_, n_features_in_ : as of the fitted estimator
 
     Notes
@@ -105,13 +106,18 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X_target : rows of the target, or a one-tuple of them
             None: the target is the training sample, and the weights are one.
         sample_weight : (N,) array, optional
-            Weights that the rows had before; the estimator gets the product.
+            Weights that the rows have by the design of the sample. The weighter looks at the
+            weighted sample, and the estimator gets the product.
         target_weight : (M,) array, or a one-tuple of it, optional
             Weights of the target rows, for the weighter and for an estimator that takes them.
         """
         target = unwrap_target(X_target)
-        target = X if target is None else target
         target_weight = unwrap_target(target_weight)
+        itself = target is None and target_weight is None  # the target is the weighted sample
+        target = X if target is None else target
+        own = None
+        if sample_weight is not None:
+            own = check_weight(sample_weight, _num_samples(X), "sample_weight", of="X")
         *steps, (name, last) = self._steps()
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
@@ -119,9 +125,9 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 points, target = before.fit(X, y).transform(X), before.transform(target)
             else:
                 points = X
-            weights = self._weigh(points, y, target, target_weight)
-            if sample_weight is not None:
-                own = check_weight(sample_weight, len(self.weights_), "sample_weight", of="X")
+            looked_at = own / own.max() if itself and own is not None else target_weight
+            weights = self._weigh(points, y, target, looked_at, own)
+            if own is not None:
                 weights = own if weights is None else own * weights
             fitted = _fit_last(clone(last), points, y, target, weights, target_weight)
         self.estimator_ = Pipeline([*before.steps, (name, fitted)]) if before else fitted
@@ -129,12 +135,21 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_ = fitted.classes_
         return self
 
-    def _weigh(self, X: Any, y: Any, target: Any, target_weight: Any) -> Real | None:
+    def _weigh(
+        self, X: Any, y: Any, target: Any, target_weight: Any, own: Real | None
+    ) -> Real | None:
         if self.weighter is None:
             self.weights_ = np.ones(_num_samples(X))
             return None
         self.weighter_ = clone(as_weighter(self.weighter))
-        self.weighter_.fit(X, y, X_target=(target,), target_weight=target_weight)
+        given = {} if own is None else {"sample_weight": own}
+        if given and not has_fit_parameter(self.weighter_, "sample_weight"):
+            raise InputTypeError(
+                f"{type(self.weighter_).__name__}.fit takes no sample_weight, so that it would "
+                "weigh the rows as if they counted alike. Use a weighter of covshift.weights, or "
+                "leave sample_weight out."
+            )
+        self.weighter_.fit(X, y, X_target=(target,), target_weight=target_weight, **given)
         self.weights_ = self.weighter_.weights_
         return np.asarray(self.weights_)
 

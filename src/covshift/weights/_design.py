@@ -14,7 +14,7 @@ import numpy as np
 from .._types import Flags, Real
 from .._validation import check_weight
 
-_NOTHING = 1e-12  # relative to the largest: such a weight changes no digit of the result
+_NOTHING = 1e-9  # relative to the largest: a row that counts for so little is not there
 
 
 class Design(NamedTuple):

@@ -85,7 +85,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             Weights d that the training rows have by the design of the sample, such as one over
             their chance to be drawn. ``weights_`` are then factors on them: d times ``weights_``
             makes the sample look like the target. The scale of d says nothing; a row of weight
-            zero is not there, and its factor is that of a new row.
+            zero, or below 1e-9 of the largest, is not there: its factor is that of a new row.
         """
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
