@@ -39,7 +39,7 @@ LAYERS = [
         "_support",
         "_gains",
         "_fields",
-        "_additive",
+        "_ridge",
         "_influence",
     ],
     [

@@ -24,6 +24,8 @@ from ._parallel import one_thread
 from ._types import Real, Rows
 from .weights.discriminative import fit_weighted, takes_sample_weight
 
+_ROWS = 1 << 16  # predicted at a time
+
 
 @dataclass(frozen=True)
 class CrossFit:
@@ -136,9 +138,19 @@ def cross_fit(
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
             fitted = _fit(model, _safe_indexing(rows.train, used), y[used], weight, used, classes)
-            train[held] = fitted(_safe_indexing(rows.train, np.flatnonzero(held)))
-            folds[number] = fitted(rows.target)
+            train[held] = _in_blocks(fitted, _safe_indexing(rows.train, np.flatnonzero(held)))
+            folds[number] = _in_blocks(fitted, rows.target)
     return CrossFit(train, folds)
+
+
+def _in_blocks(predict: Callable[[Any], Real], rows: Any) -> Real:
+    """Predict some thousands of rows at a time: a model may make many columns of each."""
+    count = _length(rows)
+    if count <= _ROWS:
+        return predict(rows)
+    starts = range(0, count, _ROWS)
+    parts = [np.arange(start, min(start + _ROWS, count)) for start in starts]
+    return np.concatenate([predict(_safe_indexing(rows, part)) for part in parts])
 
 
 def _fit(

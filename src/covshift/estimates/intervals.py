@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 
 from .._influence import Design, Influence
-from .._types import Real
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,3 @@ def _exact_interval(value: float, error: float, t: float, errors: Errors) -> tup
     n = max(1.0, errors.rows)
     reach = max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error))
     return (0.0, reach) if value == 0 else (1 - reach, 1.0)
-
-
-def kish(weight: Real) -> float:
-    """Kish's effective number of rows; zero where none has a weight."""
-    total = float(weight.sum())
-    return total**2 / float(weight @ weight) if total > 0 else 0.0

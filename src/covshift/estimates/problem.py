@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .._crossfit import CrossFit, Features, deal
 from .._influence import Design, Influence
 from .._types import Real, Rows
+from ..weights._design import kish
 from .data import Groups, Sample
-from .intervals import Errors, Number, kish
+from .intervals import Errors, Number
 from .methods import Engine, Method, Signal
 from .outcome import predict
 from .weighing import Weights

@@ -77,7 +77,10 @@ def masses(share: Real) -> Real:
 
 
 def kish(share: Real) -> float:
-    """Kish's effective number of rows, (sum s)^2 / sum s^2; of equal shares their number."""
+    """Kish's effective number of rows, (sum s)^2 / sum s^2; of equal shares their number.
+
+    Zero where no row has a share.
+    """
     if share.min() == share.max():
-        return float(len(share))
+        return float(len(share)) if share[0] > 0 else 0.0
     return float(share.sum() ** 2 / (share @ share))
