@@ -168,7 +168,9 @@ def test_the_additive_regression_is_that_of_its_definition():
     lines = BrokenLines().fit(X)
     found = LeaveOneOutRidge().fit(lines.transform(X), y, w)
     np.testing.assert_allclose(found.left_out_, best[1])
-    np.testing.assert_allclose(found.predict(lines.transform(T)), best[2])
+    np.testing.assert_allclose(
+        found.predict(lines.transform(T)), np.clip(best[2], y.min(), y.max())
+    )
 
 
 def test_the_additive_regression_of_constant_columns_is_the_mean():

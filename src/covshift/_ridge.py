@@ -22,7 +22,7 @@ _LARGEST_LEVERAGE = 1 - 1e-8
 class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Ridge regression on standardised columns, on weighted rows where weights are given.
 
-    Predictions stay within the range of the outcomes, widened by half of it on both sides.
+    Predictions stay within the range of the outcomes.
 
     Attributes
     ----------
@@ -35,8 +35,7 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         B, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         w = np.ones(len(y)) if sample_weight is None else sample_weight
         share = w / w.sum()
-        room = 0.5 * float(np.ptp(y))
-        self.range_ = float(y.min()) - room, float(y.max()) + room
+        self.range_ = float(y.min()), float(y.max())
         self.mean_ = float(share @ y)
         self.center_ = share @ B
         spread = np.sqrt(share @ (B - self.center_) ** 2)

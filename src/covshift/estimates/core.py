@@ -13,7 +13,6 @@ from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates
 from .run import Run, Settings
-from .weighing import DEFAULT
 
 
 def estimate(
@@ -173,7 +172,7 @@ def estimate(
     )
     settings = Settings(
         method=method,
-        weighter=DEFAULT if weighter is None else weighter,
+        weighter=weighter,
         outcome_model=outcome_model,
         finite_population=finite_population,
         max_weight=max_weight,

@@ -9,7 +9,19 @@ the target's shares s:
     dr        sum_q s_q h(t_q) + sum w (L - h) / sum w    doubly robust: right if either part is
 
 The influence values of "dr" are w_i (L_i - h_i - r) / sum w for training rows, r the weighted mean
-of the residuals, and s_q (h(t_q) - mean h) for target rows. For "weights" the weighter knows them
+of the residuals, and s_q (h(t_q) - mean h) for target rows.
+
+Where h is good, the sum of weighted residuals is mostly noise, and flatter weights u (CDF weights
+with a stronger penalty) make less of it. The default weights therefore come in two versions, and
+with D the difference of the two estimates and v the variance that it has if h is right,
+
+    v = sum_i (w_i / sum w - u_i / sum u)^2 (L_i - h_i - r)^2 ,    a = max(0, 1 - v / D^2) ,
+
+the estimate is the flat one plus a D: flat where the two agree within noise, and the full one where
+they do not, so that it is still right if either part is. Its error is given as that of the full
+one, which is the larger.
+
+For "weights" the weighter knows them
 where its weights solve an equation (entropy balancing, logistic odds: M-estimation). Otherwise the
 weights balance about what h explains, so they are those of "dr", and what stays unbalanced,
 
@@ -110,7 +122,10 @@ class Engine:
 
     def _doubly_robust(self, signal: Signal) -> Influence:
         h = signal.h
-        rest, train = mean_influence(signal.values - h.train, self.weights.final)
+        residual = signal.values - h.train
+        rest, train = mean_influence(residual, self.weights.final)
+        if self.weights.steady is not None:
+            rest = _steadied(residual, rest, self.weights.final, self.weights.steady)
         return Influence(self.share @ h.target + rest, train, self._target(h.target))
 
     def _target(self, h: Real) -> Real:
@@ -121,3 +136,14 @@ class Engine:
         if method != "weights" or self.weights.weighter is None:
             return False
         return not self.weights.weighter._has_mean_influence()
+
+
+def _steadied(residual: Real, full: Real, w: Real, u: Real) -> Real:
+    """Lean from the weighted means of residuals (k,) to those under flatter weights u."""
+    flat = u @ residual / u.sum()
+    D = full - flat
+    apart = w / w.sum() - u / u.sum()
+    v = apart**2 @ (residual - full) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = np.where(D != 0, np.maximum(0.0, 1 - v / D**2), 0.0)
+    return np.asarray(flat + a * D)

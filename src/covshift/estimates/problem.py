@@ -66,7 +66,7 @@ class Problem:
         return replace(
             self,
             sample=replace(self.sample, d=d, share=share),
-            weights=replace(self.weights, final=final),
+            weights=replace(self.weights, final=final, steady=None),
         )
 
     def numbers(self, y: Real, name: str) -> Signal:

@@ -11,11 +11,12 @@ from sklearn.preprocessing import StandardScaler
 
 from .._types import Real
 from .._validation import check_weight
-from ..weights import as_weighter, effective_sample_size
+from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights.base import Weighter
 from .data import Sample
 
-DEFAULT = "cdf"
+_DEFAULT = CDFWeights()
+_STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Weights:
     Z: Real  # (N, p): rows as the weighter saw them
     T: Real  # (M, p)
     trimmed: float  # share of the weight that a limit cut off
+    steady: Real | None = None  # (N,): flatter weights, for what an outcome model leaves
 
     @property
     def effective_sample_size(self) -> float:
@@ -47,6 +49,9 @@ class Weights:
 def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int) -> Weights:
     """Fit the weighter to standardised rows, or take the weights that were given.
 
+    Without a weighter: `CDFWeights`, and flatter ones besides, which the doubly robust estimate may
+    lean to (`methods`).
+
     ``max_weight`` limits the final weights, in units of their mean.
     """
     scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
@@ -59,7 +64,11 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
         final = fitted.weights_ * sample.d
     final = final / final.mean()
     final, trimmed = _trimmed(final, max_weight)
-    return Weights(final, fitted, Z, T, trimmed)
+    steady = None
+    if weighter is None:
+        flat = fitted_weighter(sample, _STEADY, Z, T, random_state).weights_ * sample.d
+        steady = _trimmed(flat / flat.mean(), max_weight)[0]
+    return Weights(final, fitted, Z, T, trimmed, steady)
 
 
 def fitted_weighter(
@@ -73,7 +82,7 @@ def fitted_weighter(
     share: Real | None = None,
 ) -> Weighter:
     """Fit a clone of the weighter; ``d`` and ``share`` stand for the sample's own weights."""
-    made = clone(as_weighter(weighter))
+    made = clone(_DEFAULT if weighter is None else as_weighter(weighter))
     if made.get_params(deep=False).get("random_state", 0) is None:
         made.set_params(random_state=random_state)
     if d is None and sample.weighted:
