@@ -6,7 +6,7 @@ import argparse
 
 import covshift
 
-from . import compare, demo, diagnose, fit, predict, report, weigh
+from . import compare, demo, diagnose, estimate, fit, predict, report, weigh
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
@@ -16,6 +16,7 @@ input."""
 _EPILOG = """\
 examples:
   covshift demo
+  covshift estimate train.csv target.csv --outcome y
   covshift diagnose train.csv target.csv
   covshift compare  train.csv target.csv --label y
   covshift fit      train.csv target.csv --label y -o model.covshift
@@ -28,7 +29,7 @@ there is no overlap
 """
 
 
-COMMANDS = [diagnose, compare, fit, predict, weigh, report, demo]
+COMMANDS = [estimate, diagnose, compare, fit, predict, weigh, report, demo]
 """The modules of the commands, in the order of the help."""
 
 
