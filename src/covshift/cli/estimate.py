@@ -250,8 +250,13 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
             verbose=not console.quiet,
         )
     except NoOverlapError as error:
-        spelled = str(error).replace('Pass restrict="overlap"', "Use --restrict overlap")
-        raise NoOverlapError(spelled) from None
+        raise as_options(error) from None
+
+
+def as_options(error: NoOverlapError) -> NoOverlapError:
+    """Write the remedy as an option of this command."""
+    remedy = "Use covshift estimate --restrict overlap"
+    return NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
 
 
 def _columns(samples: Samples, args: argparse.Namespace) -> list[int]:
