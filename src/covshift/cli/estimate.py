@@ -220,8 +220,8 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     try:
         return estimate(
             y,
-            samples.X[:, columns],
-            samples.X_target[:, columns],
+            samples.X.take(columns, axis=1),
+            samples.X_target.take(columns, axis=1),
             what=what,
             by=by,
             method=args.method,
