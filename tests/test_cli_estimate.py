@@ -74,6 +74,19 @@ def truth(files):
     return library(files)
 
 
+@pytest.fixture
+def handed(monkeypatch, truth):
+    """What the library is called with; its answer is always the same."""
+    given = {}
+
+    def called(y, X, X_target, **options):
+        given.update(options, y=dict(y), X=X, X_target=X_target)
+        return truth
+
+    monkeypatch.setattr("covshift.estimates.estimate", called)
+    return given
+
+
 # What is printed
 
 
@@ -84,22 +97,20 @@ def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
     assert result.out.rstrip() == str(truth)
 
 
-def test_label_is_another_name_of_outcome(files, truth):
-    dropped = ["--drop", "size", "--drop", "party", "--method", "none"]
-    result = covshift(
-        "estimate", files / "train.csv", files / "target.csv", "--label", "y", *dropped
-    )
-    assert "uncorrected" in result.out.partition("\n")[0]
+def test_label_is_another_name_of_outcome(files, handed):
+    paths = [files / "train.csv", files / "target.csv"]
+    assert covshift("estimate", *paths, "--label", "y", "--drop", "size").code == 0
+    assert list(handed["y"]) == ["y"]
 
 
-def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth):
+def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, handed):
     data = json.loads(plain.out)
     assert data["sentence"] == truth.sentence
     assert data["table"] == truth.to_dict()["table"]
     assert data["covered_share"] == 1
     assert data["notes"] == []
-    known = call(files, "--method", "none", "--json", train="train.csv", target="train.csv")
-    assert [note["kind"] for note in json.loads(known.out)["notes"]] == ["columns of the target"]
+    noted = json.loads(call(files, "--json", target="train.csv").out)["notes"]
+    assert [note["kind"] for note in noted] == ["columns of the target"]
 
 
 def test_the_file_holds_every_method(files, plain, truth):
@@ -118,21 +129,21 @@ def test_the_file_holds_every_method(files, plain, truth):
     assert "--force" in kept.err
 
 
-def test_the_table_can_go_to_stdout_and_the_words_to_stderr(files):
-    options = ["--method", "none", "--sensitivity", "0.1", "-o", "-"]
-    result = call(files, *options)
+def test_the_table_can_go_to_stdout_and_the_words_to_stderr(files, truth):
+    result = call(files, "--sensitivity", "0.1", "-o", "-")
     found = lines(result.out)
-    for line in found:
-        assert float(line["sensitivity_low"]) <= float(line["low"])
-        assert float(line["sensitivity_high"]) >= float(line["high"])
+    assert len(found) == 4
+    for line, row in zip(found, truth.table, strict=True):
+        assert float(line["sensitivity_low"]) == pytest.approx(max(0, row.interval[0] - 0.1))
+        assert float(line["sensitivity_high"]) == pytest.approx(min(1, row.interval[1] + 0.1))
     assert "The sample says" in result.err
     refused = call(files, "--json", "-o", "-")
     assert refused.code == 2
     assert "name a file" in refused.err
 
 
-def test_a_tsv_file_has_tabs(files):
-    assert call(files, "--method", "none", "-o", files / "t.tsv").code == 0
+def test_a_tsv_file_has_tabs(files, handed):
+    assert call(files, "-o", files / "t.tsv").code == 0
     assert (files / "t.tsv").read_text().startswith("outcome\twhat\tgroup\tmethod\t")
 
 
@@ -162,96 +173,131 @@ def test_groups_of_both_files_are_the_librarys_pair(files):
     )
 
 
-def test_groups_of_the_training_file_alone_are_no_feature(files):
-    wave = with_column(OUTCOMES, "wave", [k % 2 for k in range(N)])
-    write(files / "wave.csv", wave)
-    result = call(files, "--by", "wave", "--json", train="wave.csv")
+def test_groups_of_the_training_file_alone_are_no_feature(files, handed):
+    write(files / "wave.csv", with_column(OUTCOMES, "wave", [f"0{k % 2}" for k in range(N)]))
+    result = call(files, "--by", "wave", train="wave.csv")
     assert result.code == 0, result.err
-    data = json.loads(result.out)
-    assert [row["group"] for row in data["estimates"]] == [None, "0", "1"]
-    assert "groups of the sample" in [note["kind"] for note in data["notes"]]
-    expected = library(files, by=np.arange(N) % 2)
-    assert data["estimates"][2]["value"] == pytest.approx(expected.estimates[2].value)
+    assert handed["by"].tolist() == ["00", "01"] * (N // 2)  # as they are written
+    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
 
 
-def test_text_gives_proportions_and_numbers_are_means(files):
-    result = call(files, "--json", outcome="party")
-    data = json.loads(result.out)
+def test_rows_without_a_group_are_a_group_where_missing_values_are_imputed(files, handed):
+    write(files / "lost.csv", with_cells(OUTCOMES, "town", {2: ""}))
+    refused = call(files, "--by", "town", train="lost.csv")
+    assert refused.code == 2
+    assert "column 'town' has 1 missing value" in refused.err
+    assert call(files, "--by", "town", "--impute", train="lost.csv").code == 0
+    assert handed["by"][0].tolist()[:3] == ["u", "(missing)", "w"]
+
+
+def test_text_gives_proportions(files):
+    data = json.loads(call(files, "--json", outcome="party").out)
     assert data["what"] == "proportion"
     assert [row["what"] for row in data["estimates"]] == ["left", "right"]
     expected = library(files, y=np.array(PARTY), what="proportion")
     np.testing.assert_allclose([row["value"] for row in data["estimates"]], expected.value)
-    size = call(files, "--method", "none", "--json", outcome="size")
-    assert json.loads(size.out)["estimates"][0]["value"] == pytest.approx(
-        np.mean([float(value) for value in SIZE])
-    )
 
 
-def test_an_option_of_one_quantity_asks_for_it(files):
-    values = [float(value) for value in SIZE]
-    found = json.loads(call(files, "--quantile", "0.5", "--json", outcome="size").out)
-    assert found["what"] == "quantile"
-    assert found["estimates"][0]["value"] == library(files, y=values, what="median").value
-    some = call(files, "--category", "left", "--method", "none", "--json", outcome="party")
-    share = json.loads(some.out)["estimates"]
-    assert [row["value"] for row in share] == pytest.approx([np.mean(np.array(PARTY) == "left")])
+def test_numbers_are_means(files, handed):
+    assert call(files, outcome="size").code == 0
+    assert handed["what"] == "mean"
+    assert handed["y"] == {"size": [float(value) for value in SIZE]}
 
 
-def test_several_outcomes_stand_in_one_table(files):
-    options = ["--outcome", "size", "--drop", "party", "--method", "none", "-o", "-"]
+@pytest.mark.parametrize(
+    ("options", "what", "expected"),
+    [
+        (["--quantile", "0.25", "--quantile", "0.9"], "quantile", {"q": [0.25, 0.9]}),
+        (["--category", "1"], "proportion", {"category": ["1"]}),
+        (["--population-size", "5e6"], "total", {"population_size": 5e6}),
+        (["--at", "0", "--at", "-1.5"], "cdf", {"at": [0.0, -1.5]}),
+        (["--by", "town", "--reference", "u"], "difference", {"reference": "u"}),
+        (["--family", "logistic"], "coefficients", {"family": "logistic"}),
+        (["--what", "median"], "median", {}),
+        (["--restrict", "overlap"], "mean", {"restrict": "overlap"}),
+        (["--finite-population"], "mean", {"finite_population": True}),
+        (
+            ["--sensitivity", ".1", "--max-weight", "9"],
+            "mean",
+            {"sensitivity": 0.1, "max_weight": 9},
+        ),
+        (["--bootstrap", "50"], "mean", {"errors": "bootstrap", "n_bootstrap": 50}),
+        (
+            ["--method", "model", "--confidence", "0.9"],
+            "mean",
+            {"method": "model", "confidence": 0.9},
+        ),
+        (
+            ["--weighter", "entropy", "--seed", "3"],
+            "mean",
+            {"weighter": "entropy", "random_state": 3},
+        ),
+    ],
+)
+def test_options_are_arguments_of_the_library(files, handed, options, what, expected):
+    result = call(files, *options)
+    assert result.code == 0, result.err
+    assert handed["what"] == what
+    assert {name: handed[name] for name in expected} == expected
+
+
+def test_several_outcomes_are_asked_for_at_once(files, handed):
     paths = [files / "train.csv", files / "target.csv"]
-    found = lines(covshift("estimate", *paths, "--outcome", "y", *options).out)
-    assert {line["outcome"] for line in found} == {"y", "size"}
-    mixed = covshift("estimate", *paths, "--outcome", "y", "--outcome", "party", "--drop", "size")
+    assert covshift("estimate", *paths, "--outcome", "y", "--outcome", "size").code == 0
+    assert list(handed["y"]) == ["y", "size"]
+    mixed = covshift("estimate", *paths, "--outcome", "y", "--outcome", "party")
     assert mixed.code == 2
     assert "Some outcomes are text ('party')" in mixed.err
 
 
-def test_regressors_are_columns_of_the_file(files):
-    options = ["--regressor", "age", "--regressor", "town", "--json"]
-    found = json.loads(call(files, *options, outcome="size").out)["estimates"]
-    assert [row["what"] for row in found] == ["intercept", "age", "town=v", "town=w"]
-    assert found[1]["value"] == pytest.approx(5, abs=0.1)
+def test_regressors_are_columns_of_the_file(files, handed):
+    assert call(files, "--regressor", "age", "--regressor", "town", outcome="size").code == 0
+    assert handed["regressors"] == ["age", "town=v", "town=w"]
+    assert call(files, "--what", "coefficients", outcome="size").code == 0
+    assert handed["regressors"] == ["age", "income", "town=v", "town=w"]
+    assert call(files, "--regressor", "town=u", outcome="size").code == 0
+    assert handed["regressors"] == ["town=u"]
     unknown = call(files, "--regressor", "height", outcome="size")
     assert unknown.code == 2
     assert "'height' is none of the features: 'age', 'income', 'town'" in unknown.err
 
 
-def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files):
+def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, handed):
     table = with_column(OUTCOMES, "rooms", [2 + k % 3 for k in range(N)])
     table = with_column(with_column(table, "block", [k // 5 for k in range(N)]), "s", "ab" * 45)
     write(files / "design.csv", table)
-    design = ["--denominator", "rooms", "--cluster", "block", "--strata", "s", "--json"]
-    data = json.loads(call(files, *design, outcome="size", train="design.csv").out)
-    expected = library(
-        files,
-        y=[float(value) for value in SIZE],
-        what="ratio",
-        denominator=2.0 + np.arange(N) % 3,
-        cluster=np.arange(N) // 5,
-        strata=np.array(list("ab" * 45)),
-    )
-    assert data["what"] == "ratio"
-    row = data["estimates"][0]
-    assert row["value"] == pytest.approx(expected.value)
-    assert row["standard_error"] == pytest.approx(expected.standard_error)
+    write(files / "design_target.csv", with_column(TARGET, "s", "ab" * 40))
+    design = ["--denominator", "rooms", "--cluster", "block", "--strata", "s"]
+    names = {"train": "design.csv", "target": "design_target.csv"}
+    result = call(files, *design, outcome="size", **names)
+    assert result.code == 0, result.err
+    assert handed["what"] == "ratio"
+    assert handed["denominator"] == [2.0 + k % 3 for k in range(N)]
+    assert handed["strata"].tolist() == list("ab" * 45)
+    assert handed["cluster"].tolist() == [str(k // 5) for k in range(N)]
+    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert "design_target.csv has 's' as well: not used" in result.err
 
 
-def test_target_weights_are_of_any_scale(files):
-    weight = 0.25 + np.arange(M) / M
-    write(files / "weighted.csv", with_column(TARGET, "w", weight))
-    options = ["--target-weight", "w", "--json"]
-    data = json.loads(call(files, *options, target="weighted.csv").out)
-    expected = library(files, target_weight=weight)
+def test_design_weights_are_of_any_scale(files, handed):
+    d, v = 0.25 + np.arange(N) / N, 100 + np.arange(M) / 7
+    write(files / "drawn.csv", with_column(OUTCOMES, "d", d))
+    write(files / "weighted.csv", with_column(TARGET, "v", v))
+    options = ["--weight", "d", "--target-weight", "v"]
+    result = call(files, *options, train="drawn.csv", target="weighted.csv")
+    assert result.code == 0, result.err
+    np.testing.assert_array_equal(handed["sample_weight"], d)
+    np.testing.assert_array_equal(handed["target_weight"], v)
+    assert handed["X"].shape == (N, 5)
+
+
+def test_design_weights_give_the_librarys_number(files):
+    d = 0.25 + np.arange(N) / N
+    write(files / "drawn.csv", with_column(OUTCOMES, "d", d))
+    data = json.loads(call(files, "--weight", "d", "--json", train="drawn.csv").out)
+    expected = library(files, sample_weight=d)
     assert data["estimates"][0]["value"] == pytest.approx(expected.value)
-
-
-def test_errors_can_be_drawn(files):
-    options = ["--bootstrap", "5", "--weighter", "entropy", "--confidence", "0.8", "--json"]
-    data = json.loads(call(files, *options).out)
-    assert (data["errors"], data["weighter"]) == ("bootstrap", "EntropyBalancing")
-    assert data["confidence"] == 0.8
-    assert "80 % interval" in data["sentence"]
+    assert data["estimates"][0]["standard_error"] == pytest.approx(expected.standard_error)
 
 
 # What stands in the files
@@ -265,18 +311,22 @@ def test_rows_without_the_outcome_are_counted_and_named(files):
     y[[2, 6]] = np.nan
     assert result.out.splitlines()[0] == library(files, y=y).sentence
     assert "'y' is missing in 2 of 90 rows" in result.out
-    words = call(files, outcome="party", train="holes.csv")
-    assert words.code == 0
-    write(files / "few.csv", with_cells(OUTCOMES, "party", {5: ""}))
-    assert "'party' is missing in 1 of 90 rows" in call(files, outcome="party", train="few.csv").out
 
 
-def test_an_outcome_in_the_target_is_not_used(files):
+def test_missing_categories_are_missing(files, handed):
+    write(files / "few.csv", with_cells(OUTCOMES, "party", {5: "", 6: "-"}))
+    assert call(files, "--missing", "-", outcome="party", train="few.csv").code == 0
+    assert handed["y"]["party"] == [*PARTY[:4], None, None, *PARTY[6:]]
+
+
+def test_an_outcome_in_the_target_is_not_used(files, handed):
     write(files / "known.csv", rows(M, 0.4, seed=1))
-    known, unknown = call(files, target="known.csv"), call(files)
-    assert known.out == unknown.out
-    assert "known.csv has 'y' as well: not used" in known.err
+    unknown = call(files)
     assert "not used" not in unknown.err
+    without = handed["X_target"]
+    known = call(files, target="known.csv")
+    assert "known.csv has 'y' as well: not used" in known.err
+    np.testing.assert_array_equal(handed["X_target"], without)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +365,7 @@ def test_an_unknown_outcome_lists_the_columns(files):
         ({4: "?"}, ["--what", "median"], "holds text (such as '?')"),
         ({k: f"name {k}" for k in range(1, N + 1)}, [], "90 different values"),
         ({4: "1_000"}, [], "numbers and text (such as '1_000')"),
-        ({k: "" for k in range(1, N + 1)}, [], "missing in every row"),
+        (dict.fromkeys(range(1, N + 1), ""), [], "missing in every row"),
         ({4: "inf"}, [], "infinite"),
     ],
 )
@@ -367,10 +417,10 @@ def test_a_level_that_only_the_target_has_is_not_covered(files, by):
     assert "town=z" in result.err
 
 
-def test_strict_is_code_three_where_the_shift_is_strong(files, monkeypatch):
+def test_strict_is_code_three_where_the_shift_is_strong(files, handed, monkeypatch):
     from covshift.estimates import Estimates
 
-    assert call(files, "--method", "none", "--strict").code == 0
+    assert call(files, "--strict").code == 0
     monkeypatch.setattr(Estimates, "verdict", "strong")
-    assert call(files, "--method", "none", "--strict").code == 3
-    assert call(files, "--method", "none").code == 0
+    assert call(files, "--strict").code == 3
+    assert call(files).code == 0

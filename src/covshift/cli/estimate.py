@@ -202,8 +202,8 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
-    from .. import estimate
     from .._tables.outcomes import read_numbers, read_outcomes
+    from ..estimates import estimate
 
     categories = None if what is None else what == "proportion"
     y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)

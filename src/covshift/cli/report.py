@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 def estimate_of(samples: Samples, names: list[str], diagnosis: Any, seed: int) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
-    from .. import estimate
     from .._tables.outcomes import Outcomes
+    from ..estimates import estimate
 
     labels = samples.labels
     assert labels is not None
