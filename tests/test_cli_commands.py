@@ -544,8 +544,8 @@ def test_the_demo_runs_from_files_to_report(tmp_path, monkeypatch):
     assert [int(question[0]) for question in questions] == [1, 2, 3, 4, 5, 6]
     assert "What is it in the population?" in questions[0]
     with Path("out/demo/population.csv").open() as file:
-        truth = np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
-    assert f"The truth, by the outcome in out/demo/population.csv: {truth:.1%}." in result.out
+        truth = 100 * np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
+    assert f"The truth, by the outcome in out/demo/population.csv: {truth:.1f} %." in result.out
 
 
 def test_atomic_files_go_through_links_and_keep_their_permissions(tmp_path):

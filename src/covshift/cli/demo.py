@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     )
     step = partial(_step, args.parse)
     step("1. What is it in the population?", ["estimate", *both, "--outcome", _LABEL])
-    print(f"The truth, by the outcome in {population}: {_mean(population, _LABEL):.1%}.\n")
+    truth = 100 * _mean(population, _LABEL)
+    print(f"The truth, by the outcome in {population}: {truth:.1f} %.\n")
     step("2. Is there a shift, and where?", ["diagnose", *files])
     found = step("3. Which correction helps, if any?", ["compare", *files]).found
     fit = ["fit", *files, "--method", found.recommended, "-o", model, "--force"]

@@ -45,8 +45,9 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
     group.add_argument(
         "--id", metavar="COL", help="identifies rows; copied to the output, not used as a feature"
     )
-    group.add_argument("--weight", metavar="COL", help="weights of the training rows")
-    group.add_argument("--target-weight", metavar="COL", help="weights of the target rows")
+    weights = "weights" if label is not None else "design weights, on any scale,"
+    group.add_argument("--weight", metavar="COL", help=f"{weights} of the training rows")
+    group.add_argument("--target-weight", metavar="COL", help=f"{weights} of the target rows")
     for name, help in (
         ("numeric", "read as numbers"),
         ("categorical", "read as categories: one column of 0 and 1 per level"),

@@ -10,8 +10,9 @@ from . import compare, demo, diagnose, estimate, fit, predict, report, weigh
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
-unlabelled one from the population that matters. Files are CSV, TSV or Parquet; "-" is standard
-input."""
+unlabelled one from the population that matters. Says what a number is in that population, where the
+tables differ, whether a model gains from a correction, and predicts. Files are CSV, TSV or Parquet;
+"-" is standard input."""
 
 _EPILOG = """\
 examples:
