@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -291,8 +292,50 @@ def test_the_report_is_one_html_file(files):
     assert result.code == 0, result.err
     html = (files / "r.html").read_text()
     assert "<html" in html
+    sentence = result.out.partition("\n")[0]
+    assert sentence.startswith("The sample says ")
+    assert f'<h2 id="answer">{sentence}</h2>' in html
+    asked = ["--id", "person", "--outcome", "y"]
+    beside = covshift("estimate", files / "train.csv", files / "scored.csv", *asked)
+    assert beside.out.partition("\n")[0] == sentence
     assert "--learner linear" in html  # the command, to do it again
     assert "Wrote the report" in result.out
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [(["a", "b", "c"] * 20, "proportion"), ([f"{k / 7:.3f}" for k in range(60)], "mean")],
+)
+def test_the_report_asks_for_shares_of_classes_or_for_a_mean(files, monkeypatch, values, what):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    table = [line.split(",") for line in (files / "train.csv").read_text().splitlines()]
+    cells = zip(table[1:], values, strict=True)
+    write(files / "other.csv", [table[0], *([*row[:4], value] for row, value in cells)])
+    given = [files / "other.csv", *pair(files)[1:], "--json", "-o", files / "r.html"]
+    found = json.loads(covshift("report", *given).out)["estimate"]
+    assert found["what"] == what
+    assert {row["outcome"] for row in found["table"]} == {"y"}
+    assert found["sentence"] in (files / "r.html").read_text()
+
+
+def test_without_overlap_the_report_has_no_number(files, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    far = write(files / "far.csv", rows(50, 30.0, seed=1, label=False))
+    given = [files / "train.csv", far, "--drop", "person", "--label", "y"]
+    result = covshift("report", *given, "-o", files / "r.html")
+    assert result.code == 0, result.err
+    assert "do not cover the target" in result.out
+    assert "--restrict overlap" in result.out
+    html = (files / "r.html").read_text()
+    assert "There is no number for this population." in html
+    assert "The sample says" not in html
+    monkeypatch.setattr("covshift.report.build", lambda *_, **__: "")
+    again = covshift("report", *given, "-o", files / "r.html", "--force", "--json")
+    assert "do not cover the target" in json.loads(again.out)["estimate"]["refused"]
 
 
 # Habits
@@ -322,7 +365,8 @@ def test_quiet_silences_notes_and_not_warnings(files):
 def test_help_names_every_command_and_the_exit_codes():
     result = covshift("--help")
     assert result.code == 0
-    for word in ("diagnose", "compare", "fit", "predict", "weigh", "report", "demo", "reproduce"):
+    commands = "estimate diagnose compare fit predict weigh report demo reproduce"
+    for word in commands.split():
         assert word in result.out
     assert "exit codes" in result.out
     assert covshift("diagnose", "--help").code == 0
@@ -496,6 +540,12 @@ def test_the_demo_runs_from_files_to_report(tmp_path, monkeypatch):
     expected = {"survey.csv", "population.csv", "model.covshift", "predictions.csv", "report.html"}
     assert made == expected
     assert result.out.rstrip().endswith("report.html")
+    questions = re.findall(r"^\d\. .*", result.out, flags=re.MULTILINE)
+    assert [int(question[0]) for question in questions] == [1, 2, 3, 4, 5, 6]
+    assert "What is it in the population?" in questions[0]
+    with Path("out/demo/population.csv").open() as file:
+        truth = 100 * np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
+    assert f"The truth, by the outcome in out/demo/population.csv: {truth:.1f} %." in result.out
 
 
 def test_atomic_files_go_through_links_and_keep_their_permissions(tmp_path):

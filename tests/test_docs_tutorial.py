@@ -23,7 +23,7 @@ def test_the_commands_of_the_tutorial_print_what_it_shows(tmp_path, monkeypatch)
     page = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```console\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
     steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    assert len(steps) == 7
+    assert len(steps) == 8
     for step in steps:
         command, _, shown = step.partition("\n")
         name, *argv = shlex.split(command)

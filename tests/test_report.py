@@ -12,8 +12,10 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import _files, report
+from covshift import _files, estimate, report
+from covshift._tables.outcomes import Outcomes
 from covshift.datasets import make_survey
+from covshift.exceptions import NoOverlapError
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -188,6 +190,39 @@ def test_awkward_samples_still_make_a_page():
     assert "do not use them as a correction" in text
 
 
+@pytest.fixture(scope="module")
+def estimates(samples):
+    X, T, y = samples
+    names = Outcomes({HOSTILE[0]: y.tolist()})
+    groups = np.where(np.arange(80) % 2, HOSTILE[1], "even")
+    return estimate(names, X[:, :2], T[:, :2], by=groups)
+
+
+def test_the_report_opens_with_the_number_of_the_population(samples, estimates):
+    X, T, _ = samples
+    text = report.build(X[:, :2], T[:, :2], estimates=estimates, weights=np.ones(80))
+    page = Page(text)
+    words = " ".join(page.words)
+    assert 0 < words.index(estimates.sentence) < words.index("Verdict:")
+    assert page.tags.count("script") == 1
+    assert "img" not in page.tags
+    assert HOSTILE[0] in page.words
+    for row in estimates.table:
+        assert f'<td data-value="{row.value!r}">' in text
+    assert "Estimates with their intervals." in words  # for those who do not see the picture
+    assert len(page.ids) == len(set(page.ids))
+    assert "The groups are known of the sample alone" in words
+
+
+def test_without_overlap_the_report_says_so_instead_of_a_number(samples):
+    X, T, _ = samples
+    error = NoOverlapError("The training rows do not cover <b>this</b>.")
+    text = report.build(X[:, :2], T[:, :2], estimates=error)
+    words = " ".join(Page(text).words)
+    assert words.index("There is no number") < words.index("The training rows do not cover <b>")
+    assert "Estimates with their intervals." not in words
+
+
 def test_target_weights_reach_the_labels_too(samples):
     X, T, y = samples
     weight = (np.arange(70) % 2).astype(float)
@@ -202,6 +237,7 @@ def test_target_weights_reach_the_labels_too(samples):
         ({"y": [1, 0]}, "y has shape"),
         ({"y_target": [1, 0]}, "y_target has shape"),
         ({"weights": [1.0]}, "weights has shape"),
+        ({"estimates": 0.3}, "Pass what covshift.estimate found"),
     ],
 )
 def test_bad_input_is_named(samples, options, message):

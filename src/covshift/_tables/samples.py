@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,12 +53,18 @@ class ColumnOptions:
     drop: tuple[str, ...] = ()
     impute: bool = False
     task: str | None = None  # "classification" or "regression"; None: find out
+    beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
+    by: str | None = None  # groups: a feature where both files have the column
+    levels_of_both: bool = False  # levels that only the target has become columns too
 
     def kinds(self, *, weight: str | None) -> dict[str, Kind]:
         """What to read each declared column as."""
         kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
         kinds |= dict.fromkeys(self.categorical, "category")
         kinds |= dict.fromkeys(self.date, "date")
+        if self.by is not None:
+            kinds.setdefault(self.by, "category")
+        kinds |= dict.fromkeys((name for _, name in self.beside), "category")
         if self.label is not None:
             kinds[self.label] = "category"
         if weight is not None:
@@ -68,7 +75,8 @@ class ColumnOptions:
 
     def roles(self) -> set[str]:
         """Columns that are no features."""
-        named = (self.label, self.id, self.weight, self.target_weight)
+        beside = (name for _, name in self.beside)
+        named = (self.label, self.id, self.weight, self.target_weight, *beside)
         return {name for name in named if name is not None} | set(self.drop)
 
 
@@ -87,6 +95,9 @@ class Samples:
     id_name: str | None
     notes: list[Note] = field(default_factory=list)
     rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))  # of the training file
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # text, None where missing
+    groups: NDArray[Any] | None = None
+    target_groups: NDArray[Any] | None = None  # where the target file has them too
 
     @property
     def names(self) -> list[str]:
@@ -149,6 +160,9 @@ def read_samples(
         _weights(b, declared.target_weight),
         declared.id,
         notes,
+        beside={name: a.columns[name].values for _, name in declared.beside},
+        groups=_groups(a, declared),
+        target_groups=_groups(b, declared),
     )
 
 
@@ -179,7 +193,8 @@ def _feature(column: Column, other: Column, declared: ColumnOptions, title: str)
     name = column.name
     lost = any(map(any, (count_missing(column), count_missing(other))))
     if column.kind == "category":
-        levels = sorted({value for value in column.values if value is not None})
+        seen = (column, other) if declared.levels_of_both else (column,)
+        levels = sorted({value for part in seen for value in part.values if value is not None})
         limit = _MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
         if len(levels) > limit:
             allow = f" --categorical {name!r}," if limit == _MANY_LEVELS else ""
@@ -212,6 +227,10 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.target_weight, target, "--target-weight")
     if declared.id is not None:
         where(declared.id, train, "--id")
+    for option, name in declared.beside:
+        where(name, train, option)
+    if declared.by is not None:
+        where(declared.by, train, "--by")
     for option in ("numeric", "categorical", "date", "drop"):
         for name in getattr(declared, option):
             if name not in target.columns:
@@ -227,6 +246,12 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
 
 def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Note]) -> list[str]:
     roles = declared.roles()
+    if declared.by is not None and declared.by not in b.columns:
+        roles.add(declared.by)
+    unused = sorted({name for _, name in declared.beside if name in b.columns})
+    if unused:
+        text = f"{b.title} has {_listed(unused)} as well: not used."
+        notes.append(Note("columns of the target", text))
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
     shared = [name for name in first if name in second]
@@ -354,6 +379,17 @@ def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | No
         text = f"{table.title}: {repeated} values of the id column {name!r} are repeated."
         notes.append(Note("repeated ids", text))
     return ids
+
+
+def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
+    """Groups of the rows; where missing values are imputed, rows without one are a group."""
+    if declared.by is None or declared.by not in table.columns:
+        return None
+    groups = table.columns[declared.by].values
+    if declared.impute and groups.dtype == object:
+        groups = groups.copy()
+        groups[[cell is None for cell in groups]] = MISSING_LEVEL
+    return groups
 
 
 def _weights(table: Table, name: str | None) -> Real | None:

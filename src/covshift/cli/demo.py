@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
         "demo",
         "the whole path on an embedded survey, in less than a minute",
         "Write two CSV files, a survey that some people answer more often than others and a "
-        "sample of the population; then diagnose, compare, fit, predict and report.",
+        "sample of the population; then estimate, diagnose, compare, fit, predict and report.",
     )
     parser.add_argument(
         "-o",
@@ -59,21 +59,25 @@ def run(args: argparse.Namespace) -> int:
         "is a random sample of the population. In practice its outcome would be unknown; here\n"
         "it is known, and used only to check the results.\n"
     )
-    files = [str(answers), str(population), "--id", "person", "--label", _LABEL]
+    both = [str(answers), str(population), "--id", "person"]
+    files = [*both, "--label", _LABEL]
     model, predictions, report = (
         str(folder / name) for name in ("model.covshift", "predictions.csv", "report.html")
     )
     step = partial(_step, args.parse)
-    step("1. Is there a shift, and where?", ["diagnose", *files])
-    found = step("2. Which correction helps, if any?", ["compare", *files]).found
+    step("1. What is it in the population?", ["estimate", *both, "--outcome", _LABEL])
+    truth = 100 * _mean(population, _LABEL)
+    print(f"The truth, by the outcome in {population}: {truth:.1f} %.\n")
+    step("2. Is there a shift, and where?", ["diagnose", *files])
+    found = step("3. Which correction helps, if any?", ["compare", *files]).found
     fit = ["fit", *files, "--method", found.recommended, "-o", model, "--force"]
-    step("3. Fit what was recommended.", fit)
+    step("4. Fit what was recommended.", fit)
     step(
-        "4. Predict for the population.",
+        "5. Predict for the population.",
         ["predict", model, str(population), "-o", predictions, "--force"],
     )
     _check(answers, population, Path(predictions))
-    step("5. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
+    step("6. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
     print(f"Open the report in a browser: {report}")
     return 0
 

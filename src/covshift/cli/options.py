@@ -26,23 +26,28 @@ def add_command(commands: Any, name: str, help: str, description: str) -> argpar
     return parser
 
 
-def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
-    """Add the two files and what the user can say about their columns."""
+def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
+    """Add the two files and what the user can say about their columns; return the group of these.
+
+    ``label`` is "required", "optional", or None for a command that has its own option for it.
+    """
     parser.add_argument("train", help="training sample: CSV, TSV or Parquet file, or -")
     parser.add_argument("target", help="sample of the target population, in the same formats")
     group = parser.add_argument_group("columns")
-    optional = "" if label == "required" else " (left out of the features)"
-    group.add_argument(
-        "--label",
-        metavar="COL",
-        required=label == "required",
-        help=f"the outcome{optional}; in the target it is used only to score",
-    )
+    if label is not None:
+        optional = "" if label == "required" else " (left out of the features)"
+        group.add_argument(
+            "--label",
+            metavar="COL",
+            required=label == "required",
+            help=f"the outcome{optional}; in the target it is used only to score",
+        )
     group.add_argument(
         "--id", metavar="COL", help="identifies rows; copied to the output, not used as a feature"
     )
-    group.add_argument("--weight", metavar="COL", help="weights of the training rows")
-    group.add_argument("--target-weight", metavar="COL", help="weights of the target rows")
+    weights = "weights" if label is not None else "design weights, on any scale,"
+    group.add_argument("--weight", metavar="COL", help=f"{weights} of the training rows")
+    group.add_argument("--target-weight", metavar="COL", help=f"{weights} of the target rows")
     for name, help in (
         ("numeric", "read as numbers"),
         ("categorical", "read as categories: one column of 0 and 1 per level"),
@@ -58,6 +63,7 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str) -> None:
         help="fill missing values with the training median, and add a column that marks them",
     )
     add_reading(parser)
+    return group
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -153,17 +159,19 @@ def read_options_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(separator, args.encoding, frozenset(missing))
 
 
-def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
+def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> Samples:
     """Read the two files, and print what is worth knowing about them.
 
-    Without ``label`` the column of that name is left out unread.
+    Without ``label`` the column of that name is left out unread. ``more`` are further fields of
+    `ColumnOptions`.
     """
     from .._tables import ColumnOptions, read_samples
 
-    if not label and args.label is not None:
-        args.drop = [*args.drop, args.label]
+    named = getattr(args, "label", None)
+    if not label and named is not None:
+        args.drop = [*args.drop, named]
     declared = ColumnOptions(
-        label=args.label if label else None,
+        label=named if label else None,
         id=args.id,
         weight=args.weight,
         target_weight=args.target_weight,
@@ -173,6 +181,7 @@ def samples_of(args: argparse.Namespace, *, label: bool = True) -> Samples:
         drop=tuple(args.drop),
         impute=args.impute,
         task=getattr(args, "task", None),
+        **more,
     )
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
     for found in samples.notes:

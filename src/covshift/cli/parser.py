@@ -6,16 +6,18 @@ import argparse
 
 import covshift
 
-from . import compare, demo, diagnose, fit, predict, report, weigh
+from . import compare, demo, diagnose, estimate, fit, predict, report, weigh
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
-unlabelled one from the population that matters. Files are CSV, TSV or Parquet; "-" is standard
-input."""
+unlabelled one from the population that matters. Says what a number is in that population, where the
+tables differ, whether a model gains from a correction, and predicts. Files are CSV, TSV or Parquet;
+"-" is standard input."""
 
 _EPILOG = """\
 examples:
   covshift demo
+  covshift estimate train.csv target.csv --outcome y
   covshift diagnose train.csv target.csv
   covshift compare  train.csv target.csv --label y
   covshift fit      train.csv target.csv --label y -o model.covshift
@@ -28,7 +30,7 @@ there is no overlap
 """
 
 
-COMMANDS = [diagnose, compare, fit, predict, weigh, report, demo]
+COMMANDS = [estimate, diagnose, compare, fit, predict, weigh, report, demo]
 """The modules of the commands, in the order of the help."""
 
 

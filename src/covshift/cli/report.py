@@ -6,8 +6,10 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from ..exceptions import NoOverlapError
 from . import compare, console, options
 from .diagnose import diagnosis_and_weights
+from .estimate import as_options
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -31,7 +33,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Diagnose, compare where there is a label, and write the report."""
+    """Diagnose, estimate and compare where there is a label, and write the report."""
     from ..diagnostics.text import printable
 
     options.check_output(args)
@@ -42,15 +44,44 @@ def run(args: argparse.Namespace) -> int:
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
-    write_report(args, whole, names, found, weights, comparison)
+    answer = estimate_of(samples, names, found, args.seed) if args.label else None
+    write_report(args, whole, names, found, weights, comparison, answer)
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
+    refused = isinstance(answer, NoOverlapError)
     if args.json:
-        print(console.as_json({**facts, "comparison": comparison}))
+        number = {"refused": str(answer)} if refused else answer and answer.to_dict()
+        print(console.as_json({**facts, "comparison": comparison, "estimate": number}))
     else:
-        lines = [f"Shift: {found.verdict}."]
+        lines = [] if answer is None else [str(answer) if refused else answer.sentence]
+        lines += [f"Shift: {found.verdict}."]
         lines += [comparison["recommendation"]] if comparison else []
         print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
     return options.exit_code(found.verdict, args)
+
+
+def estimate_of(samples: Samples, names: list[str], diagnosis: Any, seed: int) -> Any:
+    """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
+    from .._tables.outcomes import Outcomes
+    from ..estimates import estimate
+
+    labels = samples.labels
+    assert labels is not None
+    numbers = labels.task == "regression" or set(labels.classes) <= {"0", "1"}
+    y = labels.y.astype(float) if numbers else labels.y
+    try:
+        return estimate(
+            Outcomes({labels.name: y.tolist()}),
+            samples.X,
+            samples.X_target,
+            what="mean" if numbers else "proportion",
+            sample_weight=samples.weight,
+            target_weight=samples.target_weight,
+            feature_names=names,
+            diagnosis=diagnosis,
+            random_state=seed,
+        )
+    except NoOverlapError as error:
+        return as_options(error)
 
 
 def write_report(
@@ -60,6 +91,7 @@ def write_report(
     diagnosis: Any,
     weights: Any,
     comparison: dict[str, Any] | None,
+    answer: Any = None,
 ) -> None:
     """Write the report with the weights of the recommended weighter, or of the diagnosis."""
     from ..report import build
@@ -78,6 +110,7 @@ def write_report(
         target_weight=whole.target_weight,
         comparison=comparison,
         diagnosis=diagnosis,
+        estimates=answer,
         feature_names=names,
         title=args.title,
         command=shlex.join(["covshift", *args.argv]),

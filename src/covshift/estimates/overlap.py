@@ -74,9 +74,10 @@ def check_overlap(
                 f"Even where the target rows have training rows nearby: {diagnosis.reason} "
                 "Leave out features that the outcome does not need."
             )
-    share = float(sample.share[kept][near].sum())
+    whole = bool(kept.all() and near.all())  # shares may sum to a little less than one
+    share = 1.0 if whole else float(sample.share[kept][near].sum())
     notes = []
-    if share < 1:
+    if not whole:
         text = f"The answer is for {share:.1%} of the target. Left out, for lack of training rows: "
         reasons = _listed(parts, sample.names) if parts else ""
         if not near.all():

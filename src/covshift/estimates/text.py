@@ -13,7 +13,7 @@ from ..diagnostics.text import printable
 if TYPE_CHECKING:
     from .result import Estimate, Estimates
 
-_METHODS = {
+METHOD_WORDS = {
     "dr": "doubly robust",
     "weights": "weights alone",
     "model": "outcome model alone",
@@ -168,7 +168,7 @@ def _methods_table(found: Estimates) -> list[str]:
     first = found.overall[0] if found.overall else found.estimates[0]
     head = ("method", "value", "s.e.", "interval")
     lines = []
-    for method, words in _METHODS.items():
+    for method, words in METHOD_WORDS.items():
         row = _same(found, first, method)
         mark = " *" if method == found.method else ""
         error = shown(row.standard_error, row, percent=False)

@@ -22,7 +22,10 @@ from .._types import Real
 from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.text import printable, signed
+from ..estimates import Estimates
+from ..exceptions import NoOverlapError
 from . import pictures
+from .answer import answer_of
 from .comparison import checked
 from .labels import check_labels, reliability_curves
 
@@ -41,6 +44,7 @@ def build(
     weights_name: str | None = None,
     comparison: Mapping[str, Any] | None = None,
     diagnosis: Diagnosis | None = None,
+    estimates: Estimates | NoOverlapError | None = None,
     feature_names: Sequence[str] | None = None,
     target_weight: Any = None,
     title: str | None = None,
@@ -69,6 +73,8 @@ def build(
     diagnosis : Diagnosis, optional
         What `covshift.diagnose` found for the same samples and names, where it is known already;
         the weights are then those given, or none. Default: it is made here.
+    estimates : Estimates or NoOverlapError, optional
+        What `covshift.estimate` found, or why it refused: the report opens with it.
     feature_names, target_weight, random_state
         As in `covshift.diagnose`.
     title : str, optional
@@ -122,6 +128,7 @@ def build(
     page = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8")).render(
         title=title or "Covariate shift report",
         d=diagnosis,
+        answer=None if estimates is None else answer_of(estimates),
         weights_name=name if found is not None else None,
         comparison=None if comparison is None else checked(comparison),
         script=script,

@@ -10,8 +10,10 @@ import numpy as np
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..diagnostics import Diagnosis
+from ..estimates import Estimates
 from ..plot import (
     ECDFDisplay,
+    ForestPlotDisplay,
     LovePlotDisplay,
     OverlapDisplay,
     ReliabilityDisplay,
@@ -30,6 +32,20 @@ class Picture:
     svg: str
     title: str
     caption: str
+
+
+def forest(found: Estimates, text: str) -> Picture:
+    """Numbers of the population, as sampled and corrected."""
+    shown = min(len(found.estimates), 60)
+    title = "As sampled, and corrected"
+    svg = draw_svg(
+        lambda ax: _same(ForestPlotDisplay.from_estimates(found, ax=ax)),
+        size=(5.0, 1.4 + 0.36 * shown),
+        name="forest",
+        title=title,
+        text=text,
+    )
+    return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
 
 
 def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:

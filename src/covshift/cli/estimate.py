@@ -1,0 +1,310 @@
+"""``covshift estimate``: what is it in the population?"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .._registry import listed, weighters
+from ..exceptions import InputError, NoOverlapError
+from . import console, options
+
+if TYPE_CHECKING:
+    from .._tables import Samples
+    from ..estimates import Estimates
+
+WHAT = {  # with the option that belongs to it, if there is one, and whether it needs it
+    "mean": (),
+    "proportion": (("category", False),),
+    "total": (("population_size", True),),
+    "ratio": (("denominator", True),),
+    "median": (),
+    "quantile": (("quantile", True),),
+    "cdf": (("at", True),),
+    "difference": (("reference", False),),
+    "coefficients": (("family", False), ("regressor", False)),
+}
+METHODS = ("dr", "weights", "model", "none")
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "estimate",
+        "what is it in the population?",
+        "Say what a mean, a share, a median or another number is in the population that the target "
+        "is a sample of, with its interval.",
+    )
+    columns = options.add_samples(parser, label=None)
+    columns.add_argument(
+        "--outcome",
+        "--label",
+        metavar="COL",
+        action="append",
+        required=True,
+        help="the outcome; rows without it are left out (repeatable)",
+    )
+    columns.add_argument("--by", metavar="COL", help="groups, each of which gets its number too")
+    columns.add_argument("--strata", metavar="COL", help="strata of the training sample's design")
+    columns.add_argument("--cluster", metavar="COL", help="clusters of rows drawn together")
+    _add_quantity(parser)
+    _add_method(parser)
+    options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
+    options.add_verdict(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_quantity(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("quantity")
+    group.add_argument(
+        "--what",
+        choices=tuple(WHAT),
+        help="default: the mean of numbers (of 0 and 1: a share), the proportions of text",
+    )
+    group.add_argument(
+        "--category", metavar="VALUE", action="append", help="proportion of this one (repeatable)"
+    )
+    group.add_argument("--population-size", metavar="N", type=float, help="for a total")
+    group.add_argument("--denominator", metavar="COL", help="for a ratio of two means")
+    group.add_argument(
+        "--quantile",
+        metavar="Q",
+        type=float,
+        action="append",
+        help="between 0 and 1, such as 0.9 (repeatable)",
+    )
+    group.add_argument(
+        "--at",
+        metavar="X",
+        type=float,
+        action="append",
+        help="for the share of outcomes of at most X (repeatable)",
+    )
+    group.add_argument(
+        "--reference", metavar="GROUP", help="the group of --by that others are compared with"
+    )
+    group.add_argument("--family", choices=("linear", "logistic"), help="of the regression")
+    group.add_argument(
+        "--regressor",
+        metavar="COL",
+        action="append",
+        help="for its coefficient (repeatable; default: all features)",
+    )
+
+
+def _add_method(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("method")
+    group.add_argument(
+        "--method",
+        choices=METHODS,
+        default=METHODS[0],
+        help="doubly robust, weights alone, outcome model alone, or the sample as it is (default: "
+        f"{METHODS[0]}; all are in the table of -o)",
+    )
+    group.add_argument(
+        "--weighter",
+        metavar="NAME",
+        help=f"{listed(entry.name for entry in weighters())} (default: cdf)",
+    )
+    group.add_argument(
+        "--restrict",
+        choices=("overlap",),
+        help="answer for the part of the target that the training rows cover",
+    )
+    group.add_argument(
+        "--finite-population",
+        action="store_true",
+        help="the target file is the whole population: no sampling error of its own",
+    )
+    group.add_argument(
+        "--sensitivity",
+        metavar="D",
+        type=float,
+        help="also show the interval if the outcome given the features differed by up to D",
+    )
+    group.add_argument(
+        "--max-weight", metavar="W", type=float, help="limit of the weights, in units of their mean"
+    )
+    group.add_argument("--confidence", metavar="P", type=float, default=0.95, help="default: 0.95")
+    group.add_argument(
+        "--bootstrap", metavar="N", type=int, help="take the errors from N draws of both samples"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the sentence, then the table."""
+    from ..weights import WEIGHTERS
+
+    what = quantity(args)
+    if args.weighter is not None and args.weighter not in WEIGHTERS:
+        raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
+    if args.json and args.output == "-":
+        raise InputError("--json prints on stdout: name a file for the table with -o.")
+    options.check_output(args)
+    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
+    found = estimates_of(samples, args, what)
+    if args.output is not None:
+        write_table(found, args.output)
+    if args.json:
+        data = found.to_dict()
+        data["notes"] = [*samples.notes, *data["notes"]]
+        print(console.as_json(data))
+    elif args.output == "-":
+        print(found, file=sys.stderr)
+    else:
+        console.emit(str(found), None)
+    return options.exit_code(found.verdict, args)
+
+
+def quantity(args: argparse.Namespace) -> str | None:
+    """Return what is asked for, by --what or by an option that belongs to it; None: the default."""
+    what: str | None = args.what
+    for name, belonging in WHAT.items():
+        for option, _ in belonging:
+            if getattr(args, option) is not None:
+                if what not in (None, name):
+                    raise InputError(
+                        f"{_spelled(option)} belongs to --what {name}, not to --what {what}."
+                    )
+                what = name
+    if what is not None:
+        for option, needed in WHAT[what]:
+            if needed and getattr(args, option) is None:
+                raise InputError(f"--what {what} needs {_spelled(option)}.")
+    if what == "difference" and args.by is None:
+        raise InputError("--what difference compares groups: name their column with --by.")
+    return what
+
+
+def _spelled(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
+    """Columns of the training file that are no features, with the options that name them."""
+    others = [
+        (_spelled(option), getattr(args, option))
+        for option in ("by", "denominator", "strata", "cluster", "id", "weight", "target_weight")
+        if getattr(args, option) is not None
+    ]
+    for option, name in others:
+        if name in args.outcome:
+            raise InputError(f"{name!r} cannot be the outcome and what {option} names as well.")
+    repeated = [name for name in args.outcome if args.outcome.count(name) > 1]
+    if repeated:
+        raise InputError(f"--outcome names {repeated[0]!r} more than once.")
+    beside = [pair for pair in others if pair[0] in ("--denominator", "--strata", "--cluster")]
+    return (*(("--outcome", name) for name in args.outcome), *beside)
+
+
+def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
+    """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
+    from .._tables.outcomes import read_numbers, read_outcomes
+    from ..estimates import estimate
+
+    categories = None if what is None else what == "proportion"
+    y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
+    what = what or ("proportion" if categories else "mean")
+    below = None
+    if args.denominator is not None:
+        cells = samples.beside[args.denominator]
+        below = read_numbers(cells, args.denominator, "--denominator")
+    columns = _columns(samples, args)
+    names = [samples.names[k] for k in columns]
+    by: Any = samples.groups
+    if samples.target_groups is not None:
+        by = (samples.groups, samples.target_groups)
+    try:
+        return estimate(
+            y,
+            samples.X.take(columns, axis=1),
+            samples.X_target.take(columns, axis=1),
+            what=what,
+            by=by,
+            method=args.method,
+            weighter=args.weighter,
+            sample_weight=samples.weight,
+            target_weight=samples.target_weight,
+            strata=None if args.strata is None else samples.beside[args.strata],
+            cluster=None if args.cluster is None else samples.beside[args.cluster],
+            finite_population=args.finite_population,
+            category=args.category,
+            population_size=args.population_size,
+            denominator=below,
+            q=args.quantile,
+            at=args.at,
+            reference=args.reference,
+            family=args.family,
+            regressors=_regressors(samples, args) if what == "coefficients" else None,
+            restrict=args.restrict,
+            sensitivity=args.sensitivity,
+            max_weight=args.max_weight,
+            confidence=args.confidence,
+            errors="influence" if args.bootstrap is None else "bootstrap",
+            n_bootstrap=200 if args.bootstrap is None else args.bootstrap,
+            feature_names=names,
+            random_state=args.seed,
+            verbose=not console.quiet,
+        )
+    except NoOverlapError as error:
+        raise as_options(error) from None
+
+
+def as_options(error: NoOverlapError) -> NoOverlapError:
+    """Write the remedy as an option of this command."""
+    remedy = "Use covshift estimate --restrict overlap"
+    return NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
+
+
+def _columns(samples: Samples, args: argparse.Namespace) -> list[int]:
+    """Columns of X: without those of the groups' levels, which `estimate` makes of ``by`` itself.
+
+    Levels that only the target has stay: they show whether the training rows cover the target.
+    """
+    if samples.groups is None or samples.target_groups is None:
+        return list(range(len(samples.names)))
+    known = {f"{args.by}={group}" for group in set(samples.groups)}
+    kept, at = [], 0
+    for feature in samples.encoding.features:
+        for name in feature.columns:
+            if feature.name != args.by or feature.kind != "category" or name not in known:
+                kept.append(at)
+            at += 1
+    return kept or list(range(at))
+
+
+def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
+    """Columns of X for the regressors; of a category all levels but the first."""
+    features = {
+        feature.name: feature.columns[1:] if len(feature.levels) > 1 else feature.columns
+        for feature in samples.encoding.features
+    }
+    found: list[str] = []
+    for name in args.regressor or features:
+        if name not in features and name not in samples.names:
+            raise InputError(
+                f"--regressor {name!r} is none of the features: "
+                f"{', '.join(map(repr, list(features)[:12]))}."
+            )
+        found += features.get(name, [name])
+    return found
+
+
+def write_table(found: Estimates, output: str) -> None:
+    """Write the numbers of all methods, one per line."""
+    wide = found.sensitivity is not None
+    with console.text_file(output) as file:
+        separator = "\t" if output.lower().endswith(".tsv") else ","
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        head = ["outcome", "what", "group", "method", "value", "standard_error", "low", "high"]
+        head += ["rows", "effective_sample_size"]
+        writer.writerow(head + ["sensitivity_low", "sensitivity_high"] * wide)
+        for row in found.table:
+            line = [row.outcome, row.what or found.what, row.group or "", row.method, row.value]
+            line += [row.standard_error, *row.interval, row.rows, row.effective_sample_size]
+            writer.writerow([*line, *(row.sensitivity_interval or ("", ""))] if wide else line)
+    if output != "-":
+        console.note(f"wrote {output}")

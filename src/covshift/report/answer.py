@@ -1,0 +1,65 @@
+"""What the report opens with: the number of the population, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics.text import printable
+from ..estimates import Estimates
+from ..estimates.text import METHOD_WORDS, shown
+from ..exceptions import InputTypeError, NoOverlapError
+from . import pictures
+
+_NO_NUMBER = "There is no number for this population."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Headline, table of methods and picture; the template escapes all of it."""
+
+    headline: str
+    about: str
+    rows: tuple[dict[str, Any], ...] = ()
+    picture: pictures.Picture | None = None
+    notes: tuple[str, ...] = ()
+
+
+def answer_of(found: Estimates | NoOverlapError) -> Answer:
+    """Return what the page shows of estimates, or of the reason why there are none."""
+    if isinstance(found, NoOverlapError):
+        return Answer(_NO_NUMBER, printable(str(found), width=5000))
+    if not isinstance(found, Estimates):
+        raise InputTypeError(
+            f"estimates={found!r:.80} is none. Pass what covshift.estimate found, or its error."
+        )
+    rows = tuple(_row(found, row) for row in found.table)
+    said = [
+        f"{row['label']}, {row['method']}: {row['value']}, {row['interval']}" for row in rows[:8]
+    ]
+    names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
+    return Answer(
+        found.sentence,
+        f"{found.what.capitalize()} of {names} in the population of the target, by covshift."
+        f"estimate ({METHOD_WORDS[found.method]}). It holds where the outcome given the features "
+        "is the same in both samples.",
+        rows,
+        pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}."),
+        tuple(printable(str(note), width=5000) for note in found.notes),
+    )
+
+
+def _row(found: Estimates, row: Any) -> dict[str, Any]:
+    parts = [row.outcome, row.what, row.group]
+    return {
+        "label": ", ".join(printable(part, width=1000) for part in parts if part),
+        "method": METHOD_WORDS[row.method],
+        "chosen": row.method == found.method,
+        "number": row.value,
+        "value": shown(row.value, row),
+        "deviation": row.standard_error,
+        "error": shown(row.standard_error, row, percent=False),
+        "interval": " to ".join(shown(bound, row, percent=False) for bound in row.interval),
+        "count": row.rows,
+        "size": row.effective_sample_size,
+    }

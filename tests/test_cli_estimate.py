@@ -1,0 +1,426 @@
+"""``covshift estimate``: the library's numbers, from files, with every option's meaning kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from command import covshift, rows, write
+
+from covshift import estimate
+from covshift._tables import ColumnOptions, read_samples
+from covshift.cli.estimate import METHODS, WHAT
+
+N, M = 90, 80
+
+
+def with_column(table, name, values):
+    lines = zip(table[1:], values, strict=True)
+    return [[*table[0], name], *([*row, str(value)] for row, value in lines)]
+
+
+def with_cells(table, column, cells):
+    table = [list(row) for row in table]
+    for row, cell in cells.items():
+        table[row][table[0].index(column)] = cell
+    return table
+
+
+TRAIN = rows(N)
+TARGET = rows(M, 0.4, seed=1, label=False)
+SIZE = [f"{50 + 5 * float(row[0]):.2f}" for row in TRAIN[1:]]
+PARTY = ["left" if float(row[0]) < 0 else "right" for row in TRAIN[1:]]
+OUTCOMES = with_column(with_column(TRAIN, "size", SIZE), "party", PARTY)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("estimate")
+    write(folder / "train.csv", OUTCOMES)
+    write(folder / "target.csv", TARGET)
+    return folder
+
+
+def call(files, *options, outcome="y", train="train.csv", target="target.csv"):
+    others = [name for name in ("y", "size", "party") if name != outcome]
+    dropped = [part for name in others for part in ("--drop", name)]
+    paths = [files / train, files / target]
+    return covshift("estimate", *paths, "--outcome", outcome, *dropped, *options)
+
+
+def library(files, y=None, **options):
+    """The same numbers by the library."""
+    declared = ColumnOptions(drop=("y", "size", "party"))
+    samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
+    y = np.array([float(row[3]) for row in TRAIN[1:]]) if y is None else y
+    return estimate(y, samples.X, samples.X_target, feature_names=samples.names, **options)
+
+
+def lines(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def plain(files):
+    """The plainest call, with JSON and with a file."""
+    return call(files, "--json", "-o", files / "table.csv")
+
+
+@pytest.fixture(scope="module")
+def truth(files):
+    return library(files)
+
+
+@pytest.fixture
+def handed(monkeypatch, truth):
+    """What the library is called with; its answer is always the same."""
+    given = {}
+
+    def called(y, X, X_target, **options):
+        given.update(options, y=dict(y), X=X, X_target=X_target)
+        return truth
+
+    monkeypatch.setattr("covshift.estimates.estimate", called)
+    return given
+
+
+# What is printed
+
+
+def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
+    result = call(files)
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[0] == truth.sentence
+    assert result.out.rstrip() == str(truth)
+
+
+def test_label_is_another_name_of_outcome(files, handed):
+    paths = [files / "train.csv", files / "target.csv"]
+    assert covshift("estimate", *paths, "--label", "y", "--drop", "size").code == 0
+    assert list(handed["y"]) == ["y"]
+
+
+def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, handed):
+    data = json.loads(plain.out)
+    assert data["sentence"] == truth.sentence
+    assert data["table"] == truth.to_dict()["table"]
+    assert data["covered_share"] == 1
+    assert data["notes"] == []
+    noted = json.loads(call(files, "--json", target="train.csv").out)["notes"]
+    assert [note["kind"] for note in noted] == ["columns of the target"]
+
+
+def test_the_file_holds_every_method(files, plain, truth):
+    found = lines((files / "table.csv").read_text())
+    assert list(found[0]) == [
+        "outcome", "what", "group", "method", "value", "standard_error", "low", "high", "rows",
+        "effective_sample_size",
+    ]  # fmt: skip
+    assert [line["method"] for line in found] == list(METHODS)
+    for line, row in zip(found, truth.table, strict=True):
+        assert (line["outcome"], line["what"], line["group"]) == ("y", "mean", "")
+        numbers = [float(line[k]) for k in ("value", "standard_error", "low", "high")]
+        np.testing.assert_allclose(numbers, [row.value, row.standard_error, *row.interval])
+    kept = call(files, "-o", files / "table.csv")
+    assert kept.code == 2
+    assert "--force" in kept.err
+
+
+def test_the_table_can_go_to_stdout_and_the_words_to_stderr(files, truth):
+    result = call(files, "--sensitivity", "0.1", "-o", "-")
+    found = lines(result.out)
+    assert len(found) == 4
+    for line, row in zip(found, truth.table, strict=True):
+        assert float(line["sensitivity_low"]) == pytest.approx(max(0, row.interval[0] - 0.1))
+        assert float(line["sensitivity_high"]) == pytest.approx(min(1, row.interval[1] + 0.1))
+    assert "The sample says" in result.err
+    refused = call(files, "--json", "-o", "-")
+    assert refused.code == 2
+    assert "name a file" in refused.err
+
+
+def test_a_tsv_file_has_tabs(files, handed):
+    assert call(files, "-o", files / "t.tsv").code == 0
+    assert (files / "t.tsv").read_text().startswith("outcome\twhat\tgroup\tmethod\t")
+
+
+# Quantities and groups
+
+
+def test_choices_are_those_of_the_library():
+    from covshift.estimates.asked import WHAT as KNOWN
+    from covshift.estimates.methods import METHODS as KNOWN_METHODS
+
+    assert tuple(WHAT) == tuple(KNOWN)
+    assert set(METHODS) == set(KNOWN_METHODS)
+
+
+def test_groups_of_both_files_are_the_librarys_pair(files):
+    result = call(files, "--by", "town", "--json")
+    assert result.code == 0, result.err
+    declared = ColumnOptions(drop=("y", "size", "party", "town"))
+    samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
+    y = [float(row[3]) for row in TRAIN[1:]]
+    groups = [row[2] for row in TRAIN[1:]], [row[2] for row in TARGET[1:]]
+    expected = estimate(y, samples.X, samples.X_target, by=groups)
+    found = json.loads(result.out)["estimates"]
+    assert [row["group"] for row in found] == [None, "u", "v", "w"]
+    np.testing.assert_allclose(
+        [row["value"] for row in found], [row.value for row in expected.estimates]
+    )
+
+
+def test_groups_of_the_training_file_alone_are_no_feature(files, handed):
+    write(files / "wave.csv", with_column(OUTCOMES, "wave", [f"0{k % 2}" for k in range(N)]))
+    result = call(files, "--by", "wave", train="wave.csv")
+    assert result.code == 0, result.err
+    assert handed["by"].tolist() == ["00", "01"] * (N // 2)  # as they are written
+    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+
+
+def test_rows_without_a_group_are_a_group_where_missing_values_are_imputed(files, handed):
+    write(files / "lost.csv", with_cells(OUTCOMES, "town", {2: ""}))
+    refused = call(files, "--by", "town", train="lost.csv")
+    assert refused.code == 2
+    assert "column 'town' has 1 missing value" in refused.err
+    assert call(files, "--by", "town", "--impute", train="lost.csv").code == 0
+    assert handed["by"][0].tolist()[:3] == ["u", "(missing)", "w"]
+
+
+def test_text_gives_proportions(files):
+    data = json.loads(call(files, "--json", outcome="party").out)
+    assert data["what"] == "proportion"
+    assert [row["what"] for row in data["estimates"]] == ["left", "right"]
+    expected = library(files, y=np.array(PARTY), what="proportion")
+    np.testing.assert_allclose([row["value"] for row in data["estimates"]], expected.value)
+
+
+def test_numbers_are_means(files, handed):
+    assert call(files, outcome="size").code == 0
+    assert handed["what"] == "mean"
+    assert handed["y"] == {"size": [float(value) for value in SIZE]}
+
+
+@pytest.mark.parametrize(
+    ("options", "what", "expected"),
+    [
+        (["--quantile", "0.25", "--quantile", "0.9"], "quantile", {"q": [0.25, 0.9]}),
+        (["--category", "1"], "proportion", {"category": ["1"]}),
+        (["--population-size", "5e6"], "total", {"population_size": 5e6}),
+        (["--at", "0", "--at", "-1.5"], "cdf", {"at": [0.0, -1.5]}),
+        (["--by", "town", "--reference", "u"], "difference", {"reference": "u"}),
+        (["--family", "logistic"], "coefficients", {"family": "logistic"}),
+        (["--what", "median"], "median", {}),
+        (["--restrict", "overlap"], "mean", {"restrict": "overlap"}),
+        (["--finite-population"], "mean", {"finite_population": True}),
+        (
+            ["--sensitivity", ".1", "--max-weight", "9"],
+            "mean",
+            {"sensitivity": 0.1, "max_weight": 9},
+        ),
+        (["--bootstrap", "50"], "mean", {"errors": "bootstrap", "n_bootstrap": 50}),
+        (
+            ["--method", "model", "--confidence", "0.9"],
+            "mean",
+            {"method": "model", "confidence": 0.9},
+        ),
+        (
+            ["--weighter", "entropy", "--seed", "3"],
+            "mean",
+            {"weighter": "entropy", "random_state": 3},
+        ),
+    ],
+)
+def test_options_are_arguments_of_the_library(files, handed, options, what, expected):
+    result = call(files, *options)
+    assert result.code == 0, result.err
+    assert handed["what"] == what
+    assert {name: handed[name] for name in expected} == expected
+
+
+def test_several_outcomes_are_asked_for_at_once(files, handed):
+    paths = [files / "train.csv", files / "target.csv"]
+    assert covshift("estimate", *paths, "--outcome", "y", "--outcome", "size").code == 0
+    assert list(handed["y"]) == ["y", "size"]
+    mixed = covshift("estimate", *paths, "--outcome", "y", "--outcome", "party")
+    assert mixed.code == 2
+    assert "Some outcomes are text ('party')" in mixed.err
+
+
+def test_regressors_are_columns_of_the_file(files, handed):
+    assert call(files, "--regressor", "age", "--regressor", "town", outcome="size").code == 0
+    assert handed["regressors"] == ["age", "town=v", "town=w"]
+    assert call(files, "--what", "coefficients", outcome="size").code == 0
+    assert handed["regressors"] == ["age", "income", "town=v", "town=w"]
+    assert call(files, "--regressor", "town=u", outcome="size").code == 0
+    assert handed["regressors"] == ["town=u"]
+    unknown = call(files, "--regressor", "height", outcome="size")
+    assert unknown.code == 2
+    assert "'height' is none of the features: 'age', 'income', 'town'" in unknown.err
+
+
+def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, handed):
+    table = with_column(OUTCOMES, "rooms", [2 + k % 3 for k in range(N)])
+    table = with_column(with_column(table, "block", [k // 5 for k in range(N)]), "s", "ab" * 45)
+    write(files / "design.csv", table)
+    write(files / "design_target.csv", with_column(TARGET, "s", "ab" * 40))
+    design = ["--denominator", "rooms", "--cluster", "block", "--strata", "s"]
+    names = {"train": "design.csv", "target": "design_target.csv"}
+    result = call(files, *design, outcome="size", **names)
+    assert result.code == 0, result.err
+    assert handed["what"] == "ratio"
+    assert handed["denominator"] == [2.0 + k % 3 for k in range(N)]
+    assert handed["strata"].tolist() == list("ab" * 45)
+    assert handed["cluster"].tolist() == [str(k // 5) for k in range(N)]
+    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert "design_target.csv has 's' as well: not used" in result.err
+
+
+def test_design_weights_are_of_any_scale(files, handed):
+    d, v = 0.25 + np.arange(N) / N, 100 + np.arange(M) / 7
+    write(files / "drawn.csv", with_column(OUTCOMES, "d", d))
+    write(files / "weighted.csv", with_column(TARGET, "v", v))
+    options = ["--weight", "d", "--target-weight", "v"]
+    result = call(files, *options, train="drawn.csv", target="weighted.csv")
+    assert result.code == 0, result.err
+    np.testing.assert_array_equal(handed["sample_weight"], d)
+    np.testing.assert_array_equal(handed["target_weight"], v)
+    assert handed["X"].shape == (N, 5)
+
+
+def test_design_weights_give_the_librarys_number(files):
+    d = 0.25 + np.arange(N) / N
+    write(files / "drawn.csv", with_column(OUTCOMES, "d", d))
+    data = json.loads(call(files, "--weight", "d", "--json", train="drawn.csv").out)
+    expected = library(files, sample_weight=d)
+    assert data["estimates"][0]["value"] == pytest.approx(expected.value)
+    assert data["estimates"][0]["standard_error"] == pytest.approx(expected.standard_error)
+
+
+# What stands in the files
+
+
+def test_rows_without_the_outcome_are_counted_and_named(files):
+    write(files / "holes.csv", with_cells(OUTCOMES, "y", {3: "", 7: "NA"}))
+    result = call(files, train="holes.csv")
+    assert result.code == 0, result.err
+    y = np.array([float(row[3]) for row in TRAIN[1:]])
+    y[[2, 6]] = np.nan
+    assert result.out.splitlines()[0] == library(files, y=y).sentence
+    assert "'y' is missing in 2 of 90 rows" in result.out
+
+
+def test_missing_categories_are_missing(files, handed):
+    write(files / "few.csv", with_cells(OUTCOMES, "party", {5: "", 6: "-"}))
+    assert call(files, "--missing", "-", outcome="party", train="few.csv").code == 0
+    assert handed["y"]["party"] == [*PARTY[:4], None, None, *PARTY[6:]]
+
+
+def test_an_outcome_in_the_target_is_not_used(files, handed):
+    write(files / "known.csv", rows(M, 0.4, seed=1))
+    unknown = call(files)
+    assert "not used" not in unknown.err
+    without = handed["X_target"]
+    known = call(files, target="known.csv")
+    assert "known.csv has 'y' as well: not used" in known.err
+    np.testing.assert_array_equal(handed["X_target"], without)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "nowhere"], "has no column 'nowhere', which --by names"),
+        (["--strata", "none"], "has no column 'none', which --strata names"),
+        (["--by", "y"], "'y' cannot be the outcome and what --by names"),
+        (["--outcome", "y"], "names 'y' more than once"),
+        (["--weighter", "magic"], "'magic' is unknown"),
+        (["--what", "quantile"], "--what quantile needs --quantile"),
+        (["--what", "total"], "--what total needs --population-size"),
+        (["--what", "difference"], "name their column with --by"),
+        (["--what", "median", "--at", "3"], "--at belongs to --what cdf, not to --what median"),
+        (["--confidence", "95"], "confidence"),
+        (["--denominator", "town"], "'town', which --denominator names, holds text"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(files, options, message):
+    result = call(files, *options)
+    assert result.code == 2
+    assert message in result.err
+    assert result.out == ""
+
+
+def test_an_unknown_outcome_lists_the_columns(files):
+    result = covshift("estimate", files / "train.csv", files / "target.csv", "--outcome", "z")
+    assert result.code == 2
+    assert "has no column 'z', which --outcome names. Its columns are: 'age'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "message"),
+    [
+        ({4: "?"}, [], "numbers and text (such as '?')"),
+        ({4: "?"}, ["--what", "median"], "holds text (such as '?')"),
+        ({k: f"name {k}" for k in range(1, N + 1)}, [], "90 different values"),
+        ({4: "1_000"}, [], "numbers and text (such as '1_000')"),
+        (dict.fromkeys(range(1, N + 1), ""), [], "missing in every row"),
+        ({4: "inf"}, [], "infinite"),
+    ],
+)
+def test_outcomes_that_can_be_read_in_two_ways_are_refused(files, cells, options, message):
+    write(files / "odd.csv", with_cells(OUTCOMES, "size", cells))
+    result = call(files, *options, outcome="size", train="odd.csv")
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_hostile_names_reach_the_terminal_as_text(files):
+    names = ["<script>\x1b[31m", "=cmd()", "town", "y\x07</script>"]
+    write(files / "bad.csv", [names, *TRAIN[1:]])
+    write(files / "bad_target.csv", [names[:3], *TARGET[1:]])
+    options = ["--outcome", names[3], "--by", names[2], "--method", "none"]
+    result = covshift("estimate", files / "bad.csv", files / "bad_target.csv", *options)
+    assert result.code == 0, result.err
+    assert "\x1b" not in result.out + result.err
+    assert "\x07" not in result.out + result.err
+
+
+# Overlap
+
+
+def test_without_overlap_there_is_no_number_but_of_the_covered_part(files):
+    far = [
+        row if k % 2 else [str(float(row[0]) + 30), *row[1:]] for k, row in enumerate(TARGET[1:])
+    ]
+    write(files / "far.csv", [TARGET[0], *far])
+    refused = call(files, "-o", files / "none.csv", target="far.csv")
+    assert refused.code == 2
+    assert "do not cover the target" in refused.err
+    assert "--restrict overlap" in refused.err
+    assert refused.out == ""
+    assert not (files / "none.csv").exists()
+    part = call(files, "--restrict", "overlap", "--json", target="far.csv")
+    assert part.code == 0, part.err
+    data = json.loads(part.out)
+    assert data["covered_share"] == pytest.approx(0.5, abs=0.1)
+    assert "restricted target" in [note["kind"] for note in data["notes"]]
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "town"]])
+def test_a_level_that_only_the_target_has_is_not_covered(files, by):
+    other = [[*row[:2], "z"] if k % 2 else row for k, row in enumerate(TARGET[1:])]
+    write(files / "other.csv", [TARGET[0], *other])
+    result = call(files, *by, target="other.csv")
+    assert result.code == 2
+    assert "town=z" in result.err
+
+
+def test_strict_is_code_three_where_the_shift_is_strong(files, handed, monkeypatch):
+    from covshift.estimates import Estimates
+
+    assert call(files, "--strict").code == 0
+    monkeypatch.setattr(Estimates, "verdict", "strong")
+    assert call(files, "--strict").code == 3
+    assert call(files).code == 0
