@@ -87,13 +87,13 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
         gamma = _NARROW / (2 * max(1, columns))
         landmarks = Nystroem(gamma=gamma, n_components=min(_LANDMARKS, rows // 2), random_state=0)
         found = {
-            "linear": LeaveOneOutRidge(),
-            "additive": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
+            "ridge": LeaveOneOutRidge(),
+            "broken lines": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
             "kernel": make_pipeline(landmarks, LeaveOneOutRidge()),
         }
         boosted = HistGradientBoostingRegressor(**trees)
     else:
-        found = {"linear": LogisticRegression(C=0.1, max_iter=200)}
+        found = {"logistic": LogisticRegression(C=0.1, max_iter=200)}
         boosted = HistGradientBoostingClassifier(**trees)
     if rows >= _FEW_ROWS:
         found["boosted trees"] = boosted
