@@ -237,17 +237,19 @@ def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False):
     return np.array(rows), np.array(seen)
 
 
-def quadratic_on_simplex(H, b, total):
-    """Minimise w'Hw / 2 - b'w over w >= 0 with the given sum: every support is tried."""
+def quadratic_on_simplex(H, b, total, mass=None):
+    """Minimise w'Hw / 2 - b'w over w >= 0 with mass'w = total: every support is tried."""
     N = len(b)
+    mass = np.ones(N) if mass is None else mass
     best, minimum = None, math.inf
     for size in range(1, N + 1):
         for support in map(list, combinations(range(N), size)):
             system = np.ones((size + 1, size + 1))
             system[:size, :size] = H[np.ix_(support, support)]
+            system[size, :size] = system[:size, size] = mass[support]
             system[size, size] = 0
             x = np.linalg.lstsq(system, np.append(b[support], total), rcond=None)[0][:size]
-            if (x < -1e-12).any() or abs(x.sum() - total) > 1e-9 * abs(total):
+            if (x < -1e-12).any() or abs(mass[support] @ x - total) > 1e-9 * abs(total):
                 continue
             w = np.zeros(N)
             w[support] = x
@@ -257,12 +259,32 @@ def quadratic_on_simplex(H, b, total):
     return best
 
 
-def cdf_weights(X, T, groups, reg, **options):
-    """Minimise |R w / N - F|^2 + (reg / N^2) |w|^2 over w >= 0 with mean one, by brute force."""
+def cdf_weights(X, T, groups, reg, d=None, **options):
+    """Minimise |R w / N - F|^2 + (reg / N^2) |w|^2 over w >= 0 with mean one, by brute force.
+
+    With design weights d: |R (d w) / sum d - F|^2 + (reg / N^2) sum_i (d_i / mean d) w_i^2 over
+    w >= 0 with sum d w = sum d.
+    """
     N = len(X)
+    d = np.ones(N) if d is None else d
     R, F = cdf_problem(X, T, groups, **options)
-    H = 2 * (R.T @ R + reg * np.eye(N)) / N**2
-    return quadratic_on_simplex(H, 2 * R.T @ F / N, N)
+    RD = R * (d / d.sum())
+    H = 2 * (RD.T @ RD + reg * np.diag(d / d.mean()) / N**2)
+    return quadratic_on_simplex(H, 2 * RD.T @ F, d.sum(), mass=d)
+
+
+def energy_weights(X, T, reg, d):
+    """Minimise the energy distance of the sample of weights d w from T, and a penalty.
+
+    With p = d w / sum d: 2 sum_i p_i mean_j |x_i - t_j| - sum_ij p_i p_j |x_i - x_j|, in units of
+    the d-weighted mean distance of the samples, + (reg / N^2) sum_i (d_i / mean d) w_i^2.
+    """
+    N, share = len(X), d / d.sum()
+    between = np.array([[np.linalg.norm(x - t) for t in T] for x in X]).mean(axis=1)
+    within = np.array([[np.linalg.norm(x - z) for z in X] for x in X])
+    unit = share @ between
+    H = -2 * np.outer(share, share) * within / unit + 2 * reg * np.diag(d / d.mean()) / N**2
+    return quadratic_on_simplex(H, -2 * share * between / unit, d.sum(), mass=d)
 
 
 def tree_objective(Z, V, g, lam, price):

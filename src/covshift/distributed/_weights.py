@@ -62,7 +62,7 @@ def fit_weights(
             "CDFWeights found no usable weights: they are zero or not finite. Check that X and "
             "X_target overlap."
         )
-    estimator._scale, estimator._most = N / float(total), float(N)
+    estimator._scale, estimator._most, estimator._n_rows = N / float(total), float(N), N
     estimator.effective_sample_size_ = float(total**2 / squares)
     estimator.weights_ = _weights(cluster, weigh, X, lines, counts, estimator._scale)
     estimator._warn_if_few_rows(N)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ..persistence import load, save
+from .design import check_sample_weight
 from .operators import _close, _holds
 
 
@@ -31,8 +33,10 @@ def check_weighter(
     the target, repeated values too, and stay near one without a shift. Equal rows have equal
     weights. Neither the order of the training rows nor that
     of the target matters; integer target weights equal repeated rows; the target may come as a
-    one-tuple, or not at all. A clone finds the same weights; input and parameters are left as they
-    were. If it can be saved, it gives the same weights when it is loaded.
+    one-tuple, or not at all. The training rows may have weights of their own
+    (`covshift.testing.design`), or unequal ones are refused. A clone finds the same weights; input
+    and parameters are left as they were. If it can be saved, it gives the same weights when it is
+    loaded.
 
     Parameters
     ----------
@@ -65,6 +69,8 @@ def check_weighter(
     _check_degenerate(weighter, rng)
     _check_without_target(weighter, rng, tolerance)
     _check_shift(weighter, rng, calm)
+    if has_fit_parameter(weighter, "sample_weight"):
+        check_sample_weight(weighter, rng, tolerance, predicts=predicts_training_rows)
     _check_input_untouched(weighter, rng)
     _check_saved(weighter, rng)
 

@@ -13,6 +13,7 @@ from .._fields import Kind, Reals
 from .._moments import moments
 from .._parameters import number, one_of, or_list
 from .._types import Real, Whole
+from ._design import equal_shares
 
 _BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
 _FAR = 1e100  # its square is finite, and so is the sum of many
@@ -32,20 +33,19 @@ class Units:
             return np.clip((X - self.center) / self.scale, -_FAR, _FAR)
 
 
-def pooled_units(X: Real, T: Real, share: Real, *, standardize: bool = True) -> Units:
+def pooled_units(
+    X: Real, T: Real, share: Real, *, own: Real | None = None, standardize: bool = True
+) -> Units:
     """Centre both samples; with ``standardize`` take their mean variance as the unit.
 
-    A feature that is constant in both samples keeps the unit one.
+    ``own`` are the shares of the training rows X, equal without them. A feature that is constant in
+    both samples keeps the unit one.
     """
-    (mean_X, std_X), (mean_T, std_T) = moments(X, equal_shares(len(X))), moments(T, share)
+    own = equal_shares(len(X)) if own is None else own
+    (mean_X, std_X), (mean_T, std_T) = moments(X, own), moments(T, share)
     center = mean_X / 2 + mean_T / 2
     scale = np.hypot(std_X / np.sqrt(2), std_T / np.sqrt(2))
     return Units(center, np.where(scale > 0, scale, 1.0) if standardize else np.ones_like(scale))
-
-
-def equal_shares(count: int) -> Real:
-    """Shares of ``count`` rows of equal weight."""
-    return np.full(count, 1 / count)
 
 
 def draw_centers(T: Real, share: Real, count: int, rng: np.random.RandomState) -> Whole:

@@ -96,12 +96,14 @@ def held_shares(sample: Distinct, n_folds: int, rng: np.random.RandomState) -> R
     return np.asarray(sample.share[:, None] * (dealt / sample.repeats[:, None]))
 
 
-def mean_over_equal(X: Real, values: Real) -> Real:
-    """Mean of ``values`` (N,) over the rows of X that are equal, for each row: (N,)."""
+def mean_over_equal(X: Real, values: Real, share: Real) -> Real:
+    """Mean of ``values`` (N,) over the rows of X that are equal, by their share: (N,)."""
     order, value = _values(X)
     if value[-1] + 1 == len(X):
         return values
-    means = np.bincount(value, weights=values[order]) / np.bincount(value)
+    share = share[order] / share.max()  # ones, where the shares are equal
+    sums = np.bincount(value, weights=share * values[order])
+    means = sums / np.bincount(value, weights=share)
     found = np.empty(len(X))
     found[order] = means[value]
     return found

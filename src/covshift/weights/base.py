@@ -7,15 +7,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._fields import FINITE, Kind, Reals
+from .._fields import FINITE, WHOLE, Kind, Maybe, Reals
 from .._parameters import Rules, check_parameters
 from .._types import Real
-from .._validation import check_host_rows, check_samples
+from .._validation import check_host_rows, check_samples, unwrap_target
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..operators import LineViews
+from ._design import Design, design_of, kish, shares_of
 from ._rows import row_counts, target_size
 from ._selfcheck import shift
 
@@ -32,28 +34,40 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
     Rules for its parameters go into ``_rules``: `fit` applies them first.
     The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
-    (M,) and ``_target_size`` do.
+    (M,) and ``_target_size`` do. The training rows have shares too, ``_own`` (N,), equal unless
+    ``sample_weight`` was given: a subclass that uses them sets ``_takes_sample_weight``. It gets
+    only rows that have a share.
 
     Attributes
     ----------
     weights_ : (N,) array
-        Weights of the training rows: non-negative, finite, mean one.
+        Weights of the training rows: non-negative, finite, mean one. With ``sample_weight`` the
+        factors on these: the products are the weights to use, and the weighted mean is one.
     effective_sample_size_ : float
-        Kish's (sum w)^2 / sum w^2: the number of equally weighted rows that are as precise.
+        Kish's (sum w)^2 / sum w^2: the number of equally weighted rows that are as precise. With
+        ``sample_weight``, of the products.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
     _rules: ClassVar[Rules] = {}
+    _takes_sample_weight: ClassVar[bool] = False
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weights_": Reals("N"),
         "effective_sample_size_": FINITE,
         "_scale": FINITE,
         "_most": FINITE,
+        "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
     }
 
     def fit(
-        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        target_weight: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Estimate the weights that make the training sample look like the target.
 
@@ -64,22 +78,34 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         y : (N,) array, optional
             Labels; ignored, except by a weighter that chooses a parameter with their help.
         X_target : (M, n) array or data frame, or a one-tuple of it
-            Target rows. None: the target is the training sample.
+            Target rows. None: the target is the training sample, with its weights.
         target_weight : (M,) array, optional
             Weights of the target rows; integer weights equal repeated rows.
+        sample_weight : (N,) array, optional
+            Weights d that the training rows have by the design of the sample, such as one over
+            their chance to be drawn. ``weights_`` are then factors on them: d times ``weights_``
+            makes the sample look like the target. The scale of d says nothing; a row of weight
+            zero is not there, and its factor is that of a new row.
         """
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         samples = check_samples(X, X_target, target_weight)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
+        design = design_of(sample_weight, len(X))
+        self._refuse_if_ignored(design)
+        if unwrap_target(X_target) is None and target_weight is None:
+            target_weight = design.of_all()
+            share = shares_of(target_weight)
+        rows, y = X[design.kept], _labels_of(y, design)
         self._target_counts = row_counts(target_weight, len(T))
         self._target_size = size = target_size(target_weight, share)
+        self._own = design.share
         try:
-            raw = np.asarray(self._fit_labelled(X, y, T, share), dtype=np.float64)
+            raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
         finally:
-            del self._target_counts, self._target_size
-        mean = raw.mean()
+            del self._target_counts, self._target_size, self._own
+        mean = design.mean(raw)
         smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
         if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
             raise InputError(
@@ -87,18 +113,23 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 "finite. Check that X and X_target overlap."
             )
         self._scale = 1 / mean
-        self.weights_ = raw * self._scale
-        self._most = float(len(X))
-        self.effective_sample_size_ = effective_sample_size(self.weights_)
-        self._warn_if_few_rows(len(X))
-        self._warn_of_the_shift(X, T, share, size)
+        self._most, self._n_rows = design.most, len(X)
+        self.weights_ = np.empty(len(X))
+        self.weights_[design.kept] = raw * self._scale
+        if not design.kept.all():
+            unused = self._ratio_of_unused(X[~design.kept]) * self._scale
+            self.weights_[~design.kept] = np.minimum(unused, self._most)
+        final = design.share * self.weights_[design.kept]
+        self.effective_sample_size_ = effective_sample_size(final)
+        self._warn_if_few_rows(design.size)
+        self._warn_of_the_shift(rows, design.share, final, T, share, size)
         return self
 
     def predict_weights(self, X: Any) -> Real:
         """Return the weights of new rows, on the scale of ``weights_``.
 
-        They are finite wherever the rows lie: no row weighs more than N, the most that a training
-        row can weigh.
+        They are finite wherever the rows lie: no row weighs more than a training row can, which is
+        N without ``sample_weight``.
         """
         check_is_fitted(self, "weights_")
         points = check_host_rows(self, X, reset=False)
@@ -113,10 +144,23 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _ratio.")
 
+    def _ratio_of_unused(self, X: Real) -> Real:
+        """Raw weights of training rows whose ``sample_weight`` is zero."""
+        return self._ratio(X)
+
+    def _refuse_if_ignored(self, design: Design) -> None:
+        if not (self._takes_sample_weight or design.equal):
+            raise InputError(
+                f"{type(self).__name__} takes no unequal sample_weight: it would fit the rows as "
+                "if they counted alike. Use a weighter that takes it, such as CDFWeights, "
+                "EntropyBalancing or Discriminative, or leave sample_weight out."
+            )
+
     def _after_loading(self) -> None:
         """Refuse what a file holds where its parts do not fit together."""
-        if len(self.weights_) != self._most:
-            raise ValueError(f"{len(self.weights_)} weights of {self._most:g} rows")
+        N = getattr(self, "_n_rows", self._most)
+        if len(self.weights_) != N:
+            raise ValueError(f"{len(self.weights_)} weights of {N:g} rows")
 
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""
@@ -132,15 +176,15 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         """
         return None
 
-    def _rests_on_few(self, N: int) -> bool:
+    def _rests_on_few(self, N: float) -> bool:
         return self.effective_sample_size_ < _FEW_ROWS * N and N > 1
 
-    def _warn_if_few_rows(self, N: int) -> None:
+    def _warn_if_few_rows(self, N: float) -> None:
         if self._rests_on_few(N):
             warnings.warn(
                 f"The weights of {type(self).__name__} rest on few rows: the effective sample size "
-                f"is {self.effective_sample_size_:.1f} of {N}. Estimates will be noisy; check the "
-                "overlap of X and X_target, or use a stronger penalty.",
+                f"is {self.effective_sample_size_:.1f} of {N:.6g}. Estimates will be noisy; check "
+                "the overlap of X and X_target, or use a stronger penalty.",
                 FewRowsWarning,
                 stacklevel=3,
             )
@@ -149,10 +193,13 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         """Whether the parameters ask for weights that leave part of the shift."""
         return False
 
-    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
-        found = shift(X, T, share, size, self.weights_)
+    def _warn_of_the_shift(
+        self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
+    ) -> None:
+        found = shift(X, own, final, T, share, size)
         before, after = float(found.before.mean()), float(found.after.mean())
-        noise = (1 / len(X) + 1 / size) / 6  # mean square distance of two samples' CDFs
+        N = kish(own)
+        noise = (1 / N + 1 / size) / 6  # mean square distance of two samples' CDFs
         if after > before + noise:
             warnings.warn(
                 f"The weights of {type(self).__name__} move the sample away from the target: the "
@@ -161,7 +208,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 WeightWarning,
                 stacklevel=3,
             )
-        elif found.stays and not self._flat_on_purpose() and not self._rests_on_few(len(X)):
+        elif found.stays and not self._flat_on_purpose() and not self._rests_on_few(N):
             clear = found.clear
             columns = f"column{'s' if len(clear) > 1 else ''} {', '.join(map(str, clear[:5]))}"
             warnings.warn(
@@ -201,6 +248,14 @@ class LogRatioWeighter(Weighter):
 
     def _log_ratio(self, X: Real) -> Real:
         raise NotImplementedError(f"{type(self).__name__} does not implement _log_ratio.")
+
+
+def _labels_of(y: Any, design: Design) -> Any:
+    """Labels of the rows that are kept."""
+    if y is None or design.kept.all():
+        return y
+    check_consistent_length(design.kept, y)
+    return _safe_indexing(y, np.flatnonzero(design.kept))
 
 
 def effective_sample_size(weights: Real) -> float:

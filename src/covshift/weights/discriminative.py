@@ -17,7 +17,8 @@ from .._parameters import VERBOSE, Rules, number, one_of, whole
 from .._progress import track
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
-from ._points import Units, equal_shares, pooled_units
+from ._design import kish, shares_of
+from ._points import Units, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
 
@@ -58,7 +59,8 @@ class Discriminative(LogRatioWeighter):
     models*; Bickel, Brückner and Scheffer (2009), *Discriminative learning under covariate shift*.
     Where the classifier takes ``sample_weight``, the target rows get their weights, scaled so that
     both classes weigh the same, and the prior is one; otherwise it sees the rows as they are, and
-    its odds are multiplied by n_train / n_target. Rows are dealt into folds one by one, and equal
+    its odds are multiplied by n_train / n_target. So do the training rows with theirs; a classifier
+    that takes none is refused then. Rows are dealt into folds one by one, and equal
     rows get the odds of their mean probability. Cost: cv + 1 fits.
 
     Examples
@@ -71,6 +73,8 @@ class Discriminative(LogRatioWeighter):
     >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 0.9, 1.5])
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {
         "cv": whole(2) | one_of(None),
@@ -101,17 +105,19 @@ class Discriminative(LogRatioWeighter):
         self.verbose = verbose
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share)
+        self._units = pooled_units(X, T, share, own=self._own)
         self._varies = bool(((X != X[0]).any(axis=0) | (T != X[0]).any(axis=0)).any())
         weighted = takes_sample_weight(self._template())
-        if not weighted and np.ptp(share) > 1e-9 * share.max():
-            raise InputError(
-                f"target_weight was given, but {type(self.classifier).__name__} takes no "
-                "sample_weight. Use a classifier that does, or repeat the target rows."
-            )
+        for name, shares in (("target_weight", share), ("sample_weight", self._own)):
+            if not weighted and np.ptp(shares) > 1e-9 * shares.max():
+                raise InputError(
+                    f"{name} was given, but {type(self.classifier).__name__} takes no "
+                    "sample_weight. Use a classifier that does, such as LogisticRegression, or "
+                    "repeat the rows."
+                )
         X, T = self._features(X), self._features(T)
         T, share = T[share > 0], share[share > 0]
-        self.classifier_, self._log_prior = self._classifier(X, T, share, weighted)
+        self.classifier_, self._log_prior = self._classifier(X, self._own, T, share, weighted)
         folds = np.zeros(len(X), dtype=np.int64)
         if self.cv is not None:
             folds = fold_of(X, self.cv, check_random_state(self.random_state))
@@ -122,9 +128,11 @@ class Discriminative(LogRatioWeighter):
         label = "Discriminative: folds"
         for fold in track(range(n_folds), n_folds, label, verbose=bool(self.verbose)):
             held = folds == fold
-            fitted = self._classifier(X[~held], T, share, weighted)
+            own = shares_of(self._own[~held])
+            fitted = self._classifier(X[~held], own, T, share, weighted)
             log_ratio[held] = self._log_odds(*fitted, X[held])
-        training = mean_over_equal(X, expit(-log_ratio))  # P(train | x), both samples counted alike
+        # P(train | x), both samples counted alike
+        training = mean_over_equal(X, expit(-log_ratio), self._own)
         return np.asarray(np.where(training == expit(-log_ratio), log_ratio, -logit(training)))
 
     def _log_ratio(self, X: Real) -> Real:
@@ -154,14 +162,16 @@ class Discriminative(LogRatioWeighter):
             )
         return clone(self.classifier)
 
-    def _classifier(self, X: Real, T: Real, share: Real, weighted: bool) -> tuple[Any, float]:
+    def _classifier(
+        self, X: Real, own: Real, T: Real, share: Real, weighted: bool
+    ) -> tuple[Any, float]:
         """Fit on training rows X against the target; also the log of n_train / n_target."""
         rows = np.concatenate([X, T])
         label = np.repeat([0, 1], [len(X), len(T)])
         classifier = self._template()
         if not weighted:
             return classifier.fit(rows, label), float(np.log(len(X) / len(T)))
-        weight = len(X) * np.concatenate([equal_shares(len(X)), share])
+        weight = kish(own) * np.concatenate([own, share])
         return fit_weighted(classifier, rows, label, weight), 0.0
 
     def _log_odds(self, classifier: Any, log_prior: float, X: Real) -> Real:

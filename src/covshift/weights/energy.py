@@ -25,7 +25,9 @@ class EnergyWeights(Weighter):
     over w >= 0 with mean one, d(x) the target's mean distance from x. Without the penalty this is
     Székely and Rizzo's energy distance between the weighted sample and the target, up to a
     constant: zero only for equal distributions. Distances are in units of their mean between the
-    two samples, so that ``reg`` means the same in any dimension.
+    two samples, so that ``reg`` means the same in any dimension. With ``sample_weight`` a row
+    counts for g_i = N d_i / sum d rows: g_i w_i takes the place of w_i, and g_i w_i^2 that of w_i^2
+    in the penalty.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class EnergyWeights(Weighter):
 
     A new row weighs, with c the multiplier of the mean,
 
-        w(x) = [(c + sum_j w_j |x - x_j| - N d(x)) / reg]_+ ;
+        w(x) = [(c + sum_j g_j w_j |x - x_j| - N d(x)) / reg]_+ ,   g_j = 1 for equal rows ;
 
     on training rows this is ``weights_``. Cost: O(N (N + M) n) for the distances, a few systems
     in the positive weights, O(N^3) at most; O(N^2) memory.
@@ -73,6 +75,8 @@ class EnergyWeights(Weighter):
     >>> bool(np.abs(np.average(X, axis=0, weights=energy.weights_) - T.mean(axis=0)).max() < 0.02)
     True
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {
         "reg": number(least=0),
@@ -111,22 +115,23 @@ class EnergyWeights(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
         check_fits(N, self.refuse_above, "EnergyWeights")
-        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
         X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
         apart = target_mean(  # d(x_i)
             cdist, X, T, share, label="EnergyWeights: distances", verbose=self.verbose
         )
-        self._unit = float(apart.mean()) or 1.0
+        self._unit = float(self._own @ apart) or 1.0
         apart /= self._unit
         norm = np.linalg.norm(X, axis=1) / self._unit
         D = cdist(X, X)
         D /= self._unit
         H = norm[:, None] + norm - D
-        H[np.diag_indices_from(H)] += self.reg
+        g = N * self._own
+        H[np.diag_indices_from(H)] += self.reg / g
         found = solve_simplex(
             H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
         )
-        w = found.w
+        w = found.w  # g times the weights
         self.distance_ = float(
             2 * (w @ apart) / N
             - w @ D @ w / N**2
@@ -134,7 +139,10 @@ class EnergyWeights(Weighter):
         )
         self._level = found.level - float(norm @ w)
         self._X, self._w, self._T, self._share = X, w, T, share
-        return w
+        return np.asarray(w / g)
+
+    def _ratio_of_unused(self, X: Real) -> Real:
+        return self._ratio(X) if self.reg > 0 else np.zeros(len(X))
 
     def _ratio(self, X: Real) -> Real:
         if not self.reg > 0:

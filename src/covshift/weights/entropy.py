@@ -29,6 +29,9 @@ class EntropyBalancing(LogRatioWeighter):
 
         log mean_i exp(theta'(f(x_i) - target mean of f)) + (reg / 2) |theta|^2 .
 
+    With ``sample_weight`` the means over i are weighted, and the entropy is relative to these
+    weights: survey statistics calls it calibration by raking.
+
     Parameters
     ----------
     moments : {1, 2}
@@ -58,7 +61,8 @@ class EntropyBalancing(LogRatioWeighter):
     -----
     Source: Hainmueller (2012), *Entropy balancing for causal effects*. Where the target's moments
     lie outside what the training rows can represent, the dual has no minimum: its value falls
-    below -log N, which no solution does, and `NoOverlapError` names the moments. New rows get the
+    below the logarithm of the smallest share of a row, -log N of equal ones, which no solution
+    does, and `NoOverlapError` names the moments. New rows get the
     same exponential. Cost: O(N q^2) per step, a handful of steps; O(N q) memory.
 
     Examples
@@ -71,6 +75,8 @@ class EntropyBalancing(LogRatioWeighter):
     >>> bool(np.abs(np.average(X, axis=0, weights=balanced.weights_) - T.mean(axis=0)).max() < 1e-8)
     True
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {
         "moments": whole(1, 2),
@@ -104,22 +110,23 @@ class EntropyBalancing(LogRatioWeighter):
         self.max_iter = max_iter
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share)
+        self._units = pooled_units(X, T, share, own=self._own)
         f_X, f_T = self._raw_moments(X), self._raw_moments(T)
-        self._scales = pooled_units(f_X, f_T, share)
+        self._scales = pooled_units(f_X, f_T, share, own=self._own)
         Z = self._scales(f_X) - share @ self._scales(f_T)  # (N, q): zero is the target
         theta = np.zeros(Z.shape[1])
+        lowest = float(np.log(self._own.min()))  # no solution has a smaller value
         value, gradient, weight = self._dual(Z, theta)
         for step in range(self.max_iter + 1):
             self.n_iter_ = step
             if np.abs(gradient).max() <= self.tol:
                 break
-            if not self.reg and value < -np.log(len(Z)) - 1e-9:
+            if not self.reg and value < lowest - 1e-9:
                 self._refuse(Z, weight)
             theta, value, gradient, weight = self._newton(Z, theta, value, gradient, weight)
         self.coef_, self.imbalance_ = theta, float(np.abs(weight @ Z).max())
         if np.abs(gradient).max() > max(self.tol, 1e-7):
-            if not self.reg and value < -0.9 * np.log(len(Z)):
+            if not self.reg and value < 0.9 * lowest:
                 self._refuse(Z, weight)  # all weight on a row or two, and still not balanced
             warnings.warn(
                 f"EntropyBalancing did not converge in max_iter={self.max_iter} steps: a moment "
@@ -149,8 +156,8 @@ class EntropyBalancing(LogRatioWeighter):
         """Value and gradient of the dual, and the shares of the rows, (N,)."""
         exponent = Z @ theta
         top = float(exponent.max())
-        raw = np.exp(exponent - top)
-        value = top + float(np.log(raw.mean())) + self.reg / 2 * float(theta @ theta)
+        raw = self._own * np.exp(exponent - top)
+        value = top + float(np.log(raw.sum())) + self.reg / 2 * float(theta @ theta)
         weight = raw / raw.sum()
         return value, weight @ Z + self.reg * theta, weight
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._fields import Each, Kind, Part, Reals
 from .._parameters import Rules, number
 from .._types import Real
-from ._points import Units, equal_shares, pooled_units
+from ._points import Units, pooled_units
 from .base import LogRatioWeighter
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
@@ -18,8 +18,8 @@ _NO_SPREAD = 1e-12  # relative variance below which a direction counts as consta
 class GaussianRatio(LogRatioWeighter):
     """Ratio of two normal densities with full covariances.
 
-    w(x) = N(x; m_T, S_T) / N(x; m_X, S_X), with the means and covariances of the training sample
-    and of the (weighted) target.
+    w(x) = N(x; m_T, S_T) / N(x; m_X, S_X), with the means and covariances of the (weighted)
+    training sample and of the (weighted) target.
 
     A covariance may be singular: both are drawn towards their mean S = (S_X + S_T) / 2,
     S_T <- (1 - shrinkage) S_T + shrinkage S, and directions in which neither sample varies are
@@ -52,6 +52,8 @@ class GaussianRatio(LogRatioWeighter):
     array([0.12, 0.53, 2.36])
     """
 
+    _takes_sample_weight = True
+
     _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
@@ -65,8 +67,8 @@ class GaussianRatio(LogRatioWeighter):
         self.shrinkage = shrinkage
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share)
-        mean_X, S_X = _mean_and_covariance(self._units(X), equal_shares(len(X)))
+        self._units = pooled_units(X, T, share, own=self._own)
+        mean_X, S_X = _mean_and_covariance(self._units(X), self._own)
         mean_T, S_T = _mean_and_covariance(self._units(T), share)
         # Where (S_X + S_T) / 2 is the identity, the two are diagonal together: u and 2 - u.
         white = _whitening((S_X + S_T) / 2)  # (n, r)

@@ -14,7 +14,7 @@ from .._parallel import over_rows
 from .._parameters import Rules, number, one_of
 from .._types import Real
 from ..exceptions import InputError
-from ._points import Units, blocks, equal_shares, pooled_units, squared_distances
+from ._points import Units, blocks, pooled_units, squared_distances
 from ._rows import Distinct, distinct, fold_of
 from .base import LogRatioWeighter
 
@@ -86,7 +86,7 @@ class KDE(LogRatioWeighter):
     """Ratio of two Gaussian kernel density estimates, to the power tau.
 
     w(x) = [q(x) / p(x)]^tau, with q(x) = sum_j s_j prod_k N(x^k; t_j^k, h_k^2), s_j the target's
-    shares, and p the same for the training sample.
+    shares, and p the same for the training sample with its own.
 
     Parameters
     ----------
@@ -140,6 +140,8 @@ class KDE(LogRatioWeighter):
     array([0.59, 1.08, 1.33])
     """
 
+    _takes_sample_weight = True
+
     _rules: ClassVar[Rules] = {
         "width": number(above=0) | one_of("scott", "silverman", "cv"),
         "tau": number(least=0, most=1) | one_of("cv"),
@@ -175,17 +177,18 @@ class KDE(LogRatioWeighter):
         log_ratio = self._log_ratio(X)
         if by_labels:
             check_consistent_length(X, y)
+            rng = check_random_state(self.random_state)
             self.tau_, self.tau_scores_ = _choose_tau(
-                self._units(X), _columns(y), log_ratio, check_random_state(self.random_state)
+                self._units(X), _columns(y), self._own, log_ratio, rng
             )
         else:
             self.tau_ = float(self.tau)
         return self._exponential(self.tau_ * log_ratio)
 
     def _set_densities(self, X: Real, T: Real, share: Real) -> None:
-        self._units = pooled_units(X, T, share)
+        self._units = pooled_units(X, T, share, own=self._own)
         varies = (T.min(axis=0) != T.max(axis=0)) | (X.min(axis=0) != X.max(axis=0))
-        samples = ((X, equal_shares(len(X)), None), (T, share, self._target_counts))
+        samples = ((X, self._own, None), (T, share, self._target_counts))
         self._densities = tuple(
             _Density.fit(distinct(self._units(points), *rest), self.width, self._units)
             for points, *rest in samples
@@ -243,17 +246,21 @@ def _columns(y: Any) -> Real:
 
 
 def _choose_tau(
-    Z: Real, Y: Real, log_ratio: Real, rng: np.random.RandomState
+    Z: Real, Y: Real, own: Real, log_ratio: Real, rng: np.random.RandomState
 ) -> tuple[float, Real]:
-    """Importance-weighted cross-validation of ridge regression trained with w^tau."""
+    """Importance-weighted cross-validation of ridge regression trained with w^tau.
+
+    ``own`` are the shares of the rows, by which both are multiplied.
+    """
     folds = fold_of(np.column_stack([Z, Y]), _N_FOLDS, rng)
     if folds.max() == 0:
         return 1.0, np.zeros(len(_TAUS))
-    w = np.exp(log_ratio - log_ratio.max())
+    own = own / own.max()
+    w = own * np.exp(log_ratio - log_ratio.max())
     design = np.column_stack([np.ones(len(Z)), Z])  # (N, n + 1)
     risks = np.zeros(len(_TAUS))
     for k, tau in enumerate(_TAUS):
-        flat = np.exp(tau * (log_ratio - log_ratio.max()))
+        flat = own * np.exp(tau * (log_ratio - log_ratio.max()))
         for fold in range(folds.max() + 1):
             held = folds == fold
             coefficients = _ridge(design[~held], Y[~held], flat[~held])

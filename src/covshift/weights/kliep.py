@@ -84,7 +84,8 @@ class KLIEP(Weighter):
 
     In b_l = a_l (mean of K(x, c_l) over X) the problem is to find the proportions of a mixture,
     solved by Newton steps, each a non-negative least-squares problem on the few centres that
-    matter, until the duality gap is below 1e-8. Time O((N + M) b) per step, memory O((N + M) b).
+    matter, until the duality gap is below 1e-8. With ``sample_weight`` means over X are weighted.
+    Time O((N + M) b) per step, memory O((N + M) b).
 
     Examples
     --------
@@ -96,6 +97,8 @@ class KLIEP(Weighter):
     >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 1.1, 1.4])
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {
         "width": CANDIDATES,
@@ -131,7 +134,7 @@ class KLIEP(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         rng = check_random_state(self.random_state)
-        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
         T, share = target.points, target.share
@@ -139,9 +142,8 @@ class KLIEP(Weighter):
         self.centers_ = T[chosen]  # (b, n)
         unit = typical_distance(self.centers_, X)
         widths = candidates(self.width, np.array([unit]))
-        problem = _Problem(
-            squared_distances(X, self.centers_), squared_distances(T, self.centers_), share, chosen
-        )
+        distances = (squared_distances(points, self.centers_) for points in (X, T))
+        problem = _Problem(*distances, self._own, share, chosen)
         n_folds = min(_N_FOLDS, len(X), target.size)
         folds = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
@@ -184,16 +186,16 @@ class KLIEP(Weighter):
 class _Problem:
     """The likelihood at any width, from squared distances to the centres."""
 
-    def __init__(self, DX: Real, DT: Real, share: Real, chosen: Whole) -> None:
+    def __init__(self, DX: Real, DT: Real, own: Real, share: Real, chosen: Whole) -> None:
         self.least = DX.min(axis=0)  # (b,)
         # Relative to the nearest training row, so that no column of the kernel vanishes.
         self.DX, self.DT = DX - self.least, DT - self.least  # (N, b), (M, b)
-        self.share, self.chosen = share, chosen
+        self.own, self.share, self.chosen = own, share, chosen  # (N,), (M,), (b,)
         self._start = np.ones(len(chosen))  # the last solution, to start the next one from
 
     def solve(self, width: float) -> tuple[Real, Real]:
         """Proportions (b,), and the log means of K(x, c_l) over the training rows (b,)."""
-        means = np.exp(self.DX * (-0.5 / width**2)).mean(axis=0)
+        means = self.own @ np.exp(self.DX * (-0.5 / width**2))
         A, _ = self._scaled(width, means)
         scale = np.ones(len(means))
         proportions = _proportions(A, scale, self.share, self._start, tolerance=1e-8)
@@ -205,21 +207,21 @@ class _Problem:
         ``folds_X`` are the folds of the training rows, (N,); ``shares_T`` the share of each target
         value in each fold, (M, folds).
         """
-        counts = np.bincount(folds_X)
-        rows_of = (folds_X == np.arange(len(counts))[:, None]).astype(np.float64)  # (folds, N)
+        masses = np.bincount(folds_X, weights=self.own)
+        rows_of = self.own * (folds_X == np.arange(len(masses))[:, None])  # (folds, N)
         sums = rows_of @ np.exp(self.DX * (-0.5 / width**2))  # (folds, b)
-        total, N = sums.sum(axis=0), counts.sum()
-        A, offset = self._scaled(width, total / N)
+        total = sums.sum(axis=0)
+        A, offset = self._scaled(width, total)
         score = 0.0
-        for fold, count in enumerate(counts):
+        for fold, mass in enumerate(masses):
             held = shares_T[:, fold] > 0
             kept = np.where(shares_T[:, fold] < self.share, self.share - shares_T[:, fold], 0.0)
-            seen = (total - sums[fold]) / (N - count)  # (b,) means over the kept rows
+            seen = (total - sums[fold]) / (1 - mass)  # (b,) means over the kept rows
             usable = (kept[self.chosen] > 0) & (seen > np.finfo(float).eps)
             inverse = np.divide(1.0, seen, out=np.zeros_like(seen), where=usable)
-            scale = total / N * inverse  # from A, whose columns were divided by total / N
+            scale = total * inverse  # from A, whose columns were divided by the total
             b = _proportions(A, scale, kept / kept.sum(), self._start, tolerance=1e-3)
-            w, mean = A[held] @ (scale * b), b @ (inverse * sums[fold] / count)
+            w, mean = A[held] @ (scale * b), b @ (inverse * sums[fold] / mass)
             if mean <= 0 or w.min() <= 0:  # a point that the kernel does not reach
                 return -np.inf
             score += float(shares_T[held, fold] @ (np.log(w) + offset[held] - np.log(mean)))

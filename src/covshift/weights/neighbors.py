@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from .._fields import PLAIN, WHOLE, Kind, Maybe, Part, Reals
 from .._parameters import Rules, flag, one_of, whole
 from .._types import Real
-from ._points import Units, blocks, equal_shares, pooled_units, squared_distances
+from ._points import Units, blocks, pooled_units, squared_distances
 from ._rows import Distinct, distinct
 from .base import Weighter
 
@@ -63,7 +63,8 @@ class NearestNeighbors(Weighter):
     """Target share over training share in a ball around each row.
 
     w(x) = [share of the target within r(x)] / [share of the training rows within r(x)], where r(x)
-    is the distance from x to its k-th nearest training row.
+    is the distance from x to its k-th nearest training row, whatever its ``sample_weight``: that
+    counts in the share.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class NearestNeighbors(Weighter):
     nearest to each row, are another estimator. Ties count on both sides, hence shares of rows
     within the radius and not k / N.
 
-    Cost: a k-d tree for up to four features and equal target weights, O((N + M) log N + counts);
+    Cost: a k-d tree for up to four features and equal weights, O((N + M) log N + counts);
     otherwise O((N + M)^2 n), in blocks.
 
     Examples
@@ -103,6 +104,8 @@ class NearestNeighbors(Weighter):
     >>> NearestNeighbors(2).fit(X, X_target=[[2.0], [2.5], [3.0]]).weights_.round(2)
     array([0.  , 0.47, 1.41, 2.12])
     """
+
+    _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {"n_neighbors": whole(1) | one_of("cv"), "standardize": flag()}
 
@@ -119,9 +122,9 @@ class NearestNeighbors(Weighter):
         self.standardize = standardize
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
         X, T = self._units(X), self._units(T)
-        self._train = _Sample(X, equal_shares(len(X)))
+        self._train = _Sample(X, self._own)
         self._target = _Sample(T[share > 0], share[share > 0])
         self.n_neighbors_ = self._choose(X, distinct(T, share, self._target_counts))
         return self._values(X, self.n_neighbors_)
@@ -146,11 +149,11 @@ class NearestNeighbors(Weighter):
 
     def _scores(self, X: Real, target: Distinct, tried: list[int]) -> Real:
         """Criterion of each k, single rows of either sample left out."""
-        N, T, row = len(X), target.points, target.row[:, None]
+        T, row, own = target.points, target.row[:, None], self._own
         squares = self._train.squared_radii(X, [k + 1 for k in tried])  # k others
-        others = self._train.share_within(X, squares) * N - 1
-        w_train = self._target.share_within(X, squares) / (others / (N - 1))  # (N, K)
+        others = self._train.share_within(X, squares) - own[:, None]
+        w_train = self._target.share_within(X, squares) / (others / (1 - own[:, None]))  # (N, K)
         squares = self._train.squared_radii(T, tried)
         within = (self._target.share_within(T, squares) - row) / (1 - row)
         w_target = np.maximum(within, 0.0) / self._train.share_within(T, squares)
-        return np.asarray((w_train**2).mean(axis=0) / 2 - target.share @ w_target)
+        return np.asarray(own @ w_train**2 / 2 - target.share @ w_target)

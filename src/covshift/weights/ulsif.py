@@ -19,7 +19,6 @@ from ._points import (
     blocks,
     candidates,
     draw_centers,
-    equal_shares,
     pooled_units,
     squared_distances,
     typical_distance,
@@ -42,6 +41,8 @@ class _LeastSquaresRatio(Weighter):
     standardize: bool
     random_state: Any
     verbose: int
+    _takes_sample_weight = True
+
     _rules: ClassVar[Rules] = {
         "width": CANDIDATES,
         "reg": CANDIDATES,
@@ -64,7 +65,7 @@ class _LeastSquaresRatio(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         alpha = self._mixture()
-        self._units = pooled_units(X, T, share, standardize=self.standardize)
+        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
         T, share = target.points, target.share
@@ -73,8 +74,7 @@ class _LeastSquaresRatio(Weighter):
         unit = typical_distance(self.centers_, X)
         widths = candidates(self.width, unit * _WIDTHS)
         penalties = candidates(self.reg, _PENALTIES)
-        even = equal_shares(len(X))
-        rows = _Rows(X, even, even, 1 - alpha, 0.0, self.centers_)
+        rows = _Rows(X, self._own, self._own, 1 - alpha, 0.0, self.centers_)
         targets = _Rows(T, share, target.row, alpha, 1.0, self.centers_)
         alone = min(len(X), target.size) == 1  # nothing can be left out
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
@@ -158,7 +158,9 @@ class ULSIF(_LeastSquaresRatio):
     counts, whatever the order. Of equal rows one is left out, and the others stay.
 
     With H = U diag(d) U', the leave-one-out values at all penalties are two matrix products
-    (Sherman and Morrison). Time O(b^3 + (N + M) b^2) for each width; memory in blocks.
+    (Sherman and Morrison). Time O(b^3 + (N + M) b^2) for each width; memory in blocks. With
+    ``sample_weight`` the mean over the training rows is weighted, and leaving one out takes O(N b)
+    for each pair of the grid on top.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..._progress import track
 from ..._types import Real
-from .._points import equal_shares
+from .._design import equal_shares
 from .._rows import Distinct, fold_of, held_shares
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching

@@ -202,11 +202,23 @@ class CDFWeights(Weighter):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, *, X_target: Any = None, target_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        target_weight: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
+            if sample_weight is not None:
+                raise InputError(
+                    "CDFWeights takes no sample_weight of rows that stay on a device. Pass NumPy "
+                    "arrays, or solver='matrix-free', which copies the rows to the host."
+                )
             return self._fit_on_device(X, X_target, target_weight)
-        return super().fit(X, y, X_target=X_target, target_weight=target_weight)
+        given = {"X_target": X_target, "target_weight": target_weight}
+        return super().fit(X, y, **given, sample_weight=sample_weight)
 
     fit.__doc__ = Weighter.fit.__doc__
 
@@ -248,7 +260,7 @@ class CDFWeights(Weighter):
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
         raw = match.ratio(target.rows(X))
-        self._scale, self._most = float(N / raw.sum()), float(N)
+        self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)
         self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
         self._warn_if_few_rows(N)
@@ -422,8 +434,10 @@ class CDFWeights(Weighter):
     def _flat_on_purpose(self) -> bool:
         return not isinstance(self._penalty(), str)
 
-    def _warn_of_the_shift(self, X: Real, T: Real, share: Real, size: float) -> None:
+    def _warn_of_the_shift(
+        self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
+    ) -> None:
         # By construction the weights do not move the sample away in the views that they match, so
         # large samples need not be sorted once more.
         if len(X) + len(T) <= 2 * _LARGE:
-            super()._warn_of_the_shift(X, T, share, size)
+            super()._warn_of_the_shift(X, own, final, T, share, size)
