@@ -340,7 +340,7 @@ def two_samples():
 
 
 def assert_derivative(psi, mean, weight, step=1e-5, atol=1e-8):
-    """The values psi (n, k) are the derivative of ``mean(weight)`` by the logarithm of each weight."""
+    """The values psi (n, k) are derivatives of ``mean(weight)`` by log weights."""
     for row in range(0, len(psi), 7):
         up, down = weight.copy(), weight.copy()
         up[row] *= 1 + step

@@ -58,8 +58,8 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
         fitted = fitted_weighter(sample, weighter, Z, T, random_state)
         final = fitted.weights_ * sample.d
     final = final / final.mean()
-    final, trimmed = _trimmed(final, max_weight)
-    return Weights(final, fitted, Z, T, trimmed)
+    final, lost = trimmed(final, max_weight)
+    return Weights(final, fitted, Z, T, lost)
 
 
 def fitted_weighter(
@@ -93,7 +93,7 @@ def _are_weights(weighter: Any) -> bool:
     )
 
 
-def _trimmed(w: Real, most: float | None) -> tuple[Real, float]:
+def trimmed(w: Real, most: float | None) -> tuple[Real, float]:
     """Cut weights off at ``most`` times their mean, and share what is cut among the others."""
     if most is None or w.max() <= most:
         return w, 0.0
