@@ -368,3 +368,42 @@ def pooled_distribution(x, t, at):
             for a in at
         ]
     )
+
+
+# Estimates for the target: sums over rows, strata and clusters, one at a time.
+
+
+def doubly_robust(y, h_train, h_target, w, share):
+    """Target mean of h plus the weighted mean residual, and its error without n / (n - 1)."""
+    W = sum(w)
+    residual = sum(w[i] * (y[i] - h_train[i]) for i in range(len(y))) / W
+    modelled = sum(share[q] * h_target[q] for q in range(len(share)))
+    train = [w[i] * (y[i] - h_train[i] - residual) / W for i in range(len(y))]
+    target = [share[q] * (h_target[q] - modelled) for q in range(len(share))]
+    variance = sum(z**2 for z in train) + sum(z**2 for z in target)
+    return modelled + residual, math.sqrt(variance), train, target
+
+
+def ratio_of(top, bottom):
+    """Ratio of two estimates (value, influence values), linearised."""
+    (a, psi), (b, chi) = top, bottom
+    return a / b, [(psi[i] - a / b * chi[i]) / b for i in range(len(psi))]
+
+
+def design_variance(psi, stratum, cluster):
+    """Variance of sum psi over units in strata; a lonely unit is compared with all units."""
+    units = {}
+    for i in range(len(psi)):
+        key = (stratum[i], cluster[i])
+        units[key] = units.get(key, 0.0) + psi[i]
+    everything = sum(units.values()) / len(units)
+    variance = 0.0
+    for h in {key[0] for key in units}:
+        totals = [total for key, total in units.items() if key[0] == h]
+        if len(totals) == 1:
+            variance += (totals[0] - everything) ** 2
+            continue
+        mean = sum(totals) / len(totals)
+        spread = sum((total - mean) ** 2 for total in totals)
+        variance += len(totals) / (len(totals) - 1) * spread
+    return variance

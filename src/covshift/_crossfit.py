@@ -92,14 +92,12 @@ class Features:
 def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:
     """Number the fold of each row (N,), by what the row holds and not by its place.
 
-    Rows are ordered by a hash of their content and dealt in turn, class by class where ``classes``
-    (N,) are given; rows of one cluster stay together.
+    Rows are ordered by a hash of X, equal ones by y, and dealt in turn, class by class where
+    ``classes`` (N,) are given; rows of one cluster stay together.
     """
-    key = row_hash(np.column_stack([X, y]))
+    key = row_hash(X)
     if cluster is None:
-        order = np.argsort(key, kind="stable")
-        if classes is not None:
-            order = np.lexsort((key, classes))
+        order = np.lexsort((y, key) if classes is None else (y, key, classes))
         fold = np.empty(len(X), dtype=np.intp)
         fold[order] = np.arange(len(X)) % min(n_folds, len(X))
         return fold
@@ -126,7 +124,7 @@ def cross_fit(
 
     With ``classes`` (k,) the columns are the probabilities of these classes, of a classifier, or of
     a regressor of the indicators; else there is one column, the prediction. Rows of weight zero
-    train nothing. ``most`` rows per fit are drawn from larger samples, by their order of dealing.
+    train nothing. A fit learns from at most ``most`` rows, every so many of a larger sample.
     """
     K = int(fold.max()) + 1
     k = 1 if classes is None else len(classes)
@@ -158,6 +156,8 @@ def _fit(
 ) -> Callable[[Any], Real]:
     """Fit a clone; return what predicts (rows, k)."""
     w = None if weight is None else weight[used]
+    if classes is None and len(y) == 1:  # nothing to learn
+        return lambda rows: np.full((_length(rows), 1), float(y[0]))
     if classes is None:
         return _column(_fitted(model, X, y, w))
     present = np.unique(y)

@@ -14,7 +14,7 @@ from .._types import Real
 from ..exceptions import InputError
 from . import quantities
 from .coefficients import coefficients
-from .data import Sample, check_outcomes
+from .data import Sample, check_outcomes, spelled
 from .problem import Item, Problem
 
 WHAT = (
@@ -77,8 +77,11 @@ class Asked:
             one_of("linear", "logistic", None).check(self.family, "family")
             if by is not None:
                 raise InputError("what='coefficients' has no groups: leave out by.")
-        for level in np.atleast_1d(self.q if self.q is not None else ()):
-            number(above=0, below=1).check(float(level), "q")
+        if self.q is not None:
+            for level in _numbers(self.q, "q"):
+                number(above=0, below=1).check(float(level), "q")
+        if self.at is not None:
+            _numbers(self.at, "at")
         if sensitivity is not None:
             number(least=0).check(sensitivity, "sensitivity")
             if self.what in _WITHOUT_SLACK:
@@ -108,17 +111,17 @@ class Asked:
             return quantities.ratios(problem, y, below, name)
         if self.what in ("median", "quantile"):
             levels = 0.5 if self.q is None else self.q
-            return quantities.quantiles(problem, y, _numbers(levels), name)
+            return quantities.quantiles(problem, y, _numbers(levels, "q"), name)
         if self.what == "cdf":
-            return quantities.distribution(problem, y, _numbers(self.at), name)
+            return quantities.distribution(problem, y, _numbers(self.at, "at"), name)
         if self.what == "difference":
-            reference = None if self.reference is None else str(self.reference)
+            reference = None if self.reference is None else spelled(self.reference)
             return quantities.differences(problem, y, name, reference)
         columns, names = self._regressors(problem.sample)
         return coefficients(problem, y, columns, names, self.family or "linear", name)
 
     def _denominator(self, sample: Sample) -> Any:
-        found = check_outcomes(self.denominator, len(sample.Z), numbers=True)
+        found = check_outcomes(self.denominator, len(sample.Z), numbers=True, title="denominator")
         if len(found) != 1:
             raise InputError(f"denominator has {len(found)} columns. Pass one.")
         return found[0]
@@ -127,7 +130,9 @@ class Asked:
         if self.category is None:
             return [str(c) for c in classes]
         given = self.category if isinstance(self.category, list | tuple) else [self.category]
-        wanted = [str(c) for c in given]
+        wanted = [spelled(c) for c in given]
+        if not wanted:
+            raise InputError(f"category={self.category!r} names no category. Leave it out for all.")
         unknown = [c for c in wanted if c not in classes]
         if unknown:
             raise InputError(
@@ -140,12 +145,12 @@ class Asked:
         if self.regressors is None:
             return (sample.Z, sample.T), sample.names
         given = self.regressors
-        given = [given] if isinstance(given, str | int) else list(given)
+        given = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
         places = []
         for column in given:
             if isinstance(column, str) and column in sample.names:
                 places.append(sample.names.index(column))
-            elif not isinstance(column, str) and 0 <= int(column) < len(sample.names):
+            elif isinstance(column, int | np.integer) and 0 <= column < len(sample.names):
                 places.append(int(column))
             else:
                 raise InputError(
@@ -156,5 +161,11 @@ class Asked:
         return (sample.Z[:, places], sample.T[:, places]), names
 
 
-def _numbers(values: Any) -> Real:
-    return np.atleast_1d(np.asarray(values, dtype=np.float64))
+def _numbers(values: Any, name: str) -> Real:
+    try:
+        found = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or not len(found) or np.isnan(found).any():
+        raise InputError(f"{name}={values!r} must be a number, or several in a list.")
+    return found

@@ -24,7 +24,7 @@ from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
 from .problem import Item, Problem
-from .weighing import fitted_weighter
+from .weighing import fitted_weighter, trimmed
 
 
 def multipliers(design: Design, rng: np.random.Generator) -> Real:
@@ -39,7 +39,12 @@ def multipliers(design: Design, rng: np.random.Generator) -> Real:
 
 
 def draws(
-    problem: Problem, weighter: Any, n_bootstrap: int, *, verbose: bool = False
+    problem: Problem,
+    weighter: Any,
+    n_bootstrap: int,
+    *,
+    max_weight: float | None = None,
+    verbose: bool = False,
 ) -> list[Problem]:
     """Return the problem under the weights of every draw; draws without weights are left out."""
     rng = np.random.default_rng(problem.random_state)
@@ -58,7 +63,8 @@ def draws(
             failure = str(reason).partition("\n")[0]
             continue
         final = d * factor
-        found.append(problem.with_weights(d, final / final.mean(), share))
+        final, _ = trimmed(final / final.mean(), max_weight)
+        found.append(problem.with_weights(d, final, share))
     if len(found) < max(2, n_bootstrap / 2):
         raise NoOverlapError(
             f"In {n_bootstrap - len(found)} of {n_bootstrap} draws no weights were found, so that "
@@ -83,12 +89,14 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
 def with_drawn_errors(items: list[Item], drawn: list[list[Item]], problem: Problem) -> list[Item]:
     """Give the items the spread of the draws as standard error, for what the weights decide."""
     found = []
+    places = {label: number for number, label in problem.groups()}
     for k, item in enumerate(items):
         numbers = dict(item.numbers)
+        group = None if item.group is None else places[item.group]
         for method in ("dr", "weights", "none"):
             values = np.array([draw[k].numbers[method].value for draw in drawn])
             error = float(values.std(ddof=1))
-            errors = problem.errors(method)
+            errors = problem.errors(method, group)
             t = errors.quantile(1.0, 0.0)
             numbers[method] = interval_of(
                 item.numbers[method].value, error, t, errors, proportion=item.proportion

@@ -7,7 +7,8 @@ cross-fitted prediction h of the outcome, the coefficients solve the doubly robu
 
 "weights" solves sum w x' (y - mu) = 0 on the training rows, "none" the same with the design weights
 alone, "model" the first sum alone. Errors are sandwiches: the influence of a row on b is A^-1 times
-its term of the score, A = mean of mu' x' x'' where the score is summed.
+its influence on the mean score, A = mean of mu' x' x'' where the score is summed. Each slope takes
+one of the degrees of freedom.
 
 Source: Robins, Rotnitzky and Zhao (1994). Cost: O((N + M) p^2) per step of Newton's method.
 """
@@ -15,14 +16,17 @@ Source: Robins, Rotnitzky and Zhao (1994). Cost: O((N + M) p^2) per step of Newt
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from scipy.special import expit
 
+from .._crossfit import CrossFit
 from .._influence import Influence
 from .._types import Real
 from ..exceptions import InputError
+from .intervals import Errors
 from .methods import METHODS, Method, Signal
 from .problem import Item, Problem
 
@@ -49,12 +53,17 @@ def coefficients(
     _check_rank(X[problem.sample.d > 0], names)
     found = {m: _solve(problem, signal, X, T, family, m) for m in METHODS}
     rows, size = problem.size_of(None)
+    errors = {m: _errors(problem, m, len(names)) for m in METHODS}
+    left = np.zeros(X.shape[1])
+    if problem.engine.counts_imbalance("weights"):
+        left = np.abs(found["dr"].value - found["weights"].value)
     for k, name in enumerate(("intercept", *names)):
-        numbers = {m: problem.errors(m).number(found[m].column(k)) for m in METHODS}
+        besides = {m: float(left[k]) if m == "weights" else 0.0 for m in METHODS}
+        numbers = {m: errors[m].number(found[m].column(k), besides=besides[m]) for m in METHODS}
         change = None
         if problem.method in ("dr", "weights"):
             difference = found[problem.method].minus(found["none"]).column(k)
-            change = problem.errors(problem.method).number(difference)
+            change = errors[problem.method].number(difference)
         yield Item(name, None, numbers, False, None, rows, size, change)
 
 
@@ -67,8 +76,12 @@ def _solve(
         w = problem.sample.d if method == "none" else problem.weights.final
         w = w / w.sum()
         b, A = _newton(X, w, X.T @ (w * y), family)
-        train = _scores(X, w, y - _mean(X @ b, family))
-        return Influence(b, train @ A, no_target)
+        fitted, fitted_target = _mean(X @ b, family), _mean(T @ b, family)
+        scores = X * (y - fitted)[:, None]
+        known = X * (h.train[:, 0] - fitted)[:, None]
+        known_target = T * (h.folds[:, :, 0] - fitted_target)[:, :, None]
+        found = problem.engine.means(Signal(scores, CrossFit(known, known_target)), method)
+        return Influence(b, found.train @ A, found.target @ A)
     means = [share * column for column in h.folds[:, :, 0]]
     if method == "model":
         by_fold = np.array([_newton(T, share, T.T @ part, family)[0] for part in means])
@@ -113,8 +126,12 @@ def _newton(X: Real, w: Real, moment: Real, family: Family) -> tuple[Real, Real]
     )
 
 
-def _scores(X: Real, w: Real, residual: Real) -> Real:
-    return np.asarray((w * residual)[:, None] * X)
+def _errors(problem: Problem, method: Method, slopes: int) -> Errors:
+    """Errors of a regression: every slope takes a degree of freedom."""
+    errors = problem.errors(method)
+    if method == "model":
+        return errors
+    return replace(errors, freedom=max(0.0, errors.freedom - slopes))
 
 
 def _mean(linear: Real, family: Family) -> Real:

@@ -153,23 +153,25 @@ def check_sample(
     )
 
 
-def check_outcomes(y: Any, size: int, *, numbers: bool) -> list[Outcome]:
+def check_outcomes(y: Any, size: int, *, numbers: bool, title: str = "y") -> list[Outcome]:
     """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
     names = column_names(y)
+    if names is not None and len(set(names)) < len(names):
+        raise InputError(f"{title} has several columns of the same name. Rename them.")
     if names is None:
-        columns = _columns(y)
+        columns = _columns(y, title)
         series = getattr(y, "name", None)
-        one = str(series) if isinstance(series, str) else "y"
-        names = [one] if len(columns) == 1 else [f"y{k}" for k in range(len(columns))]
+        one = str(series) if isinstance(series, str) else title
+        names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
     else:
         columns = [_plain_column(y[column_label(y, name)]) for name in names]
     if not columns:
-        raise InputError("y has no columns. Pass one outcome per training row.")
+        raise InputError(f"{title} has no columns. Pass one number or label per training row.")
     found = []
     for name, column in zip(names, columns, strict=True):
         if len(column) != size:
             raise InputError(
-                f"y has {len(column)} rows, but X has {size}. Pass one outcome per row."
+                f"{title} has {len(column)} rows, but X has {size}. Pass one entry per row."
             )
         found.append(_numbers(name, column) if numbers else _categories(name, column))
     return found
@@ -251,6 +253,8 @@ def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | Non
 
 
 def _texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
+    if getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{name} has {values.ndim} dimensions. Pass one label per row of {of}.")
     cells = _plain_column(values)
     if len(cells) != size:
         raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
@@ -260,18 +264,27 @@ def _texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
             f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
             "label of their own, or leave them out."
         )
-    return np.array([_spelled(cell) for cell in cells], dtype=str)
+    return np.array([spelled(cell) for cell in cells], dtype=str)
 
 
-def _columns(y: Any) -> list[Sequence[Any]]:
-    values = np.asarray(to_numpy(y) if is_array(y) else y)
-    if values.dtype == object or values.dtype.kind in "OUS":
-        values = np.asarray(y, dtype=object)
+def _columns(y: Any, title: str) -> list[Sequence[Any]]:
+    values: NDArray[Any]
+    if np.ma.isMaskedArray(y):
+        values = y
+    else:
+        try:
+            values = np.asarray(to_numpy(y) if is_array(y) else y)
+        except ValueError as error:
+            raise InputError(f"{title} has rows of different lengths.") from error
+        if values.dtype == object or values.dtype.kind in "OUS":
+            values = np.asarray(y, dtype=object)
     if values.ndim not in (1, 2):
-        raise InputError(f"y has {values.ndim} dimensions. Pass one outcome per row, or columns.")
+        raise InputError(
+            f"{title} has {values.ndim} dimensions. Pass one entry per row, or several columns."
+        )
     if values.ndim == 1:
         return [_plain_column(y)]
-    return [values[:, k].tolist() for k in range(values.shape[1])]
+    return [_plain_column(values[:, k]) for k in range(values.shape[1])]
 
 
 def _plain_column(values: Any) -> list[Any]:
@@ -279,10 +292,10 @@ def _plain_column(values: Any) -> list[Any]:
         raise InputTypeError(f"{values!r} is not a column of values.")
     if hasattr(values, "to_pylist"):
         return list(values.to_pylist())
+    if np.ma.isMaskedArray(values):
+        return list(values.tolist())  # None where it is masked
     if is_array(values):
         values = to_numpy(values)
-    if np.ma.isMaskedArray(values):
-        return [None if cell is np.ma.masked else cell for cell in values]
     if hasattr(values, "tolist"):
         values = values.tolist()
     return list(values)
@@ -302,6 +315,8 @@ def _numbers(name: str, column: Sequence[Any]) -> Outcome:
             )
         try:
             y[k] = float(cell)
+        except OverflowError:
+            y[k] = np.inf
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
@@ -318,7 +333,7 @@ def _numbers(name: str, column: Sequence[Any]) -> Outcome:
 def _categories(name: str, column: Sequence[Any]) -> Outcome:
     present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
     pairs = zip(column, present, strict=True)
-    y = np.array([_spelled(cell) if there else "" for cell, there in pairs])
+    y = np.array([spelled(cell) if there else "" for cell, there in pairs])
     return Outcome(name, y, _any_left(name, present))
 
 
@@ -328,7 +343,7 @@ def _any_left(name: str, present: Flags) -> Flags:
     return present
 
 
-def _spelled(cell: Any) -> str:
+def spelled(cell: Any) -> str:
     """Write a label: numbers without needless digits."""
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))

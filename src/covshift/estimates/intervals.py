@@ -52,8 +52,11 @@ class Errors:
         if found.target.any():
             alone = Influence(found.value, found.target, np.zeros((0, 1)))
             target = float(alone.standard_error(Design.simple(len(found.target)))[0])
-        error = float(np.sqrt(train**2 + target**2 + besides**2))
-        return error, self.quantile(train**2 + besides**2, target**2)
+        unit = max(train, target, besides)
+        if not 0 < unit < np.inf:
+            return unit, self.quantile(unit, 0.0)
+        here, there = (train / unit) ** 2 + (besides / unit) ** 2, (target / unit) ** 2
+        return float(unit * np.sqrt(here + there)), self.quantile(here, there)
 
     def quantile(self, train: float, target: float) -> float:
         """Quantile of Student's distribution for two independent parts of a variance."""

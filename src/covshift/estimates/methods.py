@@ -109,7 +109,7 @@ class Engine:
             signal.values, weights.Z, weights.T, self.d, self.share
         )
         if exact is not None:
-            return Influence(*exact)
+            return Influence(w @ signal.values / w.sum(), *exact[1:])
         dr = self._doubly_robust(signal)
         return Influence(w @ signal.values / w.sum(), dr.train, dr.target)
 

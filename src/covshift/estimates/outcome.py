@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
@@ -26,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from .._crossfit import CrossFit, Features, cross_fit
 from .._ridge import BrokenLines, LeaveOneOutRidge
 from .._types import Real, Rows
-from ..exceptions import InputTypeError
+from ..exceptions import InputError, InputTypeError
 
 _MOST_ROWS = 50_000  # that a model of ours learns from, per fold
 _LANDMARKS = 200
@@ -49,9 +50,11 @@ def predict(
     Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
     """
     if model is not None:
-        _check_model(model)
-        found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
-        return found, [type(model).__name__]
+        _check_model(model, classes is not None)
+        return _of_the_user(model, features, y, fold, weight, classes), [type(model).__name__]
+    if classes is None:  # sums of squares neither overflow nor vanish
+        center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
+        y = (y - center) / unit
     names, parts = [], []
     for name, candidate in _candidates(classes, len(y), features.train.shape[1]).items():
         with warnings.catch_warnings():
@@ -63,8 +66,32 @@ def predict(
         parts.append(part)
     values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
     shares = mixture(values, [part.train for part in parts], final)
-    chosen = [f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True) if share]
-    return CrossFit.mixed(parts, shares), chosen
+    mixed = zip(names, shares, strict=True)
+    chosen = [f"{name} {share:.0%}" for name, share in mixed if share >= 0.005]
+    found = CrossFit.mixed(parts, shares)
+    if classes is None:
+        found = CrossFit(center + unit * found.train, center + unit * found.folds)
+    return found, chosen
+
+
+def _of_the_user(
+    model: Any, features: Features, y: NDArray[Any], fold: Rows, weight: Real | None, classes: Any
+) -> CrossFit:
+    try:
+        found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
+    except (TypeError, ValueError) as error:
+        wanted = "numbers" if classes is None else "classes"
+        raise InputError(
+            f"outcome_model={type(model).__name__} cannot be fitted to X, as it was given, and to "
+            f"an outcome of {wanted}: {error} Pass one that can, such as a pipeline that encodes "
+            "categories first, or leave it out."
+        ) from error
+    if not (np.isfinite(found.train).all() and np.isfinite(found.folds).all()):
+        raise InputError(
+            f"outcome_model={type(model).__name__} predicts NaN or inf. Pass another, or leave it "
+            "out."
+        )
+    return found
 
 
 def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
@@ -100,9 +127,14 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
     return found
 
 
-def _check_model(model: Any) -> None:
+def _check_model(model: Any, classes: bool) -> None:
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise InputTypeError(
             f"outcome_model={model!r} is not an estimator. Pass an instance such as "
             "sklearn.ensemble.RandomForestRegressor()."
+        )
+    if classes and is_classifier(model) and not hasattr(model, "predict_proba"):
+        raise InputTypeError(
+            f"outcome_model={model!r} has no predict_proba. Pass a classifier that has, or wrap it "
+            "in sklearn.calibration.CalibratedClassifierCV."
         )

@@ -46,6 +46,7 @@ class Problem:
     outcome_model: Any
     finite_population: bool
     random_state: int
+    outcome: Real | None = None  # (N,): tells rows of equal features apart
     seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
 
@@ -161,8 +162,8 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row."""
-        zeros = np.zeros((len(self.sample.Z), 1))
-        return deal(self.sample.Z, zeros, self.n_folds, cluster=self.sample.cluster)
+        y = np.zeros(len(self.sample.Z)) if self.outcome is None else self.outcome
+        return deal(self.sample.Z, y, self.n_folds, cluster=self.design.unit)
 
     @property
     def _groups(self) -> Groups:

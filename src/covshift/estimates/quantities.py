@@ -204,8 +204,9 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
                     lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
                     steps = Steps(steps.values, steps.height, lift)
                 besides = problem.imbalance(*parts, method)
-                error, t = problem.errors(method, group).error(found, besides)
-                numbers[method] = _woodruff(steps, p, error, t)
+                errors = problem.errors(method, group)
+                error, t = errors.error(found, besides)
+                numbers[method] = _woodruff(steps, p, error, t, errors.rows)
             rows, size = problem.size_of(group)
             word = "median" if p == 0.5 else f"quantile {p:g}"
             yield Item(word, label, numbers, False, 1.0, rows, size)
@@ -231,11 +232,17 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
     return found.column(0).over(found.column(1))
 
 
-def _woodruff(steps: Steps, p: float, error: float, t: float) -> Number:
+def _woodruff(steps: Steps, p: float, error: float, t: float, rows: float) -> Number:
+    """Carry an interval of F back; beyond the data there is none.
+
+    Where many outcomes are equal to the largest, the share of outcomes of at most that is one and
+    has no error, though p lies well below it: the bound is then that outcome.
+    """
     value = steps.inverse(p)
     if not np.isfinite(t * error):
         return Number(value, np.inf, -np.inf, np.inf)
     at = steps.at(value)
     low = -np.inf if at - t * error <= 0 else steps.inverse(at - t * error)
-    high = np.inf if at + t * error >= 1 else steps.inverse(at + t * error)
+    reach = p + t * max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    high = np.inf if min(at + t * error, reach) >= 1 else steps.inverse(at + t * error)
     return Number(value, (high - low) / (2 * t), low, high)

@@ -69,6 +69,7 @@ class Run:
                     problem,
                     self.settings.weighter,
                     self.settings.n_bootstrap,
+                    max_weight=self.settings.max_weight,
                     verbose=self.settings.verbose,
                 )
                 numbers = [list(self._items(draw, outcome, used)) for draw in again]
@@ -137,7 +138,13 @@ class Run:
             settings.outcome_model,
             settings.finite_population,
             settings.random_state,
+            np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
         )
+        if problem.design.units < 2:
+            raise InputError(
+                "All training rows are in one cluster, so that nothing can be learned about the "
+                "spread between clusters. Leave out cluster, or pass more of them."
+            )
         return problem, used
 
     def _items(self, problem: Problem, outcome: Outcome, used: Rows) -> Iterator[Item]:
@@ -198,15 +205,31 @@ class Run:
                 "for reasons that the features tell."
             )
             self.notes.append(Note("missing outcomes", text))
+        needed = self.asked.rows_needed(self.covered.sample)
+        if not needed.all():
+            text = (
+                f"The denominator is missing in {(~needed).sum()} of {len(needed)} rows, which "
+                f"were left out (rows {row_list(np.flatnonzero(~needed))})."
+            )
+            self.notes.append(Note("missing outcomes", text))
         there = outcome.y[outcome.present]
         if (there == there[0]).all():
             text = f"The outcome {outcome.name!r} is {there[0]} in every row."
             self.notes.append(Note("constant outcome", text, "warning"))
-        small = {item.group: item.rows for item in items if item.group and item.rows < _SMALL_GROUP}
+        few = [item for item in items if item.rows < _SMALL_GROUP]
+        if self.asked.what != "difference":
+            few = [item for item in few if item.group]
+        small = {item.group or item.label: item.rows for item in few}
         if small:
             named = ", ".join(f"{name!r} ({rows})" for name, rows in small.items())
             text = f"Groups of very few rows, whose intervals are rough: {named}."
             self.notes.append(Note("small groups", text, "warning"))
+        if len(problem.sample.T) == 1 and not self.settings.finite_population:
+            text = (
+                "A single target row tells nothing about the spread of the target: the errors take "
+                "it for the whole population."
+            )
+            self.notes.append(Note("one target row", text, "warning"))
         if problem.design.lonely:
             text = (
                 f"{problem.design.lonely} strata have a single unit; its distance from the mean of "

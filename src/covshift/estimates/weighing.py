@@ -63,12 +63,12 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
         fitted = fitted_weighter(sample, weighter, Z, T, random_state)
         final = fitted.weights_ * sample.d
     final = final / final.mean()
-    final, trimmed = _trimmed(final, max_weight)
+    final, lost = trimmed(final, max_weight)
     steady = None
     if weighter is None:
         flat = fitted_weighter(sample, _STEADY, Z, T, random_state).weights_ * sample.d
-        steady = _trimmed(flat / flat.mean(), max_weight)[0]
-    return Weights(final, fitted, Z, T, trimmed, steady)
+        steady = trimmed(flat / flat.mean(), max_weight)[0]
+    return Weights(final, fitted, Z, T, lost, steady)
 
 
 def fitted_weighter(
@@ -102,7 +102,7 @@ def _are_weights(weighter: Any) -> bool:
     )
 
 
-def _trimmed(w: Real, most: float | None) -> tuple[Real, float]:
+def trimmed(w: Real, most: float | None) -> tuple[Real, float]:
     """Cut weights off at ``most`` times their mean, and share what is cut among the others."""
     if most is None or w.max() <= most:
         return w, 0.0

@@ -18,6 +18,13 @@ from .._progress import track
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
 from ._design import kish, shares_of
+from ._m_estimation import (
+    Influences,
+    coefficients_of,
+    design_matrix,
+    logistic_odds,
+    penalty_of,
+)
 from ._points import Units, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .base import LogRatioWeighter
@@ -145,6 +152,29 @@ class Discriminative(LogRatioWeighter):
             raise ValueError("a classifier of something else than the two samples")
         if classifier.n_features_in_ != self.n_features_in_:
             raise ValueError("a classifier of other columns")
+
+    def _has_mean_influence(self) -> bool:
+        return penalty_of(self.classifier_) is not None
+
+    def _mean_influence(
+        self, values: Real, X: Real, T: Real, d: Real, share: Real
+    ) -> Influences | None:
+        """Influence by the scores of the logistic regression; None for another classifier.
+
+        The formula is that of one regression of all rows. With cross-fitting it is used with the
+        cross-fitted weights, whose regressions differ from this one by little.
+        """
+        model = self.classifier_
+        penalty = penalty_of(model)
+        if penalty is None:
+            return None
+        f, f_target = (design_matrix(model, self._features(rows)) for rows in (X, T))
+        beta, ridge = coefficients_of(model, penalty)
+        own = d / d.sum()
+        counts = kish(own) * own, kish(own) * share
+        free = self._log_ratio(X) < np.log(self.max_ratio)
+        w = d * self.weights_
+        return logistic_odds(values, f, f_target, w, counts, beta, ridge, free=free)
 
     def _features(self, X: Real) -> Real:
         return self._units(X) if self.classifier is None else X

@@ -13,6 +13,7 @@ from .._fields import FINITE, WHOLE, Kind, Part, Reals
 from .._parameters import Rules, flag, number, whole
 from .._types import Real
 from ..exceptions import NoOverlapError
+from ._m_estimation import Influences, tilted
 from ._points import Units, pooled_units
 from .base import LogRatioWeighter
 
@@ -141,6 +142,15 @@ class EntropyBalancing(LogRatioWeighter):
         with np.errstate(over="ignore", invalid="ignore"):
             value = self._scales(self._raw_moments(X)) @ self.coef_
         return np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
+
+    def _has_mean_influence(self) -> bool:
+        return True
+
+    def _mean_influence(
+        self, values: Real, X: Real, T: Real, d: Real, share: Real
+    ) -> Influences | None:
+        f, f_target = (self._scales(self._raw_moments(rows)) for rows in (X, T))
+        return tilted(values, f, f_target, d * self.weights_, share, self.reg)
 
     def _raw_moments(self, X: Real) -> Real:
         Z = self._units(X)
