@@ -24,7 +24,7 @@ from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
 from .problem import Item, Problem
-from .weighing import fitted_weighter, trimmed
+from .weighing import factors, trimmed
 
 
 def multipliers(design: Design, rng: np.random.Generator) -> Real:
@@ -80,10 +80,10 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
         return np.asarray(weights.final / np.where(sample.d > 0, sample.d, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightWarning)
-        fitted = fitted_weighter(
+        factor, _ = factors(
             sample, weighter, weights.Z, weights.T, problem.random_state, d=d, share=share
         )
-    return np.asarray(fitted.weights_)
+    return factor
 
 
 def with_drawn_errors(items: list[Item], drawn: list[list[Item]], problem: Problem) -> list[Item]:

@@ -14,6 +14,8 @@ from .overlap import check_overlap
 from .result import Estimates
 from .run import Run, Settings
 
+_MANY_ROWS = 100_000
+
 
 def estimate(
     y: Any,
@@ -44,7 +46,7 @@ def estimate(
     confidence: float = 0.95,
     errors: str = "influence",
     n_bootstrap: int = 200,
-    n_folds: int = 5,
+    n_folds: int | None = None,
     feature_names: Any = None,
     diagnosis: Diagnosis | None = None,
     random_state: int = 0,
@@ -83,7 +85,8 @@ def estimate(
         Doubly robust; the weighted sample; the outcome model's mean over the target; the sample as
         it is. All are in ``table``.
     weighter : weighter, name or (N,) array, optional
-        What makes the weights; default `CDFWeights`. An array holds weights that are known already.
+        What makes the weights; default: CDF weights on top of an exponential tilt of means and
+        squares. An array holds weights that are known already.
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
         was given. Default: a linear model and boosted trees, mixed by cross-fitted error.
@@ -107,8 +110,8 @@ def estimate(
     errors : {"influence", "bootstrap"}
         Where errors come from: influence values, or ``n_bootstrap`` draws in each of which the
         weights are fitted again; ``replicate_weights`` keeps these.
-    n_folds : int
-        Folds of the cross-fitting.
+    n_folds : int, optional
+        Folds of the cross-fitting; default 5, beyond 100,000 training rows 3.
     feature_names : sequence of str, optional
         Names of the columns of arrays.
     diagnosis : Diagnosis, optional
@@ -129,7 +132,7 @@ def estimate(
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
     weighter and ``n_folds`` fits of the outcome models, O(N + M) besides. Models of ours learn from
-    at most 50,000 rows per fold.
+    at most 100,000 rows per fold, the default weights from 200,000 of each sample.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def estimate(
     one_of("influence", "bootstrap").check(errors, "errors")
     number(above=0, below=1).check(confidence, "confidence")
     whole(2).check(n_bootstrap, "n_bootstrap")
-    whole(2).check(n_folds, "n_folds")
+    (whole(2) | one_of(None)).check(n_folds, "n_folds")
     whole(0).check(random_state, "random_state")
     flag().check(finite_population, "finite_population")
     if max_weight is not None:
@@ -180,7 +183,7 @@ def estimate(
         confidence=confidence,
         errors=errors,
         n_bootstrap=n_bootstrap,
-        n_folds=n_folds,
+        n_folds=n_folds or (5 if len(sample.Z) <= _MANY_ROWS else 3),
         random_state=random_state,
         verbose=verbose,
     )

@@ -29,7 +29,8 @@ from .._ridge import BrokenLines, LeaveOneOutRidge
 from .._types import Real, Rows
 from ..exceptions import InputError, InputTypeError
 
-_MOST_ROWS = 50_000  # that a model of ours learns from, per fold
+_MOST_ROWS = 100_000  # that a model of ours learns from, per fold
+_MANY_ROWS = 10_000  # from which trees may be larger
 _LANDMARKS = 200
 _NARROW = 0.3  # inverse squared width of the kernel, in units of the mean squared distance
 _FEW_ROWS = 50  # below which trees have nothing to split
@@ -109,6 +110,8 @@ def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
 
 def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[str, Any]:
     trees = {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
+    if rows >= _MANY_ROWS:
+        trees |= {"learning_rate": 0.1, "max_leaf_nodes": 31, "max_iter": 200}
     found: dict[str, Any]
     if classes is None or len(classes) == 2:
         gamma = _NARROW / (2 * max(1, columns))

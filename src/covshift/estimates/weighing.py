@@ -14,8 +14,11 @@ from .._validation import check_weight
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights.base import Weighter
 from .data import Sample
+from .tilted import TiltedCDFWeights
 
-_DEFAULT = CDFWeights()
+_DEFAULT = TiltedCDFWeights()
+_NOISY = 20_000  # rows beyond which flatter weights have no noise to save
+_MOST_ROWS = 200_000  # of each sample that the default weighter is fitted to
 _STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
 
 
@@ -49,8 +52,8 @@ class Weights:
 def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int) -> Weights:
     """Fit the weighter to standardised rows, or take the weights that were given.
 
-    Without a weighter: `CDFWeights`, and flatter ones besides, which the doubly robust estimate may
-    lean to (`methods`).
+    Without a weighter: `TiltedCDFWeights`, and flatter ones besides, which the doubly robust
+    estimate may lean to (`methods`).
 
     ``max_weight`` limits the final weights, in units of their mean.
     """
@@ -60,18 +63,18 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None
     else:
-        fitted = fitted_weighter(sample, weighter, Z, T, random_state)
-        final = fitted.weights_ * sample.d
+        factor, fitted = factors(sample, weighter, Z, T, random_state)
+        final = factor * sample.d
     final = final / final.mean()
     final, lost = trimmed(final, max_weight)
     steady = None
-    if weighter is None:
-        flat = fitted_weighter(sample, _STEADY, Z, T, random_state).weights_ * sample.d
+    if weighter is None and len(Z) <= _NOISY:
+        flat = factors(sample, _STEADY, Z, T, random_state)[0] * sample.d
         steady = trimmed(flat / flat.mean(), max_weight)[0]
     return Weights(final, fitted, Z, T, lost, steady)
 
 
-def fitted_weighter(
+def factors(
     sample: Sample,
     weighter: Any,
     Z: Real,
@@ -80,20 +83,39 @@ def fitted_weighter(
     *,
     d: Real | None = None,
     share: Real | None = None,
-) -> Weighter:
-    """Fit a clone of the weighter; ``d`` and ``share`` stand for the sample's own weights."""
+) -> tuple[Real, Weighter]:
+    """Fit a clone of the weighter; return the factor of each row (N,), and the weighter.
+
+    ``d`` and ``share`` stand for the sample's own weights. The default weighter is fitted to at
+    most 200,000 rows of each sample, drawn at random, and tells the factors of the others.
+    """
     made = clone(_DEFAULT if weighter is None else as_weighter(weighter))
     if made.get_params(deep=False).get("random_state", 0) is None:
         made.set_params(random_state=random_state)
     if d is None and sample.weighted:
         d = sample.d
     weight = sample.share if share is None else share
+    rows, target = (
+        _drawn(len(part), random_state) if weighter is None else slice(None) for part in (Z, T)
+    )
+    weight = weight[target]
     even = np.ptp(weight) <= 1e-12 * weight.max()
     # Shares, not counts: what weights of the target mean does not depend on their scale.
     target_weight = None if even else weight / weight.max() * (1 - 1e-9)
-    given = {} if d is None else {"sample_weight": d}
-    fitted: Weighter = made.fit(Z, X_target=(T,), target_weight=target_weight, **given)
-    return fitted
+    given = {} if d is None else {"sample_weight": d[rows]}
+    fitted: Weighter = made.fit(
+        Z[rows], X_target=(T[target],), target_weight=target_weight, **given
+    )
+    if len(fitted.weights_) == len(Z):
+        return np.asarray(fitted.weights_), fitted
+    return fitted.predict_weights(Z), fitted
+
+
+def _drawn(count: int, random_state: int) -> Any:
+    if count <= _MOST_ROWS:
+        return slice(None)
+    rng = np.random.default_rng(random_state)
+    return np.sort(rng.choice(count, size=_MOST_ROWS, replace=False))
 
 
 def _are_weights(weighter: Any) -> bool:

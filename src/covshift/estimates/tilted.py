@@ -1,0 +1,56 @@
+"""The default weights of `estimate`: an exponential tilt, and CDF weights on top of it.
+
+CDF weights of single features are sums, w(x) = [c + sum_j g_j(x_j)]_+ . Where several features have
+shifted on their own, the density ratio is a product, and only a product gives the right mean of
+what two features do together. So an exponential tilt comes first, w_0(x) = exp(theta'f(x)) with f
+the features and their squares (entropy balancing), and CDF weights then match what it leaves of
+each feature's distribution, with the tilted sample as their start:
+
+    w(x) = w_0(x) r(x) ,   r from `CDFWeights` on rows of design weight w_0 .
+
+The tilt has the penalty 10 (1/N + 1/M): it lets moments differ by what sampling noise can explain,
+always has a solution, and vanishes in large samples.
+
+Measured (results/estimates.md): less error than CDF weights alone, with and without an outcome
+model, and larger effective samples.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._types import Real
+from ..exceptions import WeightWarning
+from ..weights import CDFWeights, EntropyBalancing
+from ..weights._design import kish
+from ..weights.base import Weighter
+
+_NOISE = 10.0  # penalty of the tilt, in units of 1/N + 1/M
+
+
+class TiltedCDFWeights(Weighter):
+    """CDF weights that start from an exponential tilt. See the module."""
+
+    _takes_sample_weight: ClassVar[bool] = True
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        noise = 1 / kish(self._own) + 1 / kish(share)
+        even = np.ptp(share) <= 1e-12 * share.max()
+        # Shares, not counts: what weights of the target mean does not depend on their scale.
+        target_weight = None if even else share / share.max() * (1 - 1e-9)
+        given = {"X_target": (T,), "target_weight": target_weight}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeightWarning)  # those of the product count
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise)
+            self._tilt = tilt.fit(X, sample_weight=self._own, **given)
+            base = self._own * self._tilt.weights_
+            self._cdf = CDFWeights().fit(X, sample_weight=base, **given)
+        return np.asarray(self._tilt.weights_ * self._cdf.weights_)
+
+    def _ratio(self, X: Real) -> Real:
+        return np.asarray(self._tilt.predict_weights(X) * self._cdf.predict_weights(X))
