@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import diagnose, estimate
 from covshift.estimates.methods import METHODS
-from covshift.weights import EntropyBalancing
+from covshift.weights import CDFWeights, EntropyBalancing
 
 N, M = 80, 60
 _rng = np.random.default_rng(0)
@@ -427,3 +427,50 @@ def test_replicate_weights_are_those_of_the_draws(ask):
     assert found.standard_error == pytest.approx(means.std(ddof=1))
     again = ask(weighter="entropy", errors="bootstrap", n_bootstrap=30, method="weights")
     np.testing.assert_array_equal(again.replicate_weights, found.replicate_weights)
+
+
+# The default weights, of which there are two versions
+
+
+@pytest.fixture(scope="module")
+def curved():
+    """A model that misses a curve, so that full and flat weights give different numbers."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(300, 2)), rng.normal(0.6, 1, size=(200, 2))
+    y = X[:, 0] ** 2 + rng.normal(size=300)
+    by = rng.integers(0, 3, 300), rng.integers(0, 3, 200)
+    diagnosis = diagnose(X, T, methods=())
+
+    def ask(y=y, **options):
+        return estimate(y, X, T, outcome_model=Line(), diagnosis=diagnosis, **options)
+
+    return ask, y, by
+
+
+def test_the_default_leans_between_full_and_flat_weights(curved):
+    ask, _, _ = curved
+    full = ask(weighter="cdf").value
+    flat = ask(weighter=CDFWeights(purpose="training", allow_no_overlap=True)).value
+    assert min(full, flat) <= ask().value <= max(full, flat)
+    assert abs(full - flat) > 1e-3
+
+
+def test_identities_hold_under_the_default_weights(curved):
+    ask, y, (here, there) = curved
+    shares = ask(np.digitize(y, [0, 1, 2]), what="proportion").value
+    assert shares.sum() == pytest.approx(1)
+    for by in (here, (here, there)):
+        total = ask(what="total", population_size=1000, by=by)
+        assert sum(row.value for row in total.estimates[1:]) == pytest.approx(total.value, rel=1e-6)
+        groups, moved = ask(by=by), ask(y + 1000, by=by)
+        for one, other in zip(groups, moved, strict=True):
+            assert other.value - 1000 == pytest.approx(one.value, rel=1e-6)
+    assert ask(what="coefficients", regressors=[]).value == pytest.approx(ask().value)
+    exact = ask(3 * np.exp(y), what="ratio", denominator=np.exp(y), by=here)
+    np.testing.assert_allclose([row.value for row in exact.table], 3)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e95])
+def test_outcomes_of_any_size_under_the_default_weights(curved, unit):
+    ask, y, _ = curved
+    assert ask(unit * y).value / unit == pytest.approx(ask().value)
