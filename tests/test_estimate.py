@@ -279,6 +279,15 @@ def test_scales_of_weights_and_of_the_outcome(ask):
     assert moved.interval == pytest.approx((-50 * high + 7, -50 * low + 7))
 
 
+def test_design_weights_and_those_of_the_target_reach_the_weighter(ask):
+    found = ask(sample_weight=W, target_weight=V, weighter="entropy")
+    balanced = found.weights @ X / found.weights.sum()
+    np.testing.assert_allclose(balanced, V @ T / V.sum(), atol=1e-7)
+    tilt = np.log(found.weights / W)  # linear in X: the factor is on top of the design weights
+    A = np.column_stack([np.ones(N), X])
+    np.testing.assert_allclose(A @ np.linalg.lstsq(A, tilt, rcond=None)[0], tilt, atol=1e-7)
+
+
 @pytest.mark.parametrize("step", [None, 1.0], ids=["continuous", "many equal rows"])
 def test_the_order_of_the_rows_does_not_matter(step):
     here, there = (Z if step is None else np.round(Z / step) for Z in (X, T))
@@ -442,21 +451,32 @@ def curved():
     diagnosis = diagnose(X, T, methods=())
 
     def ask(y=y, **options):
-        return estimate(y, X, T, outcome_model=Line(), diagnosis=diagnosis, **options)
+        return estimate(y, X, T, **{"outcome_model": Line(), "diagnosis": diagnosis, **options})
 
-    return ask, y, by
+    return ask, X, y, by
 
 
-def test_the_default_leans_between_full_and_flat_weights(curved):
-    ask, _, _ = curved
-    full = ask(weighter="cdf").value
-    flat = ask(weighter=CDFWeights(purpose="training", allow_no_overlap=True)).value
-    assert min(full, flat) <= ask().value <= max(full, flat)
-    assert abs(full - flat) > 1e-3
+def test_the_default_leans_from_flat_to_full_weights_as_far_as_they_differ(curved):
+    """By the formula, with a model that is known: the lean is the share beyond chance."""
+    ask, X, y, _ = curved
+    leans = []
+    for slopes in ((0.0, 0.0), (1.2, 0.0)):
+        model = Fixed(1.0, slopes)
+        flatter = CDFWeights(purpose="training", allow_no_overlap=True)
+        full, flat = (ask(weighter=one, outcome_model=model) for one in ("cdf", flatter))
+        w, u = (found.weights / found.weights.sum() for found in (full, flat))
+        rest = y - model.predict(X)
+        noise = sum((w[i] - u[i]) ** 2 * (rest[i] - w @ rest) ** 2 for i in range(len(y)))
+        D = full.value - flat.value
+        leans.append(max(0.0, 1 - noise / D**2))
+        found = ask(outcome_model=model)
+        assert found.value == pytest.approx(flat.value + leans[-1] * D, rel=1e-9)
+        assert found.standard_error == pytest.approx(full.standard_error)
+    assert max(leans) > 0.1
 
 
 def test_identities_hold_under_the_default_weights(curved):
-    ask, y, (here, there) = curved
+    ask, _, y, (here, there) = curved
     shares = ask(np.digitize(y, [0, 1, 2]), what="proportion").value
     assert shares.sum() == pytest.approx(1)
     for by in (here, (here, there)):
@@ -472,5 +492,5 @@ def test_identities_hold_under_the_default_weights(curved):
 
 @pytest.mark.parametrize("unit", [1e-170, 1e95])
 def test_outcomes_of_any_size_under_the_default_weights(curved, unit):
-    ask, y, _ = curved
+    ask, _, y, _ = curved
     assert ask(unit * y).value / unit == pytest.approx(ask().value)
