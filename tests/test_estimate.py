@@ -11,7 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import diagnose, estimate
 from covshift.estimates.methods import METHODS
-from covshift.weights import EntropyBalancing
+from covshift.estimates.tilted import TiltedCDFWeights
+from covshift.weights import CDFWeights, EntropyBalancing
 
 N, M = 80, 60
 _rng = np.random.default_rng(0)
@@ -279,6 +280,15 @@ def test_scales_of_weights_and_of_the_outcome(ask):
     assert moved.interval == pytest.approx((-50 * high + 7, -50 * low + 7))
 
 
+def test_design_weights_and_those_of_the_target_reach_the_weighter(ask):
+    found = ask(sample_weight=W, target_weight=V, weighter="entropy")
+    balanced = found.weights @ X / found.weights.sum()
+    np.testing.assert_allclose(balanced, V @ T / V.sum(), atol=1e-7)
+    tilt = np.log(found.weights / W)  # linear in X: the factor is on top of the design weights
+    A = np.column_stack([np.ones(N), X])
+    np.testing.assert_allclose(A @ np.linalg.lstsq(A, tilt, rcond=None)[0], tilt, atol=1e-7)
+
+
 @pytest.mark.parametrize("step", [None, 1.0], ids=["continuous", "many equal rows"])
 def test_the_order_of_the_rows_does_not_matter(step):
     here, there = (Z if step is None else np.round(Z / step) for Z in (X, T))
@@ -427,3 +437,68 @@ def test_replicate_weights_are_those_of_the_draws(ask):
     assert found.standard_error == pytest.approx(means.std(ddof=1))
     again = ask(weighter="entropy", errors="bootstrap", n_bootstrap=30, method="weights")
     np.testing.assert_array_equal(again.replicate_weights, found.replicate_weights)
+
+
+# The default weights, of which there are two versions
+
+
+@pytest.fixture(scope="module")
+def curved():
+    """A model that misses a curve, so that full and flat weights give different numbers."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(300, 2)), rng.normal(0.6, 1, size=(200, 2))
+    y = X[:, 0] ** 2 + rng.normal(size=300)
+    by = rng.integers(0, 3, 300), rng.integers(0, 3, 200)
+    diagnosis = diagnose(X, T, methods=())
+
+    def ask(y=y, **options):
+        return estimate(y, X, T, **{"outcome_model": Line(), "diagnosis": diagnosis, **options})
+
+    return ask, X, y, by
+
+
+def test_the_default_leans_from_flat_to_full_weights_as_far_as_they_differ(curved):
+    """By the formula, with a model that is known: the lean is the share beyond chance."""
+    ask, X, y, _ = curved
+    leans = []
+    for slopes in ((0.0, 0.0), (1.2, 0.0)):
+        model = Fixed(1.0, slopes)
+        flatter = CDFWeights(purpose="training", allow_no_overlap=True)
+        weighters = TiltedCDFWeights(), flatter
+        full, flat = (ask(weighter=one, outcome_model=model) for one in weighters)
+        w, u = (found.weights / found.weights.sum() for found in (full, flat))
+        rest = y - model.predict(X)
+        noise = sum((w[i] - u[i]) ** 2 * (rest[i] - w @ rest) ** 2 for i in range(len(y)))
+        D = full.value - flat.value
+        leans.append(max(0.0, 1 - noise / D**2))
+        found = ask(outcome_model=model)
+        assert found.value == pytest.approx(flat.value + leans[-1] * D, rel=1e-9)
+        spread = sum(
+            (u[i] ** 2 + 2 * w[i] ** 2) / 3 * (rest[i] - w @ rest) ** 2 for i in range(len(y))
+        )
+        parts = full.standard_error**2 - sum(
+            w[i] ** 2 * (rest[i] - w @ rest) ** 2 for i in range(len(y))
+        )
+        assert found.standard_error == pytest.approx(np.sqrt(parts + spread), rel=1e-2)
+    assert max(leans) > 0.1
+
+
+def test_identities_hold_under_the_default_weights(curved):
+    ask, _, y, (here, there) = curved
+    shares = ask(np.digitize(y, [0, 1, 2]), what="proportion").value
+    assert shares.sum() == pytest.approx(1)
+    for by in (here, (here, there)):
+        total = ask(what="total", population_size=1000, by=by)
+        assert sum(row.value for row in total.estimates[1:]) == pytest.approx(total.value, rel=1e-6)
+        groups, moved = ask(by=by), ask(y + 1000, by=by)
+        for one, other in zip(groups, moved, strict=True):
+            assert other.value - 1000 == pytest.approx(one.value, rel=1e-6)
+    assert ask(what="coefficients", regressors=[]).value == pytest.approx(ask().value)
+    exact = ask(3 * np.exp(y), what="ratio", denominator=np.exp(y), by=here)
+    np.testing.assert_allclose([row.value for row in exact.table], 3)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e95])
+def test_outcomes_of_any_size_under_the_default_weights(curved, unit):
+    ask, _, y, _ = curved
+    assert ask(unit * y).value / unit == pytest.approx(ask().value)

@@ -120,25 +120,53 @@ def cross_fit(
     classes: NDArray[Any] | None = None,
     most: int | None = None,
 ) -> CrossFit:
-    """Fit a clone of ``model`` to the rows outside each fold, and predict.
+    """Fit a clone of ``model`` to the rows outside each fold, and predict both samples.
 
     With ``classes`` (k,) the columns are the probabilities of these classes, of a classifier, or of
     a regressor of the indicators; else there is one column, the prediction. Rows of weight zero
     train nothing. A fit learns from at most ``most`` rows, every so many of a larger sample.
     """
-    K = int(fold.max()) + 1
-    k = 1 if classes is None else len(classes)
-    train, folds = np.empty((len(y), k)), np.empty((K, _length(rows.target), k))
+    options: dict[str, Any] = {"weight": weight, "classes": classes, "most": most}
+    return fit_folds(model, rows.train, y, fold, **options).on(rows.target)
+
+
+@dataclass(frozen=True)
+class FoldFits:
+    """The models of all folds, and what they predict for the training rows left out."""
+
+    train: Real  # (N, k)
+    predict: Sequence[Callable[[Any], Real]]  # of each fold: rows -> (rows, k)
+
+    def on(self, target: Any) -> CrossFit:
+        """Predict the target rows as well."""
+        with one_thread(len(self.train)):
+            folds = [_in_blocks(predict, target) for predict in self.predict]
+        return CrossFit(self.train, np.stack(folds))
+
+
+def fit_folds(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    fold: Rows,
+    *,
+    weight: Real | None = None,
+    classes: NDArray[Any] | None = None,
+    most: int | None = None,
+) -> FoldFits:
+    """Fit the models of `cross_fit`, and predict the training rows X (N, n)."""
+    train = np.empty((len(y), 1 if classes is None else len(classes)))
+    models = []
     with one_thread(len(y)):
-        for number in range(K):
+        for number in range(int(fold.max()) + 1):
             held = fold == number
             used = np.flatnonzero(~held if weight is None else ~held & (weight > 0))
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
-            fitted = _fit(model, _safe_indexing(rows.train, used), y[used], weight, used, classes)
-            train[held] = _in_blocks(fitted, _safe_indexing(rows.train, np.flatnonzero(held)))
-            folds[number] = _in_blocks(fitted, rows.target)
-    return CrossFit(train, folds)
+            fitted = _fit(model, _safe_indexing(X, used), y[used], weight, used, classes)
+            train[held] = _in_blocks(fitted, _safe_indexing(X, np.flatnonzero(held)))
+            models.append(fitted)
+    return FoldFits(train, models)
 
 
 def _in_blocks(predict: Callable[[Any], Real], rows: Any) -> Real:

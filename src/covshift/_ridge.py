@@ -42,7 +42,7 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.kept_ = spread > 1e-12 * np.abs(B).max(axis=0, initial=1e-300)
         self.spread_ = spread[self.kept_]
         if not self.kept_.any():
-            self.coef_ = np.zeros(0)
+            self._set(np.zeros(0))
             self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
             return self
         B = self._standardised(B)
@@ -57,13 +57,19 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             predicted = _leave_out(y, self.mean_ + Z @ (shrunk * moment), leverage)
             error = float(share @ (y - predicted) ** 2)
             if error < least:
-                least, self.left_out_, self.coef_ = error, predicted, Q @ (shrunk * moment)
+                least, self.left_out_ = error, predicted
+                self._set(Q @ (shrunk * moment))
         return self
 
     def predict(self, X: Any) -> Real:
         """Predict rows (M, p)."""
-        B = self._standardised(np.asarray(X, dtype=np.float64))
-        return np.clip(self.mean_ + B @ self.coef_, *self.range_)
+        return np.clip(self.intercept_ + np.asarray(X) @ self.coef_, *self.range_)
+
+    def _set(self, standardised: Real) -> None:
+        """Turn coefficients of standardised columns into those of the columns."""
+        self.coef_ = np.zeros(len(self.kept_))
+        self.coef_[self.kept_] = standardised / self.spread_
+        self.intercept_ = self.mean_ - float(self.center_ @ self.coef_)
 
     def _standardised(self, B: Real) -> Real:
         return np.asarray((B[:, self.kept_] - self.center_[self.kept_]) / self.spread_)

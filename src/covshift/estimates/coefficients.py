@@ -91,7 +91,8 @@ def _solve(
     else:
         w = problem.weights.final / problem.weights.final.sum()
         rest = y - h.train[:, 0]
-        b, A = _newton(T, share, T.T @ (share * h.target[:, 0]) + X.T @ (w * rest), family)
+        left = X.T @ (problem.engine.residual_weight * rest)
+        b, A = _newton(T, share, T.T @ (share * h.target[:, 0]) + left, family)
         score = X * rest[:, None]
         train = (w[:, None] * (score - w @ score)) @ A
     score = T * (h.target[:, 0] - _mean(T @ b, family))[:, None]

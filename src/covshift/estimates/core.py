@@ -132,7 +132,7 @@ def estimate(
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
     weighter and ``n_folds`` fits of the outcome models, O(N + M) besides. Models of ours learn from
-    at most 100,000 rows per fold, the default weights from 200,000 of each sample.
+    at most 100,000 rows per fold, the default weights from as many of each sample.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.y, survey.X, survey.X_target)
     >>> print(found.sentence)
-    The sample says 40.2 %; corrected for who answered: 30.1 % (95 % interval 26.0 to 34.2).
+    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.6 to 35.7).
     """
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors

@@ -22,7 +22,9 @@ they do not, so that it is still right if either part is. If h is right, that le
 a bias of h below the noise adds to it. The variance is therefore given as that of the flat estimate
 and two thirds of the way to that of the full one: the influence values are those of the weights
 ((u^2 + 2 w^2) / 3)^(1/2). The fraction is ours; the tables of results/estimates.md tell how often
-the intervals cover.
+the intervals cover. One a serves all that is asked of an outcome, with v and D^2 summed over its
+categories: so shares sum to one, groups to the total, and no ratio leans apart. Where there are
+groups, it is the larger of this a and of that with v and D^2 summed over the groups.
 
 For "weights" the weighter knows them
 where its weights solve an equation (entropy balancing, logistic odds: M-estimation). Otherwise the
@@ -79,6 +81,16 @@ class Engine:
     share: Real  # (M,)
     design: Design  # of the training rows
     finite_population: bool = False
+    lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
+
+    @property
+    def residual_weight(self) -> Real:
+        """Weights (N,) of the residuals in the doubly robust estimate; they sum to one."""
+        full = self.weights.final / self.weights.final.sum()
+        flat = self.weights.steady
+        if flat is not None:
+            full = self.lean * full + (1 - self.lean) * flat / flat.sum()
+        return np.asarray(full)
 
     def design_of(self, method: Method, n_folds: int) -> Design:
         """Return the units whose influence `means` tells: rows, or folds for the model."""
@@ -113,8 +125,8 @@ class Engine:
         )
         if exact is not None:
             return Influence(w @ signal.values / w.sum(), *exact[1:])
-        dr = self._doubly_robust(signal)
-        return Influence(w @ signal.values / w.sum(), dr.train, dr.target)
+        _, train = mean_influence(signal.values - signal.h.train, w)
+        return Influence(w @ signal.values / w.sum(), train, self._target(signal.h.target))
 
     def _modelled(self, signal: Signal) -> Influence:
         h = signal.h
@@ -131,8 +143,8 @@ class Engine:
             w, u = self.weights.final, self.weights.steady
             both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
             train = both[:, None] * (residual - rest)
-            rest = _steadied(residual, rest, w, u)
-        return Influence(self.share @ h.target + rest, train, self._target(h.target))
+        value = self.share @ h.target + self.residual_weight @ residual
+        return Influence(value, train, self._target(h.target))
 
     def _target(self, h: Real) -> Real:
         return np.asarray(self.share[:, None] * (h - self.share @ h))
@@ -144,12 +156,15 @@ class Engine:
         return not self.weights.weighter._has_mean_influence()
 
 
-def _steadied(residual: Real, full: Real, w: Real, u: Real) -> Real:
-    """Lean from the weighted means of residuals (k,) to those under flatter weights u."""
-    flat = u @ residual / u.sum()
-    D = full - flat
-    apart = w / w.sum() - u / u.sum()
-    v = apart**2 @ (residual - full) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = np.where(D != 0, np.maximum(0.0, 1 - v / D**2), 0.0)
-    return np.asarray(flat + a * D)
+def leaning(residual: Real, weights: Weights) -> float:
+    """The share a of the full weights, for residuals (N, k) of k parts of an outcome."""
+    if weights.steady is None:
+        return 1.0
+    full, flat = (w / w.sum() for w in (weights.final, weights.steady))
+    unit = float(np.abs(residual).max())
+    if not unit > 0:
+        return 0.0
+    rest = residual / unit
+    D = (full - flat) @ rest
+    noise = (full - flat) ** 2 @ (rest - full @ rest) ** 2
+    return max(0.0, 1 - float(noise.sum() / (D @ D))) if D.any() else 0.0

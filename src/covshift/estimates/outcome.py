@@ -24,13 +24,15 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from .._crossfit import CrossFit, Features, cross_fit
+from .._crossfit import CrossFit, Features, cross_fit, fit_folds
 from .._ridge import BrokenLines, LeaveOneOutRidge
 from .._types import Real, Rows
 from ..exceptions import InputError, InputTypeError
 
-_MOST_ROWS = 100_000  # that a model of ours learns from, per fold
+_MOST_ROWS = 100_000  # that trees learn from, per fold
+_ENOUGH_ROWS = 20_000  # for a model of a few hundred coefficients
 _MANY_ROWS = 10_000  # from which trees may be larger
+_LEAST_SHARE = 0.01  # of a model in the mixture; smaller ones are left out
 _LANDMARKS = 200
 _NARROW = 0.3  # inverse squared width of the kernel, in units of the mean squared distance
 _FEW_ROWS = 50  # below which trees have nothing to split
@@ -56,20 +58,27 @@ def predict(
     if classes is None:  # sums of squares neither overflow nor vanish
         center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
         y = (y - center) / unit
-    names, parts = [], []
+    fits = {}
     for name, candidate in _candidates(classes, len(y), features.train.shape[1]).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            part = cross_fit(
-                candidate, features, y, fold, weight=weight, classes=classes, most=_MOST_ROWS
+            fits[name] = fit_folds(
+                candidate,
+                features.train,
+                y,
+                fold,
+                weight=weight,
+                classes=classes,
+                most=_most(candidate),
             )
-        names.append(name)
-        parts.append(part)
     values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
-    shares = mixture(values, [part.train for part in parts], final)
-    mixed = zip(names, shares, strict=True)
-    chosen = [f"{name} {share:.0%}" for name, share in mixed if share >= 0.005]
+    shares = mixture(values, [fit.train for fit in fits.values()], final)
+    used = [k for k, share in enumerate(shares) if share >= _LEAST_SHARE]
+    parts = [list(fits.values())[k].on(features.target) for k in used]
+    shares = shares[used] / shares[used].sum()
     found = CrossFit.mixed(parts, shares)
+    names = [list(fits)[k] for k in used]
+    chosen = [f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True)]
     if classes is None:
         found = CrossFit(center + unit * found.train, center + unit * found.folds)
     return found, chosen
@@ -115,7 +124,8 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
     found: dict[str, Any]
     if classes is None or len(classes) == 2:
         gamma = _NARROW / (2 * max(1, columns))
-        landmarks = Nystroem(gamma=gamma, n_components=min(_LANDMARKS, rows // 2), random_state=0)
+        count = min(_LANDMARKS if rows < _MANY_ROWS else _LANDMARKS // 2, rows // 2)
+        landmarks = Nystroem(gamma=gamma, n_components=count, random_state=0)
         found = {
             "ridge": LeaveOneOutRidge(),
             "broken lines": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
@@ -128,6 +138,11 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
     if rows >= _FEW_ROWS:
         found["boosted trees"] = boosted
     return found
+
+
+def _most(candidate: Any) -> int:
+    trees = isinstance(candidate, HistGradientBoostingRegressor | HistGradientBoostingClassifier)
+    return _MOST_ROWS if trees else _ENOUGH_ROWS
 
 
 def _check_model(model: Any, classes: bool) -> None:

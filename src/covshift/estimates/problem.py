@@ -15,7 +15,7 @@ from .._types import Real, Rows
 from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
-from .methods import Engine, Method, Signal
+from .methods import Engine, Method, Signal, leaning
 from .outcome import predict
 from .weighing import Weights
 
@@ -59,8 +59,29 @@ class Problem:
     def engine(self) -> Engine:
         """The four methods on these rows."""
         return Engine(
-            self.sample.d, self.weights, self.sample.share, self.design, self.finite_population
+            self.sample.d,
+            self.weights,
+            self.sample.share,
+            self.design,
+            self.finite_population,
+            self._lean(),
         )
+
+    def _lean(self) -> float:
+        """How much of the full weights to use, by the first signal: the outcome itself.
+
+        Flat weights must be good enough for all rows together and for the groups.
+        """
+        if not self.made:
+            return 1.0
+        first = next(iter(self.made.values()))
+        residual = first.values - first.h.train
+        lean = leaning(residual, self.weights)
+        if self.sample.groups is None:
+            return lean
+        numbers = range(len(self._groups.labels))
+        inside = np.hstack([residual * self._groups.indicator(k)[:, None] for k in numbers])
+        return max(lean, leaning(inside, self.weights))
 
     def with_weights(self, d: Real, final: Real, share: Real) -> Problem:
         """Return the same problem, its models included, under other weights and target shares."""

@@ -18,7 +18,7 @@ from .tilted import TiltedCDFWeights
 
 _DEFAULT = TiltedCDFWeights()
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
-_MOST_ROWS = 200_000  # of each sample that the default weighter is fitted to
+_MOST_ROWS = 100_000  # of each sample that the default weighter is fitted to
 _STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
 
 
@@ -87,7 +87,7 @@ def factors(
     """Fit a clone of the weighter; return the factor of each row (N,), and the weighter.
 
     ``d`` and ``share`` stand for the sample's own weights. The default weighter is fitted to at
-    most 200,000 rows of each sample, drawn at random, and tells the factors of the others.
+    most 100,000 rows of each sample, drawn at random, and tells the factors of the others.
     """
     made = clone(_DEFAULT if weighter is None else as_weighter(weighter))
     if made.get_params(deep=False).get("random_state", 0) is None:
