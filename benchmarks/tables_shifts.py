@@ -62,6 +62,12 @@ def split(table: Table, shift: str, N: int, rep: int) -> Split | None:
 
 def _selected(X: pd.DataFrame, shift: str, rng: np.random.Generator) -> np.ndarray:
     """Mark the rows of the target."""
+    chance = target_chance(X, shift, rng)
+    return rng.uniform(size=len(X)) < chance
+
+
+def target_chance(X: pd.DataFrame, shift: str, rng: np.random.Generator) -> np.ndarray:
+    """Return each row's chance to be the target's."""
     if shift == "direction":
         Z = pd.get_dummies(X).to_numpy(dtype=float)
         Z = (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-12)
@@ -77,4 +83,4 @@ def _selected(X: pd.DataFrame, shift: str, rng: np.random.Generator) -> np.ndarr
         share = np.full(len(X), 0.5)
     else:
         raise ValueError(f"shift must be one of {SHIFTS}, not {shift!r}")
-    return rng.uniform(size=len(X)) < share
+    return share
