@@ -46,9 +46,10 @@ CELLS = [
     ("discrete", 1000, 1000, "true weights, a constant for an outcome model"),
     ("linear", 1000, 1000, "equal weights, line for an outcome model"),
     ("linear", 10_000, 10_000, "entropy weights, line for an outcome model"),
-    *((name, 1000, 1000, "defaults") for name in ("curved", "interaction", "discrete")),
-    *((name, 1000, 100, "defaults") for name in ("curved", "share")),
-    *((name, 100, 1000, "defaults") for name in ("discrete", "share")),
+    ("share", 100, 1000, "defaults"),
+    ("share", 1000, 100, "defaults"),
+    ("curved", 1000, 1000, "defaults"),
+    ("interaction", 1000, 1000, "defaults"),
     ("linear", 100_000, 1000, "entropy weights, line for an outcome model"),
     ("linear", 100_000, 100_000, "entropy weights, line for an outcome model"),
 ]

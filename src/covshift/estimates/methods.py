@@ -22,9 +22,11 @@ they do not, so that it is still right if either part is. If h is right, that le
 a bias of h below the noise adds to it. The variance is therefore given as that of the flat estimate
 and two thirds of the way to that of the full one: the influence values are those of the weights
 ((u^2 + 2 w^2) / 3)^(1/2). The fraction is ours; the tables of results/estimates.md tell how often
-the intervals cover. One a serves all that is asked of an outcome, with v and D^2 summed over its
-categories: so shares sum to one, groups to the total, and no ratio leans apart. Where there are
-groups, it is the larger of this a and of that with v and D^2 summed over the groups.
+the intervals cover. As for the errors of a regression (HC1), variances are multiplied by
+n / (n - p - 1), n the effective number of rows and p that of features (at most by two): both h and
+w were fitted to these rows. One a serves all that is asked of an outcome, with v and D^2 summed
+over its categories: so shares sum to one, groups to the total, and no ratio leans apart. Where
+there are groups, it is the larger of this a and of that with v and D^2 summed over the groups.
 
 For "weights" the weighter knows them
 where its weights solve an equation (entropy balancing, logistic odds: M-estimation). Otherwise the
@@ -126,7 +128,8 @@ class Engine:
         if exact is not None:
             return Influence(w @ signal.values / w.sum(), *exact[1:])
         _, train = mean_influence(signal.values - signal.h.train, w)
-        return Influence(w @ signal.values / w.sum(), train, self._target(signal.h.target))
+        target = self._target(signal.h.target)
+        return Influence(w @ signal.values / w.sum(), self._few_rows * train, target)
 
     def _modelled(self, signal: Signal) -> Influence:
         h = signal.h
@@ -144,7 +147,15 @@ class Engine:
             both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
             train = both[:, None] * (residual - rest)
         value = self.share @ h.target + self.residual_weight @ residual
-        return Influence(value, train, self._target(h.target))
+        return Influence(value, self._few_rows * train, self._target(h.target))
+
+    @property
+    def _few_rows(self) -> float:
+        """Factor on influence values, for what estimating h and weights costs small samples."""
+        if self.weights.weighter is None:
+            return 1.0
+        rows, fitted = self.weights.effective_sample_size, self.weights.Z.shape[1] + 1
+        return float(np.sqrt(rows / (rows - min(fitted, rows / 2))))
 
     def _target(self, h: Real) -> Real:
         return np.asarray(self.share[:, None] * (h - self.share @ h))
