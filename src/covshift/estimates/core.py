@@ -89,7 +89,8 @@ def estimate(
         squares. An array holds weights that are known already.
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
-        was given. Default: a linear model and boosted trees, mixed by cross-fitted error.
+        was given. Default: ridge regressions on features, broken lines and a kernel, and boosted
+        trees, mixed by cross-fitted error.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Design weights, on any scale.
     strata, cluster : (N,) arrays or names of columns of X, optional
@@ -141,7 +142,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.y, survey.X, survey.X_target)
     >>> print(found.sentence)
-    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.6 to 35.7).
+    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.6).
     """
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors
