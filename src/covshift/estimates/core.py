@@ -142,7 +142,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.y, survey.X, survey.X_target)
     >>> print(found.sentence)
-    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.6).
+    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.7).
     """
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors

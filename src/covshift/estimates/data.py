@@ -53,11 +53,16 @@ class Groups:
         return np.asarray(codes == number, dtype=np.float64)
 
     def dummies(self, *, target: bool = False) -> Real:
-        """One column per group but the first: (N, G - 1), or (M, G - 1)."""
-        numbers = range(1, len(self.labels))
+        """One column per group, and one for two groups: (N, k), or (M, k)."""
+        numbers = self.shown
         columns = [self.indicator(k, target=target) for k in numbers]
         size = len(self.target if target and self.target is not None else self.train)
         return np.column_stack(columns) if columns else np.empty((size, 0))
+
+    @property
+    def shown(self) -> range:
+        """Groups that have a column: all, or the second of two."""
+        return range(len(self.labels)) if len(self.labels) > 2 else range(1, len(self.labels))
 
     def rows(self, kept: Rows) -> Groups:
         """Keep some of the training rows; groups that lose all of theirs stay named."""
@@ -138,7 +143,7 @@ def check_sample(
     if groups is not None and groups.target is not None and not _is_category(X, by):
         Z = np.column_stack([Z, groups.dummies()])
         T = np.column_stack([T, groups.dummies(target=True)])
-        names = (*names, *(f"group={label}" for label in groups.labels[1:]))
+        names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
     return Sample(
         Z,
         T,
