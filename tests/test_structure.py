@@ -59,6 +59,7 @@ LAYERS = [
     ["machine", "boosting", "robust", "reweighted", "objectives", "torch"],
     ["bounds", "diagnostics", "distributed"],
     ["estimates"],
+    ["evaluations"],
     ["compare", "persistence"],
     ["report"],
     ["testing", "reproduction"],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         diagnostics,
         distributed,
         estimates,
+        evaluations,
         exceptions,
         objectives,
         operators,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
     from .estimates import estimate, estimate_mean, estimate_risk
+    from .evaluations import evaluate
     from .machine import VSVC, VSVR
     from .persistence import load, save
     from .reweighted import Reweighted
@@ -47,6 +49,7 @@ _MODULES = (
     "diagnostics",
     "distributed",
     "estimates",
+    "evaluations",
     "exceptions",
     "objectives",
     "operators",
@@ -69,6 +72,7 @@ _HOME = {
     "estimate": "estimates",
     "estimate_mean": "estimates",
     "estimate_risk": "estimates",
+    "evaluate": "evaluations",
     "load": "persistence",
     "save": "persistence",
     "v_matrix": "corrections",
@@ -94,6 +98,8 @@ __all__ = [
     "estimate_mean",
     "estimate_risk",
     "estimates",
+    "evaluate",
+    "evaluations",
     "exceptions",
     "load",
     "objectives",

@@ -154,8 +154,11 @@ def fit_folds(
     classes: NDArray[Any] | None = None,
     most: int | None = None,
 ) -> FoldFits:
-    """Fit the models of `cross_fit`, and predict the training rows X (N, n)."""
-    train = np.empty((len(y), 1 if classes is None else len(classes)))
+    """Fit the models of `cross_fit`, and predict the training rows X (N, n).
+
+    Rows of fold -1 train all models, and their prediction is zero.
+    """
+    train = np.zeros((len(y), 1 if classes is None else len(classes)))
     models = []
     with one_thread(len(y)):
         for number in range(int(fold.max()) + 1):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..diagnostics.text import printable
 
@@ -20,6 +20,16 @@ METHOD_WORDS = {
     "none": "sample as it is",
 }
 _HEAD = ("", "sample", "corrected", "s.e.", "interval", "rows", "eff. rows")
+
+
+class Written(Protocol):
+    """What it takes to write a number: its error, and whether it is a share."""
+
+    @property
+    def standard_error(self) -> float: ...
+
+    @property
+    def proportion(self) -> bool: ...
 
 
 def sentence(found: Estimates) -> str:
@@ -82,10 +92,10 @@ def table_lines(rows: Sequence[Estimate]) -> list[str]:
         )
         for row in rows
     ]
-    return _aligned([head, *lines], left=4)
+    return aligned([head, *lines], left=4)
 
 
-def shown(value: float, row: Estimate, *, percent: bool = True) -> str:
+def shown(value: float, row: Written, *, percent: bool = True) -> str:
     """Write a number with as many digits as its error deserves; shares in per cent."""
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
@@ -160,7 +170,7 @@ def _where(label: str, group: str | None, grouped: bool) -> str:
 
 def _main_table(found: Estimates) -> list[str]:
     head, rows = _cells(found)
-    return _aligned([tuple(head), *map(tuple, rows)], left=1)
+    return aligned([tuple(head), *map(tuple, rows)], left=1)
 
 
 def _methods_table(found: Estimates) -> list[str]:
@@ -173,7 +183,7 @@ def _methods_table(found: Estimates) -> list[str]:
         mark = " *" if method == found.method else ""
         error = shown(row.standard_error, row, percent=False)
         lines.append((words + mark, shown(row.value, row), error, _interval(row)))
-    return _aligned([head, *lines], left=1)
+    return aligned([head, *lines], left=1)
 
 
 def _facts(found: Estimates) -> list[str]:
@@ -192,7 +202,7 @@ def _facts(found: Estimates) -> list[str]:
     return lines
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], *, left: int) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]], *, left: int) -> list[str]:
     """Align columns, the first ``left`` of them to the left."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []

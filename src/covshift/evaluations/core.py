@@ -1,0 +1,236 @@
+"""`evaluate`: how good a model is on the target, from labelled rows of a biased sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._crossfit import Features
+from .._parameters import flag, number, one_of, whole
+from .._types import Flags
+from .._validation import unwrap_target
+from ..diagnostics import Diagnosis
+from ..estimates.data import check_sample
+from ..estimates.overlap import check_overlap
+from ..exceptions import InputError, InputTypeError
+from .methods import METHODS, Method
+from .result import Evaluations
+from .run import Run, Settings
+from .scores import Reader, Task
+
+_MANY_ROWS = 100_000
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    X_target: Any,
+    *,
+    metrics: Any = None,
+    target_scores: Any = None,
+    method: Method = "dr",
+    by: Any = None,
+    trained_on: Any = None,
+    cv: Any = None,
+    threshold: float | None = None,
+    positive: Any = None,
+    cost_matrix: Any = None,
+    task: Task | None = None,
+    weighter: Any = None,
+    outcome_model: Any = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    strata: Any = None,
+    cluster: Any = None,
+    finite_population: bool = False,
+    restrict: str | None = None,
+    max_weight: float | None = None,
+    confidence: float = 0.95,
+    n_folds: int | None = None,
+    feature_names: Any = None,
+    diagnosis: Diagnosis | None = None,
+    random_state: int = 0,
+) -> Evaluations:
+    """Say how good a model is on a target without labels, from labelled rows of another sample.
+
+    Every metric of a classifier is a function of masses on the score axis (`evaluations.masses`).
+    With one cross-fitted q(x, s) = P(y = 1 | x, score s), weights w that carry the labelled rows to
+    the target, and the target's shares t, both summing to one, the doubly robust masses are
+
+        target row:     t q  of class 1,           t (1 - q)  of class 0 ,
+        labelled row:   w (y - q)  of class 1,    -w (y - q)  of class 0 .
+
+    A metric with the derivatives g by the masses has the influence values of the mean of
+    L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). Metrics of
+    numbers are means of losses, or follow from these. The estimate is right if the weights or the
+    outcome model are. Both samples must come from one population given the features: p(y | x) is
+    the same (covariate shift).
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor, scores, or dict of these by name
+        Any pipeline; or (N,) scores, (N, K) probabilities or (N,) predictions of the labelled rows,
+        with ``target_scores`` for the target rows. Several models are compared with the first.
+    X, X_target : (N, n) and (M, n) arrays or data frames
+        Features of the labelled rows and of the target, as the model takes them.
+    y : (N,) array
+        Labels or numbers. Rows without one (NaN, None) are left out.
+    metrics : str, function or list of these, optional
+        Of classes: "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1",
+        "roc_auc", "average_precision", "brier", "log_loss", "calibration_intercept" (at a slope of
+        one), "calibration_slope", "calibration_error" (ten bins), "confusion_matrix" (shares),
+        "cost". Those of one class are the positive one's, or the mean over three and more classes;
+        with "_weighted" at the end the mean by the classes' shares, with "_per_class" each one.
+        Default: accuracy, ROC AUC and Brier score. Of numbers: "mse", "rmse", "mae",
+        "median_absolute_error", "r2", "bias" (prediction less outcome); default RMSE, MAE, R².
+        A function loss(y, score) returns one number per row; of two classes y is one for the
+        positive class and zero for the other, of more the number of the class.
+    target_scores : (M,) or (M, K) array, or dict of these, optional
+        Where ``model`` holds scores: those of the target rows.
+    method : {"dr", "weights", "model", "cbpe", "pape", "none"}
+        Doubly robust; weighted labelled rows; the outcome model's expectation on the target; the
+        expectation of calibrated scores; the same with a weighted calibration; the labelled rows
+        as they are. All are in ``table``.
+    by : str or pair of arrays, optional
+        Groups: a column that both frames have, or labels of both samples.
+    trained_on : (N,) array of booleans, or row numbers, optional
+        Rows that trained the model. They do not judge it; outcome models of classes may learn from
+        them, and then see the features without the scores.
+    cv : int or splitter, optional
+        Judge the labelled rows by clones of the model, refitted without the row's fold.
+    threshold : float, optional
+        Predict the positive class from this score on. Default: what the model predicts; for scores
+        0.5 where they are within 0 and 1, else 0.
+    positive : label, optional
+        The positive one of two classes, of which scores tell; default the second.
+    cost_matrix : (K, K) array, optional
+        For the metric "cost": of every true class (line) and predicted class (column).
+    task : {"classes", "numbers"}, optional
+        What y holds, where it cannot be told from the model.
+    weighter, outcome_model, sample_weight, target_weight, strata, cluster, finite_population
+        As for `covshift.estimate`; an ``outcome_model`` for classes is a classifier, or a regressor
+        of zeros and ones, and sees the scores as further columns.
+    restrict, max_weight, confidence, n_folds, feature_names, diagnosis, random_state
+        As for `covshift.estimate`.
+
+    Returns
+    -------
+    Evaluations
+        ``print`` it; ``found["roc_auc"].value``, ``.interval``; ``table``, ``differences``,
+        ``to_frame()``, ``to_dict()``, ``plot()``.
+
+    Notes
+    -----
+    Theory: `covshift.estimate`, and the modules `evaluations.masses` and `evaluations.methods`.
+    Sources: Robins, Rotnitzky and Zhao (1994); Białek, Perrakis et al. (2023), *Estimating model
+    performance under covariate shift without labels*; Steingrimsson, Gatsonis, Li and Dahabreh
+    (2023), *Transporting a prediction model for use in a new target population*. Cost: one fit of
+    the weighter and ``n_folds`` fits of the outcome models per model; metrics O(n K), with a sort
+    O(n log n), n = N + M.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covshift import evaluate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(800, 600, random_state=0)
+    >>> model = LogisticRegression(max_iter=1000).fit(survey.X[:400], survey.y[:400])
+    >>> found = evaluate(model, survey.X[400:], survey.y[400:], survey.X_target)
+    >>> print(found.sentence)
+    Accuracy 0.743 on your data; expected 0.776 on the target (95 % interval 0.729 to 0.817).
+    """
+    one_of(*METHODS).check(method, "method")
+    one_of("overlap", None).check(restrict, "restrict")
+    one_of("classes", "numbers", None).check(task, "task")
+    number(above=0, below=1).check(confidence, "confidence")
+    (whole(2) | one_of(None)).check(n_folds, "n_folds")
+    whole(0).check(random_state, "random_state")
+    flag().check(finite_population, "finite_population")
+    if max_weight is not None:
+        number(above=1).check(max_weight, "max_weight")
+    if threshold is not None:
+        number().check(threshold, "threshold")
+    if diagnosis is not None and not isinstance(diagnosis, Diagnosis):
+        raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
+    if cv is not None and trained_on is not None:
+        raise InputError(
+            "trained_on leaves rows out, cv refits the model without them: pass one of the two."
+        )
+    sample = check_sample(
+        X,
+        X_target,
+        by=by,
+        sample_weight=sample_weight,
+        target_weight=target_weight,
+        strata=strata,
+        cluster=cluster,
+        feature_names=feature_names,
+    )
+    if sample.groups is not None and sample.groups.target is None:
+        raise InputError(
+            "by holds groups of the labelled rows alone. Pass those of both samples as a pair "
+            "(groups, groups_of_the_target)."
+        )
+    reader = Reader(X, unwrap_target(X_target), y, sample, threshold, positive, cv, task)
+    models = [reader.read(*one) for one in _models(model, target_scores)]
+    given = sample.features
+    numbered = Features(np.arange(len(sample.Z)), np.arange(len(sample.T)))
+    covered = check_overlap(
+        replace(sample, features=numbered),
+        restrict=restrict,
+        diagnosis=diagnosis,
+        random_state=random_state,
+    )
+    settings = Settings(
+        metrics=metrics,
+        cost_matrix=cost_matrix,
+        method=method,
+        weighter=weighter,
+        outcome_model=outcome_model,
+        finite_population=finite_population,
+        max_weight=max_weight,
+        confidence=confidence,
+        n_folds=n_folds or (5 if len(sample.Z) <= _MANY_ROWS else 3),
+        cv=cv,
+        random_state=random_state,
+    )
+    return Run(covered, given, _trained(trained_on, len(sample.Z)), settings).found(models)
+
+
+def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
+    """Name every model: (model, name, scores of the target)."""
+    if not isinstance(model, Mapping):
+        name = type(model).__name__ if hasattr(model, "predict") else "scores"
+        return [(model, name, target_scores)]
+    if not model:
+        raise InputError("model is an empty dict. Pass at least one model.")
+    if target_scores is not None and not isinstance(target_scores, Mapping):
+        raise InputTypeError(
+            "model is a dict of several models, so target_scores must be a dict with their names."
+        )
+    scores = target_scores or {}
+    unknown = sorted(set(map(str, scores)) - set(map(str, model)))
+    if unknown:
+        raise InputError(f"target_scores names {unknown}, which model does not.")
+    return [(one, str(name), scores.get(name)) for name, one in model.items()]
+
+
+def _trained(trained_on: Any, size: int) -> Flags:
+    found = np.zeros(size, dtype=bool)
+    if trained_on is None:
+        return found
+    rows = np.asarray(trained_on)
+    if rows.dtype == bool and rows.shape == (size,):
+        return rows
+    whole_numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not whole_numbers or (len(rows) and not (rows.min() >= 0 and rows.max() < size)):
+        raise InputError(
+            f"trained_on must be {size} booleans, one per labelled row, or row numbers from 0 to "
+            f"{size - 1}."
+        )
+    found[rows] = True
+    return found

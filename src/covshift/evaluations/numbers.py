@@ -1,0 +1,108 @@
+"""The performance of a regression: means of losses, and what follows from them.
+
+With the error e = y - f(x), the loss L is e, |e| or e^2, or what the user's function says; its
+expectation h given the features and the prediction is the outcome model's, as for any outcome of
+`estimate`. The others follow by the delta method:
+
+    RMSE = MSE^(1/2) ,   R^2 = 1 - MSE / (E y^2 - (E y)^2) ,
+
+and the median absolute error is a quantile. Bias is the mean of f(x) - y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._crossfit import CrossFit
+from .._influence import Influence
+from .._types import Real
+from ..estimates.intervals import Number
+from ..estimates.methods import METHODS as ENGINE_METHODS
+from ..estimates.methods import Method as EngineMethod
+from ..estimates.methods import Signal
+from ..estimates.quantities import every_group, quantiles
+from .judged import Judged
+from .methods import Method
+from .metrics import title
+from .scores import losses_of
+
+
+@dataclass(frozen=True)
+class Regressed:
+    """A regression with labelled rows."""
+
+    problem: Judged
+    y: Real  # (N,)
+    f: Real  # (N,): predictions
+
+    def influence(self, metric: Any, method: EngineMethod, group: int | None = None) -> Influence:
+        """Estimate a metric, with the influence of every row (or fold) on it."""
+        if metric == "r2":
+            return self._explained(method, group)
+        if metric == "rmse":
+            return _root(self.influence("mse", method, group))
+        return self._means([self._signal(metric)], method, group)
+
+    def numbers(self, metric: Any) -> Iterator[tuple[int | None, str | None, dict[Method, Number]]]:
+        """Estimate a metric by all methods, of all and of every group."""
+        if metric == "median_absolute_error":
+            size = np.abs(self.y - self.f)
+            groups = every_group(self.problem)
+            found = quantiles(self.problem, size, np.array([0.5]), "absolute error")
+            for (group, label), item in zip(groups, found, strict=True):
+                yield group, label, {method: item.numbers[method] for method in ENGINE_METHODS}
+            return
+        for group, label in every_group(self.problem):
+            numbers: dict[Method, Number] = {}
+            for method in ENGINE_METHODS:
+                one = self.influence(metric, method, group)
+                besides = 0.0
+                if self.problem.engine.counts_imbalance(method):
+                    balanced = self.influence(metric, "dr", group)
+                    besides = float(abs(balanced.value[0] - one.value[0]))
+                errors = self.problem.errors(method, group)
+                numbers[method] = errors.number(one, besides=besides)
+            yield group, label, numbers
+
+    def _signal(self, metric: Any) -> Signal:
+        e = self.f - self.y
+        if metric == "mse":
+            return self.problem.numbers(e**2, "squared error")
+        if metric == "mae":
+            return self.problem.numbers(np.abs(e), "absolute error")
+        if metric == "bias":
+            return self.problem.numbers(e, "error")
+        name = title(metric)
+        return self.problem.numbers(losses_of(metric, self.y, self.f, name), name)
+
+    def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
+        values = np.hstack([signal.values for signal in signals])
+        joined = Signal(values, CrossFit.side_by_side([signal.h for signal in signals]))
+        top, bottom = self.problem.in_group(joined, group, "loss")
+        return self.problem.ratio(top, bottom, method)
+
+    def _explained(self, method: EngineMethod, group: int | None) -> Influence:
+        center = float(self.y.mean())  # R^2 does not depend on it, rounding does
+        parts = [
+            self._signal("mse"),
+            self.problem.numbers(self.y - center, "y"),
+            self.problem.numbers((self.y - center) ** 2, "squared y"),
+        ]
+        found = self._means(parts, method, group)
+        mse, mean, square = found.value
+        spread = square - mean**2
+        value = 1 - mse / spread if spread > 0 else np.nan
+        ratio = mse / spread**2 if spread > 0 else np.nan
+        slope = np.array([[-1 / spread if spread > 0 else np.nan, -2 * mean * ratio, ratio]])
+        return replace(found.linear(slope), value=np.array([value]))
+
+
+def _root(found: Influence) -> Influence:
+    """Square root of a mean; a negative estimate counts as zero."""
+    value = float(np.sqrt(max(0.0, found.value[0])))
+    slope = 1 / (2 * value) if value > 0 else 0.0
+    return replace(found.times(slope), value=np.array([value]))

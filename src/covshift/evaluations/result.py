@@ -1,0 +1,223 @@
+"""What an evaluation found: to print, to show, to store, to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._notes import Note
+from .._optional import import_extra
+from .._plain import plain
+from .._types import Real
+from ..diagnostics import Diagnosis
+from ..exceptions import InputError
+from .methods import Method
+from .text import as_html, describe, sentence, table_lines
+
+
+@dataclass(frozen=True)
+class Performance:
+    """One metric of one model on the target, by one method."""
+
+    proportion: ClassVar[bool] = False  # numbers are written as decimals, not in per cent
+
+    model: str
+    metric: str
+    group: str | None
+    method: Method
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    rows: int  # that judge, in the group
+    effective_sample_size: float
+
+
+class Performances(tuple[Performance, ...]):
+    """Rows of metrics that print as a table."""
+
+    def __str__(self) -> str:
+        return "\n".join(table_lines(self))
+
+    def where(self, **wanted: Any) -> Performances:
+        """Keep the rows whose attributes are as given, such as ``method="dr"``."""
+        return Performances(
+            row for row in self if all(getattr(row, key) == value for key, value in wanted.items())
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one line per row."""
+        return _frame(self, "Performances.to_frame")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a model is from the first one, on the target, by the chosen method."""
+
+    proportion: ClassVar[bool] = False
+
+    model: str
+    reference: str
+    metric: str
+    group: str | None
+    value: float  # the model's metric less the reference's
+    standard_error: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """What `covshift.evaluate` found. Print it, or read its fields.
+
+    ``found["roc_auc"]`` is the metric of the whole target by the chosen method: a `Performance`
+    with ``value``, ``standard_error`` and ``interval``.
+
+    Attributes
+    ----------
+    table : Performances
+        All methods beside one another, for all and for every group: a tuple of `Performance`.
+    method : {"dr", "weights", "model", "cbpe", "pape", "none"}
+        The chosen one.
+    differences : tuple of Difference
+        Between several models, from joint influence values.
+    confidence : float
+    effective_sample_size, design_effect, largest_weight, trimmed_share : float
+        Of the weights, as in `covshift.estimates.Estimates`.
+    n_train, n_target : int
+        Labelled rows that judge, and target rows.
+    n_learned : int
+        Rows in ``trained_on``, which do not judge.
+    covered_share : float
+        Share of the target that the answer is for: 1 unless ``restrict="overlap"`` left rows out.
+    weights : (N,) array
+        Final weights of the labelled rows, mean one; zero where a row did not judge.
+    models : dict
+        Which outcome models were used for what.
+    diagnosis : Diagnosis
+    notes : tuple of Note
+    """
+
+    table: Performances
+    method: Method
+    confidence: float
+    differences: tuple[Difference, ...]
+    effective_sample_size: float
+    design_effect: float
+    largest_weight: float
+    trimmed_share: float
+    n_train: int
+    n_target: int
+    n_learned: int
+    covered_share: float
+    weighter: str
+    weights: Real
+    models: dict[str, list[str]]
+    diagnosis: Diagnosis
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Verdict of the diagnosis."""
+        return self.diagnosis.verdict
+
+    @property
+    def performances(self) -> Performances:
+        """The numbers of the chosen method: all first, then the groups."""
+        return self.table.where(method=self.method)
+
+    @property
+    def overall(self) -> Performances:
+        """The numbers of the whole target, by the chosen method."""
+        return self.performances.where(group=None)
+
+    @property
+    def sentence(self) -> str:
+        """The first answer in one sentence."""
+        return sentence(self)
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Performance:
+        """Return a metric of the whole target; of several models by (model, metric)."""
+        model, metric = key if isinstance(key, tuple) else (self.table[0].model, key)
+        found = self.overall.where(model=model, metric=metric)
+        if not found:
+            known = sorted({(row.model, row.metric) for row in self.overall})
+            raise InputError(f"There is no metric {metric!r} of {model!r}. Found: {known}.")
+        return found[0]
+
+    def __iter__(self) -> Iterator[Performance]:
+        return iter(self.performances)
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the weights as dictionaries, lists and numbers for JSON."""
+        names = (
+            "method",
+            "confidence",
+            "effective_sample_size",
+            "design_effect",
+            "largest_weight",
+            "trimmed_share",
+            "n_train",
+            "n_target",
+            "n_learned",
+            "covered_share",
+            "weighter",
+            "models",
+            "verdict",
+        )
+        found: dict[str, Any] = plain(
+            {
+                "sentence": self.sentence,
+                **{name: getattr(self, name) for name in names},
+                "performances": [asdict(row) for row in self.performances],
+                "table": [asdict(row) for row in self.table],
+                "differences": [asdict(row) for row in self.differences],
+                "notes": list(self.notes),
+            }
+        )
+        return found
+
+    def to_frame(self, *, methods: bool = False) -> Any:
+        """Return a pandas data frame of the metrics, or of all ``methods``."""
+        return _frame(self.table if methods else self.performances, "Evaluations.to_frame")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw every metric on the labelled rows and on the target: a forest plot.
+
+        Returns a `covshift.plot.ForestPlotDisplay`.
+        """
+        from ..plot import ForestPlotDisplay  # it needs matplotlib: loaded when asked for
+
+        several = len({row.model for row in self.table}) > 1
+        labels, before, after = [], [], []
+        for row in self.performances:
+            other = same(self.table, row, "none")
+            parts = [row.model] * several + [row.metric] + [row.group] * (row.group is not None)
+            labels.append(": ".join(map(str, parts)))
+            before.append((other.value, *other.interval))
+            after.append((row.value, *row.interval))
+        return ForestPlotDisplay(labels, np.array(before), np.array(after), xlabel="metric").plot(
+            ax
+        )
+
+
+def same(rows: Performances, row: Performance, method: str) -> Performance:
+    """Return the same metric by another method."""
+    return rows.where(model=row.model, metric=row.metric, group=row.group, method=method)[0]
+
+
+def _frame(rows: Sequence[Performance], needed_by: str) -> Any:
+    pandas = import_extra("pandas", extra="pandas", needed_by=needed_by)
+    lines = []
+    for row in rows:
+        line = asdict(row)
+        line["low"], line["high"] = line.pop("interval")
+        lines.append(line)
+    return pandas.DataFrame(lines)
