@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from covshift import diagnose, evaluate
+from covshift._crossfit import deal
+from covshift.estimates.data import check_sample
+from covshift.estimates.weighing import weigh
 from covshift.evaluations import masses as on
+from covshift.evaluations.judged import Judged
 from covshift.evaluations.masses import Masses
+from covshift.evaluations.methods import Classified
 from covshift.evaluations.metrics import CLASS_METRICS, class_metrics
+from covshift.evaluations.scores import Scored
 from covshift.exceptions import InputError, InputTypeError
 
 N, M = 90, 70
@@ -46,7 +54,7 @@ class Scorer(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - p, p])
 
     def predict(self, X):
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
 
 
 class Chance(RegressorMixin, BaseEstimator):
@@ -71,7 +79,7 @@ def diagnosis():
 def ask(diagnosis):
     def asked(model=None, X=X, y=Y, T=T, **options):
         usual = {"outcome_model": Chance(), "weighter": W, "diagnosis": diagnosis}
-        return evaluate(model or Scorer(), X, y, T, **{**usual, **options})
+        return evaluate(Scorer() if model is None else model, X, y, T, **{**usual, **options})
 
     return asked
 
@@ -225,49 +233,428 @@ def test_calibration_of_true_probabilities_is_ideal_and_matches_logistic_regress
     assert on.calibration_slope(m, 1).value == pytest.approx(fitted.coef_[0, 0], rel=1e-4)
 
 
-@pytest.mark.parametrize("method", ["none", "weights", "dr"])
-def test_errors_are_those_of_the_infinitesimal_jackknife(method):
-    """Each row's influence is its weight times the derivative of the estimate by this weight."""
-    rows, target = np.arange(24), np.arange(20)
-    names = [name for name in NAMES if name != "confusion_matrix"]
-    shared = {
-        "metrics": names,
-        "outcome_model": Chance((0.8, -0.5)),
-        "diagnosis": diagnose(X[rows], T[target], methods=()),
-        "n_folds": 2,
-        "restrict": "overlap",
-    }
-
-    def estimates(w, v):
-        given = {"sample_weight": w} if method == "none" else {"weighter": w}
-        if method == "none":
-            given["weighter"] = np.ones(len(rows))
-        found = evaluate(
-            Scorer(digits=2), X[rows], Y[rows], T[target], target_weight=v, **given, **shared
-        )
-        return found.table.where(method=method)
-
-    base = estimates(W[rows], V[target])
-    moves = []
-    for weights, k in [(W[rows], 0), (V[target], 1)]:
-        psi = np.empty((len(weights), len(base)))
-        for i in range(len(weights)):
-            pair = [W[rows], V[target]]
-            ends = []
-            for sign in (1, -1):
-                moved = weights.copy()
-                moved[i] *= 1 + sign * 1e-5
-                pair[k] = moved
-                ends.append([row.value for row in estimates(*pair)])
-            psi[i] = (np.array(ends[0]) - ends[1]) / 2e-5
-        moves.append(psi)
-    expected = np.sqrt(
-        sum(
-            len(psi) / (len(psi) - 1) * np.sum((psi - psi.mean(axis=0)) ** 2, axis=0)
-            for psi in moves
-        )
+@pytest.fixture(scope="module")
+def judge():
+    """A classifier, rows and weights, as `evaluate` puts them together."""
+    nothing = dict.fromkeys(["by", "sample_weight", "target_weight", "strata", "cluster"])
+    sample = check_sample(X[:24], T[:20], **nothing, feature_names=None)
+    weights = weigh(sample, W[:24], max_weight=None, random_state=0)
+    model = Scorer(digits=2)
+    p, t = model.predict_proba(X[:24]), model.predict_proba(T[:20])
+    chosen = [(part[:, 1] > 0.5).astype(int) for part in (p, t)]
+    scored = Scored("scores", p, t, "probabilities", ("0", "1"), 1, *chosen)
+    problem = Judged(
+        sample, weights, "dr", 0.95, 2, Chance((0.8, -0.5)), False, 0, scores=scored.columns()
     )
-    for row, error in zip(base, expected, strict=True):
-        if method == "dr" and row.metric == "average_precision":
-            continue  # one step: its derivative holds second-order terms besides
-        assert row.standard_error == pytest.approx(error, rel=1e-4), row.metric
+    return Classified(problem, scored, Y[:24])
+
+
+@pytest.mark.parametrize("method", ["none", "weights", "dr"])
+@pytest.mark.parametrize("name", [*CLASS_METRICS, "f1_weighted"])
+def test_influence_values_are_those_of_the_infinitesimal_jackknife(judge, name, method):
+    """Each row's influence is its weight times the derivative of the estimate by this weight."""
+    (metric,) = class_metrics(name, ("0", "1"), 1, "probabilities", None, None)
+    d, w, v = W[:24][::-1], W[:24], V[:20]
+
+    def found(d, w, v):
+        problem = judge.problem.with_weights(d, w, v / v.sum())
+        return replace(judge, problem=problem).influence(metric, method)
+
+    base, step = found(d, w, v), 1e-5
+    for i in (0, 7, 23):
+        up, down = (np.where(np.arange(24) == i, 1 + sign * step, 1.0) for sign in (1, -1))
+        move = (found(d * up, w * up, v).value - found(d * down, w * down, v).value) / (2 * step)
+        assert base.train[i] == pytest.approx(move, abs=1e-8)
+    for q in (0, 11):
+        up, down = (np.where(np.arange(20) == q, 1 + sign * step, 1.0) for sign in (1, -1))
+        move = (found(d, w, v * up).value - found(d, w, v * down).value) / (2 * step)
+        if method == "dr":
+            assert base.target[q] == pytest.approx(move, abs=1e-8)
+        else:
+            assert move == base.target[q] == 0
+
+
+def shifted(seed, size=150, n_target=150):
+    """Draw labelled rows around 0 and target rows around 0.5, with their density ratio."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(size, 2)), rng.normal([0.5, 0.0], 1, size=(n_target, 2))
+    y = (rng.uniform(size=size) < Chance().predict(X)).astype(int)
+    return X, y, T, np.exp(0.5 * X[:, 0] - 0.125)
+
+
+@pytest.mark.parametrize("exact", ["outcome model", "weights"])
+def test_the_doubly_robust_estimate_is_right_if_either_part_is(exact, diagnosis):
+    rng = np.random.default_rng(1)
+    T = rng.normal([0.5, 0.0], 1, size=(200_000, 2))
+    model, names = Scorer(), ["accuracy", "brier", "roc_auc", "recall", "average_precision"]
+    truth = (rng.uniform(size=len(T)) < Chance().predict(T)).astype(int)
+    expected = by_sklearn(truth, model.predict_proba(T), model.predict(T))
+    found, inside = [], []
+    for seed in range(25):
+        X, y, T, ratio = shifted(seed)
+        options = (
+            {"weighter": np.ones(len(X)), "outcome_model": Chance()}
+            if exact == "outcome model"
+            else {"weighter": ratio, "outcome_model": Chance((0.3, 0.3))}
+        )
+        one = evaluate(model, X, y, T, metrics=names, diagnosis=diagnosis, n_folds=2, **options)
+        found.append([one[name].value for name in names])
+        bounds = [one[name].interval for name in names]
+        inside.append([a <= expected[n] <= b for n, (a, b) in zip(names, bounds, strict=True)])
+    error = np.std(found, axis=0, ddof=1) / 5
+    miss = np.mean(found, axis=0) - [expected[name] for name in names]
+    assert (np.abs(miss) < 3.5 * error).all(), (miss, error)
+    assert np.mean(inside) > 0.85
+
+
+def test_scores_alone_give_the_same_as_their_model(ask):
+    model = Scorer()
+    s, s_t = model.predict_proba(X), model.predict_proba(T)
+    first, second, third = (
+        ask(metrics=NAMES),
+        ask(s[:, 1], target_scores=s_t[:, 1], metrics=NAMES),
+        ask(s, target_scores=s_t, metrics=NAMES),
+    )
+    for method in ("dr", "pape", "cbpe", "model", "none"):
+        expected = values(first, method)
+        assert values(second, method) == pytest.approx(expected, abs=1e-9)
+        assert values(third, method) == pytest.approx(expected, abs=1e-9)
+
+
+def test_scores_beyond_zero_and_one_have_ranks_and_signs(ask):
+    odds, t = X @ SLOPES, T @ SLOPES
+    found = ask(odds, target_scores=t)
+    assert [row.metric for row in found] == ["accuracy", "roc_auc"]
+    assert values(found, "none")["accuracy"] == np.mean((odds >= 0) == Y)
+    with pytest.raises(InputError, match="needs probabilities"):
+        ask(odds, target_scores=t, metrics="brier")
+
+
+def test_the_positive_class_and_the_threshold(ask):
+    p = 1 - Scorer().predict_proba(X)[:, 1]
+    t = 1 - Scorer().predict_proba(T)[:, 1]
+    found = ask(
+        p, target_scores=t, positive=0, threshold=0.6, metrics=["recall", "roc_auc", "log_loss"]
+    )
+    there = values(found, "none")
+    assert there["recall"] == pytest.approx(np.mean(p[Y == 0] >= 0.6))
+    assert there["roc_auc"] == pytest.approx(sk.roc_auc_score(Y == 0, p))
+    assert there["log_loss"] == pytest.approx(sk.log_loss(Y == 0, p))
+
+
+def test_calibrated_scores_are_those_of_a_logistic_regression_by_folds(ask):
+    found = ask(metrics="brier", n_folds=2)
+    odds, t = (np.log(p[:, 1] / p[:, 0]) for p in map(Scorer().predict_proba, (X, T)))
+    fold = deal(X, Y.astype(float), 2)
+    for method, weight in (("cbpe", np.ones(N)), ("pape", W)):
+        q = 0
+        for k in range(2):
+            kept = fold != k
+            fitted = LogisticRegression(C=np.inf).fit(odds[kept][:, None], Y[kept], weight[kept])
+            q = q + fitted.predict_proba(t[:, None])[:, 1] / 2
+        s = Scorer().predict_proba(T)[:, 1]
+        expected = np.mean(q * (1 - s) ** 2 + (1 - q) * s**2)
+        assert values(found, method)["brier"] == pytest.approx(expected, abs=2e-4)
+
+
+def test_a_group_is_its_own_target(ask):
+    found = ask(by=(GROUPS, TARGET_GROUPS), metrics=["accuracy", "roc_auc", "average_precision"])
+    inside, there = GROUPS == 1, TARGET_GROUPS == 1
+    alone = ask(X=X[inside], y=Y[inside], T=T[there], weighter=W[inside], metrics=["accuracy"])
+    assert values(found, "weights", "1")["accuracy"] == pytest.approx(
+        values(alone, "weights")["accuracy"]
+    )
+    s = Scorer().predict_proba(X)[inside, 1]
+    assert values(found, "none", "1")["roc_auc"] == pytest.approx(sk.roc_auc_score(Y[inside], s))
+    q = Chance().predict(X)
+    rest = W * (Y - q) * np.where(Scorer().predict(X) == 1, 1, -1) / W.sum()
+    chosen = Scorer().predict(T)
+    hit = np.where(chosen == 1, Chance().predict(T), 1 - Chance().predict(T))
+    expected = (rest[inside].sum() + hit[there].sum() / M) / there.mean()
+    assert values(found, "dr", "1")["accuracy"] == pytest.approx(expected)
+    with pytest.raises(InputError, match="pair"):
+        ask(by=GROUPS)
+
+
+def test_rows_that_trained_the_model_do_not_judge_it(ask):
+    trained = np.arange(N) < 40
+    tree = DecisionTreeClassifier(random_state=0).fit(X[trained], Y[trained])
+    for marked in (trained, np.arange(40)):
+        found = ask(tree, trained_on=marked, outcome_model=None)
+        assert (found.n_train, found.n_learned) == (N - 40, 40)
+        assert values(found, "none")["accuracy"] == tree.score(X[40:], Y[40:])
+        assert not found.weights[:40].any()
+        assert not any(note.kind == "perfect score" for note in found.notes)
+    with pytest.raises(InputError, match="judge"):
+        ask(tree, trained_on=np.ones(N, bool))
+    with pytest.raises(InputError, match="trained_on must be"):
+        ask(tree, trained_on=[N])
+
+
+def test_the_outcome_model_learns_from_rows_that_trained_the_model(ask):
+    """With all rows but a few marked, q is that of all rows outside the fold."""
+    trained = np.arange(N) < 70
+    found = ask(trained_on=trained, outcome_model=LogisticRegression(C=1.0), metrics="accuracy")
+    fold = deal(X[70:], Y[70:].astype(float), 5)
+    q = 0
+    for k in range(5):
+        rows = np.concatenate([np.arange(70, N)[fold != k], np.arange(70)])
+        q = q + LogisticRegression(C=1.0).fit(X[rows], Y[rows]).predict_proba(T)[:, 1] / 5
+    expected = np.mean(np.where(Scorer().predict(T) == 1, q, 1 - q))
+    assert values(found, "model")["accuracy"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_perfect_score_is_a_warning_and_cv_refits(ask):
+    tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    found = ask(tree, metrics="accuracy")
+    assert [note.severity for note in found.notes if note.kind == "perfect score"] == ["warning"]
+    again = ask(tree, metrics="accuracy", cv=3)
+    assert values(again, "none")["accuracy"] == pytest.approx(
+        np.mean(cross_val_predict(tree, X, Y, cv=3) == Y)
+    )
+    assert not any(note.kind == "perfect score" for note in again.notes)
+    with pytest.raises(InputError, match="one of the two"):
+        ask(tree, cv=3, trained_on=[0])
+
+
+def test_disagreement_beyond_the_errors_is_a_warning(ask):
+    wrong = ask(outcome_model=Chance((-3.0, 3.0)), metrics="accuracy")
+    assert any(note.kind == "disagreement" and "'model'" in note.text for note in wrong.notes)
+    right = ask(metrics="accuracy")
+    assert not any(note.kind == "disagreement" and "'model'" in note.text for note in right.notes)
+
+
+def test_models_are_compared_by_joint_errors(ask):
+    pair = {"a": Scorer(), "b": Scorer((0.85, -0.45))}
+    found = ask(pair, metrics=["brier", "roc_auc"])
+    difference = found.differences[0]
+    a, b = found["a", "brier"], found["b", "brier"]
+    assert (difference.model, difference.reference, difference.metric) == ("b", "a", "brier")
+    assert difference.value == pytest.approx(b.value - a.value)
+    assert difference.standard_error < 0.5 * a.standard_error  # the models are much alike
+    assert all(row.value == 0 for row in ask({"a": Scorer(), "b": Scorer()}).differences)
+
+
+def test_numbers_are_scikit_learns_and_losses_of_ones_own():
+    model = LinearRegression().fit(X[:30], Z[:30])
+    names = ["mse", "rmse", "mae", "median_absolute_error", "r2", "bias", log_cosh]
+    found = evaluate(model, X, Z, X, metrics=names, weighter=W, outcome_model=LinearRegression())
+    f = model.predict(X)
+    for method, w in (("none", None), ("weights", W)):
+        expected = {
+            "mse": sk.mean_squared_error(Z, f, sample_weight=w),
+            "rmse": sk.root_mean_squared_error(Z, f, sample_weight=w),
+            "mae": sk.mean_absolute_error(Z, f, sample_weight=w),
+            "r2": sk.r2_score(Z, f, sample_weight=w),
+            "bias": np.average(f - Z, weights=w),
+            "log_cosh": np.average(log_cosh(Z, f), weights=w),
+        }
+        there = values(found, method)
+        for name, value in expected.items():
+            assert there[name] == pytest.approx(value), name
+    median = np.sort(np.abs(Z - f))[N // 2 - 1]
+    assert values(found, "none")["median_absolute_error"] == pytest.approx(median)
+    assert {row.method for row in found.table} == {"dr", "weights", "model", "none"}
+
+
+def log_cosh(y, f):
+    return np.log(np.cosh(y - f))
+
+
+def test_errors_of_rmse_and_r2_are_those_of_the_jackknife():
+    f = X @ [0.7, -0.5]
+
+    def found(w):
+        return evaluate(
+            f,
+            X,
+            Z,
+            X,
+            target_scores=f,
+            metrics=["rmse", "r2"],
+            weighter=w,
+            outcome_model=Mean(),
+            n_folds=2,
+        ).table.where(method="weights")
+
+    base = found(W)
+    left = np.array([_by_hand(Z, f, W, i) for i in range(N)])
+    for row, psi in zip(base, left.T, strict=True):
+        expected = np.sqrt(N / (N - 1) * np.sum((psi - psi.mean()) ** 2))
+        assert row.standard_error == pytest.approx(expected, rel=1e-4)
+
+
+class Mean(Chance):
+    """An outcome model that always says zero."""
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def _by_hand(y, f, w, i):
+    ends = []
+    for sign in (1, -1):
+        v = w.copy()
+        v[i] *= 1 + sign * 1e-5
+        ends.append(
+            [
+                sk.root_mean_squared_error(y, f, sample_weight=v),
+                sk.r2_score(y, f, sample_weight=v),
+            ]
+        )
+    return (np.array(ends[0]) - ends[1]) / 2e-5
+
+
+def test_a_loss_of_classes_is_a_metric_of_masses(ask):
+    def squared(y, s):
+        return (y - s) ** 2
+
+    found = ask(metrics=[squared, "brier"])
+    for method in ("dr", "pape", "none"):
+        there = values(found, method)
+        assert there["squared"] == pytest.approx(there["brier"])
+
+
+def test_costs_are_weighted_cells_of_the_table(ask):
+    costs = [[0, 1], [5, -2]]
+    found = ask(metrics=["cost", "confusion_matrix"], cost_matrix=costs)
+    for method in ("dr", "weights"):
+        there = values(found, method)
+        cells = {(a, b): there[f"share of {a} predicted {b}"] for a in (0, 1) for b in (0, 1)}
+        assert sum(cells.values()) == pytest.approx(1)
+        expected = cells[0, 1] + 5 * cells[1, 0] - 2 * cells[1, 1]
+        assert there["cost"] == pytest.approx(expected)
+
+
+def test_three_classes_and_names_as_labels(ask):
+    names = np.array(["low", "middle", "top"])
+    y = names[np.digitize(Z, [0.0, 1.5])]
+    model = LogisticRegression().fit(X[:45], y[:45])
+    found = ask(
+        model,
+        y=y,
+        outcome_model=LogisticRegression(),
+        metrics=["accuracy", "f1_per_class", "roc_auc", "log_loss"],
+    )
+    there = values(found, "none")
+    assert there["accuracy"] == pytest.approx(model.score(X, y))
+    each = sk.f1_score(y, model.predict(X), average=None)
+    assert [there[f"f1 of {name}"] for name in names] == pytest.approx(list(each))
+    assert found["log_loss"].interval[0] < there["log_loss"] < found["log_loss"].interval[1] + 1
+    assert "F1 of low" in str(found)
+
+
+def test_a_model_that_only_predicts_has_no_scores(ask):
+    class Labels(ClassifierMixin, BaseEstimator):
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            return (np.asarray(X)[:, 0] > 0).astype(int)
+
+    found = ask(Labels())
+    assert [row.metric for row in found] == ["accuracy"]
+    assert {row.method for row in found.table} == {"dr", "weights", "model", "none"}
+    with pytest.raises(InputError, match="needs scores"):
+        ask(Labels(), metrics="roc_auc")
+    with pytest.raises(InputError, match="no scores"):
+        ask(Labels(), threshold=0.3)
+    with pytest.raises(InputError, match="calibrates scores"):
+        ask(Labels(), method="cbpe")
+
+
+def test_the_result_prints_and_stores_what_it_found(ask):
+    found = ask(metrics=["roc_auc", "brier"], by=(GROUPS, TARGET_GROUPS))
+    row = found["roc_auc"]
+    assert found.sentence.startswith("AUC 0.")
+    assert "on your data; expected 0." in found.sentence
+    assert "weighted calibration (PAPE)" in str(found)
+    assert max(map(len, str(found).splitlines())) <= 130
+    stored = json.loads(json.dumps(found.to_dict()))
+    assert stored["performances"][0]["value"] == row.value
+    assert stored["sentence"] == found.sentence
+    assert "<table>" in found._repr_html_()
+    assert "roc_auc" not in str(found.table)
+    assert "AUC" in str(found.table)
+    with pytest.raises(InputError, match="no metric 'f1'"):
+        found["f1"]
+
+
+def test_frames_and_pictures(ask):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    found = ask(metrics=["roc_auc", "brier"])
+    frame = found.to_frame(methods=True)
+    assert list(frame["method"][:6]) == ["dr", "weights", "model", "cbpe", "pape", "none"]
+    assert (frame["low"] <= frame["value"]).all()
+    assert len(found.plot().ax_.get_yticks()) == 2
+
+
+def test_rows_without_a_label_are_left_out(ask):
+    y = Y.astype(float)
+    y[[3, 8]] = np.nan
+    found = ask(y=y, metrics="accuracy")
+    kept = np.isfinite(y)
+    assert values(found, "none")["accuracy"] == np.mean(Scorer().predict(X[kept]) == y[kept])
+    assert any("rows 3, 8" in note.text for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": "acuracy"}, "no metric of classes"),
+        ({"metrics": "accuracy_weighted"}, "no metric of classes"),
+        ({"metrics": []}, "metrics is empty"),
+        ({"metrics": 3}, "neither a name"),
+        ({"metrics": [3]}, "neither a name"),
+        ({"metrics": [lambda y, s: y, lambda y, s: s]}, "a name of its own"),
+        ({"metrics": [lambda y, s: 1.0]}, "one number per row"),
+        ({"metrics": [lambda y, s: np.where(y == 0, np.nan, s)]}, "NaN or infinite"),
+        ({"metrics": "cost"}, "cost_matrix is None"),
+        ({"cost_matrix": np.eye(2)}, "does not name"),
+        ({"metrics": "cost", "cost_matrix": np.eye(3)}, "Pass 2 lines"),
+        ({"method": "best"}, "method='best' must be"),
+        ({"task": "ranking"}, "task='ranking' must be"),
+        ({"threshold": np.nan}, "threshold=nan must be"),
+        ({"confidence": 95}, "confidence=95 must be"),
+        ({"positive": "yes"}, "none of"),
+        ({"target_scores": np.ones(M)}, "makes its own"),
+        ({"y": np.array(["no", "maybe"])[Y]}, "the model knows"),
+        ({"y": Y[1:]}, "rows, but X has"),
+        ({"y": np.column_stack([Y, Y])}, "Pass one outcome per row"),
+        ({"model": LogisticRegression()}, "not fitted"),
+        ({"model": {}}, "empty dict"),
+        ({"trained_on": [0.5]}, "trained_on must be"),
+    ],
+)
+def test_bad_input_is_refused_in_plain_words(ask, options, message):
+    with pytest.raises(InputError, match=message):
+        ask(**options)
+
+
+@pytest.mark.parametrize(
+    ("scores", "target", "options", "message"),
+    [
+        (Y / 2, None, {}, "target_scores"),
+        (Y[1:] / 2, T[:, 0], {}, "its sample has"),
+        (Y / 2, T[1:, 0], {}, "its sample has"),
+        (np.full(N, np.nan), T[:, 0], {}, "NaN or infinity"),
+        (X, T[:, 0], {}, "the same columns"),
+        (np.ones((N, 3)), np.ones((M, 3)), {}, "3 scores per row"),
+        (Y / 2, T[:, 0], {"cv": 3}, "cv refits a model"),
+        (Y / 2, T[:, 0], {"y": np.zeros(N), "task": "classes"}, "only the class 0"),
+        (Z, T[:, 0], {"y": Z, "metrics": "accuracy"}, "no metric of numbers"),
+        (Z, T[:, 0], {"y": Z, "method": "cbpe"}, "for numbers use"),
+        (Z, T[:, 0], {"y": Z, "cost_matrix": np.eye(2)}, "is for classes"),
+        ({"a": Y / 2}, {"b": T[:, 0]}, {}, "which model does not"),
+        ({"a": Y / 2}, T[:, 0], {}, "must be a dict"),
+    ],
+)
+def test_bad_scores_are_refused_in_plain_words(ask, scores, target, options, message):
+    with pytest.raises(InputError, match=message):
+        ask(scores, target_scores=target, **options)
+
+
+@pytest.mark.parametrize("model", [None, "LogisticRegression", LogisticRegression, object()])
+def test_what_is_neither_a_model_nor_scores_is_refused(model):
+    with pytest.raises(InputTypeError):
+        evaluate(model, X, Y, T, target_scores=T[:, 0])

@@ -166,24 +166,27 @@ def roc_auc(masses: Masses, c: int) -> Slope:
 def average_precision(masses: Masses, c: int) -> Slope:
     """Precision at the score of every row of class c, averaged over these rows.
 
-    The precision at scores above all masses is that of the first mass.
+    Signed masses may put the precision at the highest scores beyond 0 and 1: it is cut off there.
+    At scores above all masses it is that of the first mass.
     """
     p, n = masses.pair(c)
     _, level = np.unique(-masses.scores[:, c], return_inverse=True)
     level = level.reshape(-1)
-    at, others = (np.bincount(level, weights=part) for part in (p, n))
-    hits, wrong = np.cumsum(at), np.cumsum(others)
-    total = hits + wrong
+    at, total = (np.bincount(level, weights=part) for part in (p, p + n))
+    hits, total = np.cumsum(at), np.cumsum(total)
     P = float(hits[-1])
-    there = np.flatnonzero(total > 0)
+    there = np.flatnonzero(total > _SMALLEST * abs(total[-1]))
     if not len(there) or not P > 0:
         return Slope(np.nan, np.full_like(masses.mass, np.nan))
-    safe = np.where(total > 0, total, 1.0)
-    right = np.where(total > 0, hits / safe, hits[there[0]] / total[there[0]])
+    some = total >= total[there[0]]
+    safe = np.where(some, total, 1.0)
+    right = np.where(some, hits / safe, hits[there[0]] / total[there[0]])
+    free = some & (right >= 0) & (right <= 1 + _SMALLEST)
+    right = np.clip(right, 0.0, 1.0)
     value = float(at @ right) / P
     # A further mass at k changes the precision at k and at all scores below it.
-    gain = np.where(total > 0, at * wrong / safe**2, 0.0)
-    loss = np.where(total > 0, at * hits / safe**2, 0.0)
+    gain = np.where(free, at * (1 - right) / safe, 0.0)
+    loss = np.where(free, at * right / safe, 0.0)
     gp = (right + np.cumsum(gain[::-1])[::-1] - value) / P
     gn = -np.cumsum(loss[::-1])[::-1] / P
     return Slope(value, _spread(masses, c, gp[level], gn[level]))

@@ -15,9 +15,7 @@ with a calibration for the target; both calibrate by a logistic regression on th
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
 values L = sum_c y_c g_c with the prediction h = sum_c q_c g_c: errors are those of this mean by
-`covshift.estimates.methods.Engine`. Average precision has small sums below the fraction bar at the
-highest scores, where signed masses would make havoc: there, "dr" is the value of "model" plus the
-sum of w (y - q) g (one step of von Mises' expansion).
+`covshift.estimates.methods.Engine`.
 
 Sources: Białek, Perrakis et al. (2023), *Estimating model performance under covariate shift
 without labels* (cbpe, pape); Robins, Rotnitzky and Zhao (1994) (dr).
@@ -39,7 +37,7 @@ from ..estimates.methods import METHODS as ENGINE_METHODS
 from ..estimates.methods import Method as EngineMethod
 from ..estimates.methods import Signal
 from .judged import Judged
-from .masses import Masses, Slope
+from .masses import Masses
 from .metrics import Metric
 from .scores import Scored
 
@@ -115,7 +113,7 @@ class Classified:
 
     def influence(self, metric: Metric, method: Method, group: int | None = None) -> Influence:
         """Estimate a metric, with the influence of every row (or fold) on it."""
-        found = self._slope(metric, method, group)
+        found = metric.of(self.masses(method, group))
         N = len(self.labels)
         g = found.gradient * self._inside(group)[:, None]
         q = self.predicted("model" if method in ("none", "weights") else method)
@@ -132,17 +130,9 @@ class Classified:
         found = self.influence(metric, method, group)
         besides = 0.0
         if self.problem.engine.counts_imbalance(engine_method(method)):
-            besides = abs(self._slope(metric, "dr", group).value - float(found.value[0]))
+            besides = abs(metric.of(self.masses("dr", group)).value - float(found.value[0]))
         errors = self.problem.errors(engine_method(method), group)
         return errors.number(found, proportion=metric.proportion, besides=besides)
-
-    def _slope(self, metric: Metric, method: Method, group: int | None) -> Slope:
-        if method != "dr" or not metric.one_step:
-            return metric.of(self.masses(method, group))
-        found = metric.of(self.masses("model", group))
-        N = len(self.labels)
-        rest = self.masses("dr", group).mass[:N] * found.gradient[:N]
-        return replace(found, value=found.value + float(rest.sum()))
 
     def _inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""

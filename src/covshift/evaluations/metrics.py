@@ -30,7 +30,6 @@ class Metric:
     of: Callable[[Masses], Slope]
     needs: Needs = "predictions"
     proportion: bool = True  # within 0 and 1
-    one_step: bool = False  # the doubly robust form adds residuals to first order alone
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,6 @@ class Kind:
     of_class: on.OfClass | None = None
     needs: Needs = "predictions"
     proportion: bool = True
-    one_step: bool = False
 
 
 CLASS_METRICS: dict[str, Kind] = {
@@ -52,7 +50,7 @@ CLASS_METRICS: dict[str, Kind] = {
     "specificity": Kind(of_class=on.specificity),
     "f1": Kind(of_class=on.f1),
     "roc_auc": Kind(of_class=on.roc_auc, needs="scores"),
-    "average_precision": Kind(of_class=on.average_precision, needs="scores", one_step=True),
+    "average_precision": Kind(of_class=on.average_precision, needs="scores"),
     "brier": Kind(whole=on.brier, needs="probabilities"),
     "log_loss": Kind(whole=on.log_loss, needs="probabilities", proportion=False),
     "calibration_intercept": Kind(
@@ -177,7 +175,7 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
         )
 
     def made(title: str, of: Callable[[Masses], Slope]) -> Metric:
-        return Metric(title, of, kind.needs, kind.proportion, kind.one_step)
+        return Metric(title, of, kind.needs, kind.proportion)
 
     if kind.whole is not None:
         yield made(name, kind.whole)
