@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from covshift import diagnose, evaluate
@@ -23,7 +26,8 @@ from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Classified
 from covshift.evaluations.metrics import CLASS_METRICS, class_metrics
 from covshift.evaluations.scores import Scored
-from covshift.exceptions import InputError, InputTypeError
+from covshift.evaluations.target_labels import Labelled
+from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 
 N, M = 90, 70
 _rng = np.random.default_rng(0)
@@ -217,6 +221,16 @@ def test_derivatives_are_those_of_the_metric(name, K):
         assert np.sum(m.mass * found.gradient) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_where_no_row_is_there_a_metric_is_undefined_and_nothing_warns(name):
+    m = atoms(6)
+    nothing = Masses(0 * m.mass, m.scores, m.chosen)
+    for metric in class_metrics(name, ("a", "b"), 1, "probabilities", None, None):
+        found = metric.of(nothing)
+        assert np.isnan(found.value), metric.name
+        assert np.isnan(found.gradient).all()
+
+
 def test_calibration_of_true_probabilities_is_ideal_and_matches_logistic_regression():
     s = np.linspace(0.05, 0.95, 60)
     truth = Masses(np.column_stack([1 - s, s]), np.column_stack([1 - s, s]), np.zeros(60, int))
@@ -326,7 +340,7 @@ def test_scores_beyond_zero_and_one_have_ranks_and_signs(ask):
     odds, t = X @ SLOPES, T @ SLOPES
     found = ask(odds, target_scores=t)
     assert [row.metric for row in found] == ["accuracy", "roc_auc"]
-    assert values(found, "none")["accuracy"] == np.mean((odds >= 0) == Y)
+    assert values(found, "none")["accuracy"] == pytest.approx(np.mean((odds >= 0) == Y))
     with pytest.raises(InputError, match="needs probabilities"):
         ask(odds, target_scores=t, metrics="brier")
 
@@ -383,7 +397,7 @@ def test_rows_that_trained_the_model_do_not_judge_it(ask):
     for marked in (trained, np.arange(40)):
         found = ask(tree, trained_on=marked, outcome_model=None)
         assert (found.n_train, found.n_learned) == (N - 40, 40)
-        assert values(found, "none")["accuracy"] == tree.score(X[40:], Y[40:])
+        assert values(found, "none")["accuracy"] == pytest.approx(tree.score(X[40:], Y[40:]))
         assert not found.weights[:40].any()
         assert not any(note.kind == "perfect score" for note in found.notes)
     with pytest.raises(InputError, match="judge"):
@@ -563,6 +577,110 @@ def test_a_model_that_only_predicts_has_no_scores(ask):
         ask(Labels(), method="cbpe")
 
 
+def test_labels_of_the_target_check_what_was_expected(ask):
+    rng = np.random.default_rng(3)
+    y = (rng.uniform(size=M) < Chance().predict(T)).astype(float)
+    y[30:] = np.nan
+    found = ask(y_target=y, metrics=["accuracy", "roc_auc", "average_precision", "log_loss"])
+    s = Scorer().predict_proba(T[:30])
+    expected = by_sklearn(y[:30], s, Scorer().predict(T[:30]))
+    for check in found.checks:
+        assert check.rows == 30
+        assert check.value == pytest.approx(expected[check.metric])
+        assert check.expected == found[check.metric].value
+    right = (Scorer().predict(T[:30]) == y[:30]).astype(float)
+    assert found.checks[0].standard_error == pytest.approx(right.std(ddof=1) / np.sqrt(30))
+    without = ask(metrics=["accuracy", "roc_auc", "average_precision", "log_loss"])
+    assert values(found, "dr") == values(without, "dr")
+    assert "labels of the target" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["changes"][0]["rows"] == 30
+
+
+def test_a_change_of_the_outcome_given_the_features_is_found():
+    same, other = [], []
+    for seed in range(30):
+        X, y, T, ratio = shifted(seed)
+        judge = judged(X, y, T, ratio, Chance((0.6, -0.6)))
+        rng = np.random.default_rng(seed + 1000)
+        for found, slopes in ((same, (1.0, -0.8)), (other, (-1.0, 0.8))):
+            truth = (rng.uniform(size=60) < Chance(slopes).predict(T[:60])).astype(int)
+            few = Labelled(np.arange(60), truth, np.full(60, 1 / 200))
+            found.append(few.change_of_classes(judge).p_value)
+    assert np.mean(np.array(same) < 0.1) <= 0.27  # 8 of 30: one in a hundred by chance
+    assert np.mean(np.array(other) < 0.01) > 0.8
+
+
+def test_a_changed_outcome_is_a_warning_also_for_numbers(ask):
+    y = 1 + T @ SLOPES
+    options = {"outcome_model": LinearRegression(), "metrics": ["mse", "r2", "bias"]}
+    model = LinearRegression().fit(X, Z)
+    assert ask(model, y=Z, y_target=y, **options).changes[0].p_value > 0.001
+    found = ask(model, y=Z, y_target=y + 3 * T[:, 1] + 1, **options)
+    assert any(note.kind == "changed outcome" for note in found.notes)
+    f = model.predict(T)
+    expected = [
+        sk.mean_squared_error(y + 3 * T[:, 1] + 1, f),
+        sk.r2_score(y + 3 * T[:, 1] + 1, f),
+        np.mean(f - y - 3 * T[:, 1] - 1),
+    ]
+    assert [check.value for check in found.checks] == pytest.approx(expected)
+
+
+def test_every_batch_is_a_target_of_its_own():
+    month = np.where(np.arange(M) < 40, "May", "June")
+    options = {"outcome_model": Chance(), "metrics": "accuracy", "weighter": W}
+    found = evaluate(Scorer(), X, Y, T, batch=month, **options)
+    assert list(found.batches) == ["June", "May"]
+    alone = evaluate(Scorer(), X, Y, T[:40], **options)
+    assert values(found.batches["May"], "dr") == values(alone, "dr")
+    assert "batch: accuracy" in str(found)
+    assert found.to_dict()["batches"]["May"]["n_target"] == 40
+    with pytest.raises(InputError, match="none of this name"):
+        evaluate(Scorer(), X, Y, T, batch="month", **options)
+
+
+def test_frames_with_categories_go_to_the_model_as_they_are():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    names = np.array(["north", "south"])
+    frame, target = (
+        pd.DataFrame(
+            {"a": part[:, 0], "b": part[:, 1], "place": names[rng.integers(0, 2, len(part))]}
+        )
+        for part in (X, T)
+    )
+    encode = make_column_transformer((OneHotEncoder(), ["place"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression()).fit(frame[:40], Y[:40])
+    found = evaluate(
+        model,
+        frame,
+        Y,
+        target,
+        metrics="accuracy",
+        by="place",
+        trained_on=np.arange(40),
+        outcome_model=model,
+        batch="place",
+    )
+    assert {row.group for row in found} == {None, "north", "south"}
+    assert values(found, "none")["accuracy"] == pytest.approx(model.score(frame[40:], Y[40:]))
+    assert list(found.batches) == ["north", "south"]
+
+
+def test_what_is_not_covered_is_left_out_with_its_scores():
+    far = T.copy()
+    far[:30, 0] += 50
+    s, t = Scorer().predict_proba(X)[:, 1], Scorer().predict_proba(far)[:, 1]
+    options = {"metrics": "brier", "outcome_model": Chance(), "restrict": "overlap", "weighter": W}
+    found = evaluate(s, X, Y, far, target_scores=t, **options)
+    assert found.n_target < M
+    assert found.covered_share < 0.6
+    same = evaluate(Scorer(), X, Y, far, **options)
+    assert found["brier"].value == pytest.approx(same["brier"].value)
+    with pytest.raises(NoOverlapError):
+        evaluate(s, X, Y, far, target_scores=t, **(options | {"restrict": None}))
+
+
 def test_the_result_prints_and_stores_what_it_found(ask):
     found = ask(metrics=["roc_auc", "brier"], by=(GROUPS, TARGET_GROUPS))
     row = found["roc_auc"]
@@ -595,7 +713,8 @@ def test_rows_without_a_label_are_left_out(ask):
     y[[3, 8]] = np.nan
     found = ask(y=y, metrics="accuracy")
     kept = np.isfinite(y)
-    assert values(found, "none")["accuracy"] == np.mean(Scorer().predict(X[kept]) == y[kept])
+    right = Scorer().predict(X[kept]) == y[kept]
+    assert values(found, "none")["accuracy"] == pytest.approx(right.mean())
     assert any("rows 3, 8" in note.text for note in found.notes)
 
 
@@ -625,6 +744,11 @@ def test_rows_without_a_label_are_left_out(ask):
         ({"model": LogisticRegression()}, "not fitted"),
         ({"model": {}}, "empty dict"),
         ({"trained_on": [0.5]}, "trained_on must be"),
+        ({"y_target": Y}, "but X_target has"),
+        ({"y_target": np.full(M, 2)}, "y_target holds"),
+        ({"y_target": [1, 0] + [None] * (M - 2)}, "at least 5"),
+        ({"batch": np.arange(3)}, "but X_target has"),
+        ({"batch": [None] + ["a"] * (M - 1)}, "some are missing"),
     ],
 )
 def test_bad_input_is_refused_in_plain_words(ask, options, message):

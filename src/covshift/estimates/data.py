@@ -158,7 +158,9 @@ def check_sample(
     )
 
 
-def check_outcomes(y: Any, size: int, *, numbers: bool, title: str = "y") -> list[Outcome]:
+def check_outcomes(
+    y: Any, size: int, *, numbers: bool, title: str = "y", of: str = "X"
+) -> list[Outcome]:
     """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
     names = column_names(y)
     if names is not None and len(set(names)) < len(names):
@@ -176,7 +178,7 @@ def check_outcomes(y: Any, size: int, *, numbers: bool, title: str = "y") -> lis
     for name, column in zip(names, columns, strict=True):
         if len(column) != size:
             raise InputError(
-                f"{title} has {len(column)} rows, but X has {size}. Pass one entry per row."
+                f"{title} has {len(column)} rows, but {of} has {size}. Pass one entry per row."
             )
         found.append(_numbers(name, column) if numbers else _categories(name, column))
     return found

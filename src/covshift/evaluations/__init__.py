@@ -2,8 +2,11 @@
 
 from .core import evaluate
 from .result import Difference, Evaluations, Performance, Performances
+from .target_labels import Change, Check
 
 __all__ = [
+    "Change",
+    "Check",
     "Difference",
     "Evaluations",
     "Performance",

@@ -82,9 +82,15 @@ OfClass = Callable[[Masses, int], Slope]
 def ratio(masses: Masses, top: Any, bottom: Any) -> Slope:
     """Return sum m a / sum m b, for values a, b of every atom and class (n, K)."""
     under = float(np.sum(masses.mass * bottom))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.float64(np.sum(masses.mass * top)) / under
-        return Slope(float(value), np.asarray((top - value * bottom) / under))
+    if under == 0:
+        return undefined(masses)
+    value = float(np.sum(masses.mass * top)) / under
+    return Slope(value, np.asarray((top - value * bottom) / under))
+
+
+def undefined(masses: Masses) -> Slope:
+    """Return a metric that has no value, as no row is of the class or predicted so."""
+    return Slope(np.nan, np.full_like(masses.mass, np.nan))
 
 
 def accuracy(masses: Masses) -> Slope:
@@ -156,11 +162,12 @@ def roc_auc(masses: Masses, c: int) -> Slope:
     # Of the others below, and of the class above; of those at the same score a half.
     below = np.cumsum(by_level[1]) - by_level[1] / 2
     above = P - np.cumsum(by_level[0]) + by_level[0] / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.float64(by_level[0] @ below) / (P * N)
-        gp = (below[level] - value * N) / (P * N)
-        gn = (above[level] - value * P) / (P * N)
-    return Slope(float(value), _spread(masses, c, gp, gn))
+    if P * N == 0:
+        return undefined(masses)
+    value = float(by_level[0] @ below) / (P * N)
+    gp = (below[level] - value * N) / (P * N)
+    gn = (above[level] - value * P) / (P * N)
+    return Slope(value, _spread(masses, c, gp, gn))
 
 
 def average_precision(masses: Masses, c: int) -> Slope:
@@ -177,7 +184,7 @@ def average_precision(masses: Masses, c: int) -> Slope:
     P = float(hits[-1])
     there = np.flatnonzero(total > _SMALLEST * abs(total[-1]))
     if not len(there) or not P > 0:
-        return Slope(np.nan, np.full_like(masses.mass, np.nan))
+        return undefined(masses)
     some = total >= total[there[0]]
     safe = np.where(some, total, 1.0)
     right = np.where(some, hits / safe, hits[there[0]] / total[there[0]])
@@ -228,12 +235,12 @@ def _logistic(masses: Masses, c: int, *, slope: bool) -> Slope:
         try:
             step = np.linalg.solve(hessian, (p * (1 - f) - n * f) @ z)
         except np.linalg.LinAlgError:
-            return Slope(np.nan, np.full_like(masses.mass, np.nan))
+            return undefined(masses)
         b = b + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
         if np.abs(step).max() < _TOLERANCE:
             break
     if not np.abs(b).max() < _LARGEST_ODDS:  # separated classes
-        return Slope(np.nan, np.full_like(masses.mass, np.nan))
+        return undefined(masses)
     f = _sigmoid(offset + z @ b)
     hessian = (z * ((p + n) * f * (1 - f))[:, None]).T @ z
     row = np.linalg.solve(hessian, np.eye(len(b))[-1])
@@ -260,6 +267,8 @@ def mean(parts: Sequence[Slope]) -> Slope:
 def weighted_mean(masses: Masses, parts: Sequence[Slope]) -> Slope:
     """Mean of a metric of every class, by the classes' shares."""
     total = float(masses.mass.sum())
+    if total == 0:
+        return undefined(masses)
     pi = masses.mass.sum(axis=0) / total
     value = float(sum(w * part.value for w, part in zip(pi, parts, strict=True)))
     gradient = sum(

@@ -142,12 +142,22 @@ class Classified:
         return np.concatenate([groups.indicator(group), groups.indicator(group, target=True)])
 
 
-def residual_parts(scored: Scored) -> Real:
-    """What metrics multiply the residuals y - q with: one, the prediction, the score; (N, k)."""
-    assert scored.chosen is not None
-    one = np.ones(len(scored.train))
-    if len(scored.classes) != 2:
-        return one[:, None]
-    side = np.where(scored.chosen == scored.positive, 1.0, -1.0)
-    place = np.tanh(scored.columns()[0][:, 0] / 2)
-    return np.column_stack([one, side, place])
+def residual_parts(scored: Scored) -> tuple[Real, Real]:
+    """What metrics multiply the residuals y - q with, of both samples: (N, k), (M, k).
+
+    One, the prediction, and the score; for numbers and for three and more classes less of these.
+    """
+    score, target = scored.columns()
+    if not scored.classes:
+        return _beside_ones(np.tanh(score / 2)), _beside_ones(np.tanh(target / 2))
+    if len(scored.classes) > 2:
+        return np.ones((len(score), 1)), np.ones((len(target), 1))
+    parts = []
+    for chosen, place in ((scored.chosen, score), (scored.chosen_target, target)):
+        side = np.where(chosen == scored.positive, 1.0, -1.0)
+        parts.append(_beside_ones(side[:, None], np.tanh(place / 2)))
+    return parts[0], parts[1]
+
+
+def _beside_ones(*columns: Real) -> Real:
+    return np.column_stack([np.ones(len(columns[0])), *columns])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._crossfit import CrossFit
-from .._influence import Influence
+from .._influence import Influence, mean_influence
 from .._types import Real
 from ..estimates.intervals import Number
 from ..estimates.methods import METHODS as ENGINE_METHODS
@@ -44,7 +44,7 @@ class Regressed:
         if metric == "r2":
             return self._explained(method, group)
         if metric == "rmse":
-            return _root(self.influence("mse", method, group))
+            return root(self.influence("mse", method, group))
         return self._means([self._signal(metric)], method, group)
 
     def numbers(self, metric: Any) -> Iterator[tuple[int | None, str | None, dict[Method, Number]]]:
@@ -69,15 +69,8 @@ class Regressed:
             yield group, label, numbers
 
     def _signal(self, metric: Any) -> Signal:
-        e = self.f - self.y
-        if metric == "mse":
-            return self.problem.numbers(e**2, "squared error")
-        if metric == "mae":
-            return self.problem.numbers(np.abs(e), "absolute error")
-        if metric == "bias":
-            return self.problem.numbers(e, "error")
-        name = title(metric)
-        return self.problem.numbers(losses_of(metric, self.y, self.f, name), name)
+        name = "error" if metric == "bias" else title(metric)
+        return self.problem.numbers(losses(metric, self.y, self.f), name)
 
     def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
         values = np.hstack([signal.values for signal in signals])
@@ -92,16 +85,44 @@ class Regressed:
             self.problem.numbers(self.y - center, "y"),
             self.problem.numbers((self.y - center) ** 2, "squared y"),
         ]
-        found = self._means(parts, method, group)
-        mse, mean, square = found.value
-        spread = square - mean**2
-        value = 1 - mse / spread if spread > 0 else np.nan
-        ratio = mse / spread**2 if spread > 0 else np.nan
-        slope = np.array([[-1 / spread if spread > 0 else np.nan, -2 * mean * ratio, ratio]])
-        return replace(found.linear(slope), value=np.array([value]))
+        return explained(self._means(parts, method, group))
 
 
-def _root(found: Influence) -> Influence:
+def losses(metric: Any, y: Real, f: Real) -> Real:
+    """Losses (N,) whose mean is the metric, of outcomes and predictions."""
+    if metric == "mse":
+        return np.asarray((f - y) ** 2)
+    if metric == "mae":
+        return np.abs(f - y)
+    if metric == "bias":
+        return f - y
+    return losses_of(metric, y, f, title(metric))
+
+
+def plain(metric: Any, y: Real, f: Real, weight: Real) -> Influence:
+    """Compute a metric of labelled rows with known weights, with the influence of every row."""
+    if metric == "rmse":
+        return root(plain("mse", y, f, weight))
+    columns = np.column_stack([losses("mse", y, f), y - y.mean(), (y - y.mean()) ** 2])
+    if metric != "r2":
+        columns = losses(metric, y, f)[:, None]
+    value, train = mean_influence(columns, weight)
+    found = Influence(value, train, np.zeros((0, columns.shape[1])))
+    return explained(found) if metric == "r2" else found
+
+
+def explained(found: Influence) -> Influence:
+    """R^2 from the means of e^2, y and y^2."""
+    mse, mean, square = found.value
+    spread = square - mean**2
+    if not spread > 0:
+        return found.column(0).times(np.nan)
+    ratio = mse / spread**2
+    slope = np.array([[-1 / spread, -2 * mean * ratio, ratio]])
+    return replace(found.linear(slope), value=np.array([1 - mse / spread]))
+
+
+def root(found: Influence) -> Influence:
     """Square root of a mean; a negative estimate counts as zero."""
     value = float(np.sqrt(max(0.0, found.value[0])))
     slope = 1 / (2 * value) if value > 0 else 0.0

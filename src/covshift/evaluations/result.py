@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._types import Real
 from ..diagnostics import Diagnosis
 from ..exceptions import InputError
 from .methods import Method
+from .target_labels import Change, Check
 from .text import as_html, describe, sentence, table_lines
 
 
@@ -96,6 +97,12 @@ class Evaluations:
     models : dict
         Which outcome models were used for what.
     diagnosis : Diagnosis
+    checks : tuple of Check
+        What the labels in ``y_target`` say, beside what was expected.
+    changes : tuple of Change
+        Whether p(y | x) differs there, for every model: a test.
+    batches : dict of Evaluations
+        Of every batch of the target, where ``batch`` was given.
     notes : tuple of Note
     """
 
@@ -115,7 +122,10 @@ class Evaluations:
     weights: Real
     models: dict[str, list[str]]
     diagnosis: Diagnosis
+    checks: tuple[Check, ...] = ()
+    changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
+    batches: dict[str, Evaluations] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -179,9 +189,13 @@ class Evaluations:
                 "performances": [asdict(row) for row in self.performances],
                 "table": [asdict(row) for row in self.table],
                 "differences": [asdict(row) for row in self.differences],
+                "checks": [asdict(row) for row in self.checks],
+                "changes": [asdict(row) for row in self.changes],
                 "notes": list(self.notes),
             }
         )
+        if self.batches:
+            found["batches"] = {name: part.to_dict() for name, part in self.batches.items()}
         return found
 
     def to_frame(self, *, methods: bool = False) -> Any:

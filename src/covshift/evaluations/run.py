@@ -28,9 +28,12 @@ from .metrics import class_metrics, number_metrics, title, words
 from .numbers import Regressed
 from .result import Difference, Evaluations, Performance, Performances
 from .scores import Scored, losses_of
+from .target_labels import Change, Check, Labelled
 
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _PERFECT = 1 - 1e-9
+_LEAST_LABELS = 5  # of the target
+_CHANGED = 0.01  # level of the test of p(y | x)
 
 Where = tuple[str, int | None, str | None]  # metric, group
 
@@ -61,9 +64,13 @@ class Run:
     trained: Flags  # (N,): rows that trained the model
     settings: Settings
     notes: list[Note] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
-    def found(self, models: list[tuple[Scored, Outcome]]) -> Evaluations:
-        """Judge every model."""
+    def found(
+        self, models: list[tuple[Scored, Outcome]], known: list[Outcome | None]
+    ) -> Evaluations:
+        """Judge every model; ``known`` are labels of target rows, where there are some."""
         self.notes += self.covered.notes
         outcome = models[0][1]
         used = self._used(outcome)
@@ -71,13 +78,12 @@ class Run:
         rows: list[Performance] = []
         chosen: list[tuple[str, Judged, dict[Where, Influence]]] = []
         seen: dict[str, list[str]] = {}
-        for scored, answer in models:
+        for (scored, answer), labels in zip(models, known, strict=True):
             here = scored.rows(used).target_rows(self.covered.sample.features.target)
             problem = self._problem(here, scored, answer, used, sample, weights)
-            if scored.classes:
-                part = self._classes(problem, here, answer.y[used], rows)
-            else:
-                part = self._numbers(problem, here, answer.y[used], rows)
+            few = self._labelled(labels, scored)
+            judge = self._classes if scored.classes else self._numbers
+            part = judge(problem, here, answer.y[used], rows, few)
             chosen.append((scored.name, problem, part))
             seen |= problem.seen
         self._note_rows(outcome, Performances(rows))
@@ -101,6 +107,8 @@ class Run:
             final,
             seen,
             self.covered.diagnosis,
+            tuple(self.checks),
+            tuple(self.changes),
             tuple(self.notes),
         )
 
@@ -152,7 +160,7 @@ class Run:
             np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
             scores=None if learned is not None else here.columns(),
             learned=learned,
-            weight_of=residual_parts(here) if here.classes else None,
+            weight_of=residual_parts(here)[0] if here.classes else None,
         )
         if problem.design.units < 2:
             raise InputError(
@@ -176,7 +184,12 @@ class Run:
         )
 
     def _classes(
-        self, problem: Judged, scored: Scored, y: Any, rows: list[Performance]
+        self,
+        problem: Judged,
+        scored: Scored,
+        y: Any,
+        rows: list[Performance],
+        few: Labelled | None,
     ) -> dict[Where, Influence]:
         judge = Classified(problem, scored, _codes(y, scored.classes))
         if self.settings.method not in judge.methods:
@@ -213,12 +226,22 @@ class Run:
                 )
                 if group is None:
                     self._note_disagreement(scored.name, metric.name, numbers)
+            if few is not None:
+                observed = few.of_masses(judge, metric)
+                self._check(few, scored.name, metric.name, observed, found)
+        if few is not None:
+            self._note_change(few.change_of_classes(judge))
         perfect = on.accuracy(judge.masses("none")).value >= _PERFECT
         self._note_perfect(scored.name, perfect, "every label")
         return found
 
     def _numbers(
-        self, problem: Judged, scored: Scored, y: Real, rows: list[Performance]
+        self,
+        problem: Judged,
+        scored: Scored,
+        y: Any,
+        rows: list[Performance],
+        few: Labelled | None,
     ) -> dict[Where, Influence]:
         method = self.settings.method
         if method not in NUMBER_METHODS:
@@ -241,10 +264,51 @@ class Run:
                     )
                 if group is None:
                     self._note_disagreement(scored.name, name, numbers)
+            if few is not None and name != "median_absolute_error":
+                self._check(few, scored.name, name, few.of_numbers(scored, metric), found)
+        if few is not None:
+            self._note_change(few.change_of_numbers(judge, scored))
         spread = float(np.mean((y - y.mean()) ** 2))
         perfect = float(np.mean((y - f) ** 2)) <= (1 - _PERFECT) * spread
         self._note_perfect(scored.name, perfect, "every outcome")
         return found
+
+    def _labelled(self, labels: Outcome | None, scored: Scored) -> Labelled | None:
+        """Target rows that have a label, of those that the answer is for."""
+        if labels is None:
+            return None
+        kept = self.covered.sample.features.target
+        rows = np.flatnonzero(labels.present[kept] & (self.covered.sample.share > 0))
+        if len(rows) < _LEAST_LABELS:
+            raise InputError(
+                f"y_target holds {len(rows)} labels; at least {_LEAST_LABELS} can check anything."
+            )
+        y = labels.y[kept][rows]
+        if scored.classes:
+            y = _codes(y, scored.classes)
+        return Labelled(rows, y, self.covered.sample.share[rows])
+
+    def _check(
+        self,
+        few: Labelled,
+        model: str,
+        metric: str,
+        observed: Influence,
+        found: dict[Where, Influence],
+    ) -> None:
+        expected = float(found[metric, None, None].value[0])
+        confidence = self.settings.confidence
+        self.checks.append(few.check(model, metric, observed, expected, confidence))
+
+    def _note_change(self, change: Change) -> None:
+        self.changes.append(change)
+        if change.p_value < _CHANGED:
+            text = (
+                f"{change.rows} labels of the target say that p(y | x) is another one there than "
+                f"on the labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "
+                "no outcome model can correct this. Trust the labels of the target."
+            )
+            self.notes.append(Note("changed outcome", text, "warning"))
 
     def _differences(
         self, models: list[tuple[str, Judged, dict[Where, Influence]]]

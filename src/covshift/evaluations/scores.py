@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from .._array import is_array, to_numpy
 from .._types import Real, Rows
+from .._validation import unwrap_target
 from ..estimates.data import Outcome, Sample, check_outcomes, row_list, spelled
 from ..exceptions import InputError, InputTypeError
 from .masses import log_odds
@@ -103,6 +104,23 @@ class Reader:
                 "target_scores, the scores of the target rows, are needed too."
             )
         return self._of_scores(model, name, target_scores)
+
+    def target_labels(self, y_target: Any, scored: Scored) -> Outcome | None:
+        """Read the labels of target rows; those without one are not present."""
+        if y_target is None:
+            return None
+        found = check_outcomes(
+            unwrap_target(y_target),
+            len(self.sample.T),
+            numbers=not scored.classes,
+            title="y_target",
+            of="X_target",
+        )
+        if len(found) > 1:
+            raise InputError(f"y_target has {len(found)} columns. Pass one label per target row.")
+        if scored.classes:
+            self._classes(scored.classes, found[0], "y_target")
+        return found[0]
 
     def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
         if self._task_of(model) == "numbers":
@@ -236,7 +254,9 @@ class Reader:
             raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
         return found[0]
 
-    def _classes(self, classes: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:
+    def _classes(
+        self, classes: tuple[str, ...], outcome: Outcome, title: str = "y"
+    ) -> tuple[str, ...]:
         if len(classes) < 2:
             raise InputError(
                 f"y holds only the class {', '.join(classes)}. A classifier is judged by two."
@@ -249,7 +269,8 @@ class Reader:
         unknown = sorted(set(outcome.y[outcome.present]) - set(classes))
         if unknown:
             raise InputError(
-                f"y holds {unknown[:5]}, but the model knows the classes {list(classes)} alone."
+                f"{title} holds {unknown[:5]}, but the model knows the classes {list(classes)} "
+                "alone."
             )
         return classes
 

@@ -13,6 +13,7 @@ from .metrics import words
 
 if TYPE_CHECKING:
     from .result import Difference, Evaluations, Performance
+    from .target_labels import Check
 
 WORDS = {
     **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
@@ -45,7 +46,9 @@ def describe(found: Evaluations) -> str:
         sentence(found),
         "\n".join(aligned([tuple(head), *map(tuple, rows)], left=1)),
         "\n".join(_methods_table(found)),
+        "\n".join(_batches(found)),
         "\n".join(_differences(found)),
+        "\n".join(_checks(found)),
         "\n".join(_facts(found)),
         "\n".join(fill(f"Note: {note}", 96, subsequent_indent="  ") for note in found.notes),
     ]
@@ -87,7 +90,7 @@ def table_lines(rows: Sequence[Performance]) -> list[str]:
     return aligned([head, *lines], left=4)
 
 
-def _interval(row: Performance | Difference) -> str:
+def _interval(row: Performance | Difference | Check) -> str:
     return " to ".join(shown(bound, row) for bound in row.interval)
 
 
@@ -137,6 +140,20 @@ def _methods_table(found: Evaluations) -> list[str]:
     return aligned([head, *lines], left=1)
 
 
+def _batches(found: Evaluations) -> list[str]:
+    """Write the first metric of every batch."""
+    if not found.batches:
+        return []
+    first = found.overall[0]
+    head = (f"batch: {words(first.metric)}", "target", "s.e.", "interval", "target rows", "shift")
+    lines = []
+    for name, part in found.batches.items():
+        row = part.overall[0]
+        numbers = (shown(row.value, row), shown(row.standard_error, row), _interval(row))
+        lines.append((printable(name), *numbers, f"{part.n_target:,}", part.verdict))
+    return aligned([head, *lines], left=1)
+
+
 def _differences(found: Evaluations) -> list[str]:
     if not found.differences:
         return []
@@ -147,6 +164,22 @@ def _differences(found: Evaluations) -> list[str]:
         name = printable(f"{label}: {row.model} - {row.reference}")
         lines.append((name, shown(row.value, row), shown(row.standard_error, row), _interval(row)))
     return aligned([head, *lines], left=1)
+
+
+def _checks(found: Evaluations) -> list[str]:
+    if not found.checks:
+        return []
+    head = ("labels of the target", "observed", "s.e.", "interval", "expected", "rows")
+    lines = []
+    for row in found.checks:
+        name = _label(found, row.model, row.metric, None)
+        numbers = (shown(row.value, row), shown(row.standard_error, row), _interval(row))
+        lines.append((name, *numbers, shown(row.expected, row), f"{row.rows:,}"))
+    tests = [
+        f"Has p(y | x) changed? p = {change.p_value:.2g} ({printable(change.model)})."
+        for change in found.changes
+    ]
+    return [*aligned([head, *lines], left=1), *tests]
 
 
 def _facts(found: Evaluations) -> list[str]:
