@@ -9,7 +9,7 @@ from estimates_coverage import NOMINAL, summary
 from harness import table
 from scipy.stats import gmean
 
-BALANCE = ("ipw", "ipw without penalty", "cbps", "rake", "aipw")
+BALANCE = ("coarse ipw", "ipw without penalty", "linear cbps", "rake", "coarse aipw")
 
 
 def tables_sections(kept, balance):
