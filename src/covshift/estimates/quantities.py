@@ -62,10 +62,11 @@ def proportions(
 
 def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[Item]:
     """Ratio of two means."""
-    over, under = problem.numbers(y, name), problem.numbers(denominator, "denominator")
+    under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
+    over, under = problem.numbers(y, name), problem.numbers(denominator, under_name)
     for group, label in every_group(problem):
         top, _ = problem.in_group(over, group, name)
-        bottom, _ = problem.in_group(under, group, "denominator")
+        bottom, _ = problem.in_group(under, group, under_name)
         at = problem.ratio(bottom, None, problem.method).value[0]
         if not abs(at) > 0:
             raise InputError(
@@ -78,10 +79,11 @@ def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[
 
 def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Item]:
     """Shares of outcomes of at most each point in ``at``."""
+    titles = {c: f"{name} <= {c!r}" for c in at.tolist()}
+    signals = {c: problem.indicator((y <= c) * 1.0, title) for c, title in titles.items()}
     for group, label in every_group(problem):
         for c in at.tolist():
-            title = f"{name} <= {c!r}"
-            signal = problem.indicator((y <= c) * 1.0, title)
+            title, signal = titles[c], signals[c]
             top, bottom = problem.in_group(signal, group, title)
             yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
 
@@ -166,6 +168,8 @@ class Steps:
 
     def inverse(self, p: float) -> float:
         """Return the smallest value at which the function reaches p."""
+        if not len(self.values):  # no row of a positive weight
+            return np.nan
         k = int(np.searchsorted(self.height, p - self.lift - 1e-12))
         return float(self.values[min(k, len(self.values) - 1)])
 
@@ -239,6 +243,8 @@ def _woodruff(steps: Steps, p: float, error: float, t: float, rows: float) -> Nu
     has no error, though p lies well below it: the bound is then that outcome.
     """
     value = steps.inverse(p)
+    if np.isnan(value):
+        return Number(np.nan, np.nan, -np.inf, np.inf)
     if not np.isfinite(t * error):
         return Number(value, np.inf, -np.inf, np.inf)
     at = steps.at(value)
