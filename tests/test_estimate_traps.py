@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from covshift import estimate
 from covshift._influence import Design
 from covshift.estimates.bootstrap import multipliers
+from covshift.estimates.quantities import Steps, _woodruff
 from covshift.exceptions import InputTypeError, NoOverlapError
 
 N, M = 90, 60
@@ -142,3 +143,28 @@ def test_multipliers_have_the_covariance_of_the_influence_values(n):
     z[n] = 0
     expected = sum(n / (n - 1) * ((part - part.mean()) ** 2).sum() for part in (z[:n], z[n + 1 :]))
     assert (drawn @ z).var() == pytest.approx(expected, rel=0.1)
+
+
+# Quantiles that many rows share
+
+
+@pytest.mark.parametrize(
+    ("shares", "truth"), [((0.2, 0.31, 0.29, 0.2), 2), ((0.2, 0.29, 0.31, 0.2), 3)]
+)
+def test_intervals_of_a_shared_median_cover(shares, truth):
+    rng, rows, covered = np.random.default_rng(0), 300, 0
+    for _ in range(300):
+        values, count = np.unique(rng.choice(4, p=shares, size=rows) + 1.0, return_counts=True)
+        steps = Steps(values, np.cumsum(count) / rows, count)
+        F = steps.at(steps.inverse(0.5))
+        found = _woodruff(steps, 0.5, np.sqrt(F * (1 - F) / rows), 1.97, rows)
+        covered += found.low <= truth <= found.high
+    assert covered >= 0.95 * 300  # it was 0.65 of them where F at the median stood for p
+
+
+def test_a_median_that_is_clear_has_an_interval_of_one_value():
+    steps = Steps(
+        np.array([1.0, 2, 3, 4]), np.array([0.1, 0.3, 0.7, 1]), np.array([30, 60, 120, 90])
+    )
+    found = _woodruff(steps, 0.5, np.sqrt(0.21 / 300), 1.97, 300)
+    assert (found.low, found.value, found.high) == (3, 3, 3)
