@@ -1,13 +1,16 @@
 """Errors by drawing again: weights refitted in every draw, and replicate weights to keep.
 
 The draws are fractional (Rubin's, smooth where the usual ones repeat and lose rows): in a stratum
-of n units these get the multipliers 1 + ((n + 1) / (n - 1))^(1/2) (D - 1), with D / n uniform on
-the simplex, so that the variance of a sum over the draws is that of `_influence`. The target's rows
-are drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
+of n units these get the multipliers D, with D / n of Dirichlet's distribution with n parameters
+(n - 2) / n. They are never negative, their mean is one in every draw, and their covariance is
+n / (n - 1) (I - 11'/n), so that the variance of a sum over the draws is that of `_influence`. Of
+two units one counts twice and the other not at all; a single unit stays. The target's rows are
+drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
 again; the outcome model stays.
 
 Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
-complex survey data*, for the factor. Cost: ``n_bootstrap`` fits of the weighter.
+complex survey data*, whose draws have the same covariance. Cost: ``n_bootstrap`` fits of the
+weighter.
 """
 
 from __future__ import annotations
@@ -29,12 +32,14 @@ from .weighing import factors, trimmed
 
 def multipliers(design: Design, rng: np.random.Generator) -> Real:
     """Draw a non-negative multiplier for each row, mean one in every stratum: (N,)."""
-    drawn = rng.exponential(size=design.units)
-    sums, counts = np.bincount(design.stratum, weights=drawn), np.bincount(design.stratum)
-    D = drawn * (counts / sums)[design.stratum]
+    counts = np.bincount(design.stratum)
     n = counts[design.stratum]
-    spread = np.sqrt((n + 1) / np.maximum(n - 1, 1))
-    found = np.where(n > 1, np.maximum(1 + spread * (D - 1), 0.0), 1.0)
+    drawn = rng.standard_gamma(np.where(n > 2, (n - 2) / n, 1.0))
+    twos = np.flatnonzero(n == 2)
+    one, other = twos[np.argsort(design.stratum[twos], kind="stable")].reshape(-1, 2).T
+    drawn[one] = rng.uniform(size=len(one)) < 0.5
+    drawn[other] = 1 - drawn[one]
+    found = drawn * (counts / np.bincount(design.stratum, weights=drawn))[design.stratum]
     return found if design.unit is None else found[design.unit]
 
 

@@ -64,15 +64,22 @@ class Groups:
         """Groups that have a column: all, or the second of two."""
         return range(len(self.labels)) if len(self.labels) > 2 else range(1, len(self.labels))
 
+    def absence(self) -> Real:
+        """Ones where a target row is in a group that the sample lacks: (M, 1), or (M, 0)."""
+        assert self.target is not None
+        column = np.asarray(self.target < 0, dtype=np.float64)[:, None]
+        return column if column.any() else column[:, :0]
+
     def rows(self, kept: Rows) -> Groups:
         """Keep some of the training rows; groups that lose all of theirs stay named."""
         return replace(self, train=self.train[kept])
 
-    def target_rows(self, kept: Rows) -> Groups:
-        """Keep some of the target rows."""
+    def target_rows(self, kept: Rows, share: Real) -> Groups:
+        """Keep some of the target rows, with these shares."""
         if self.target is None:
             return self
-        return replace(self, target=self.target[kept])
+        target = self.target[kept]
+        return replace(self, target=target, sample_only=_unseen(self.labels, target, share))
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class Sample:
             T=self.T[kept],
             features=self.features.target_rows(kept),
             share=share / share.sum(),
-            groups=None if self.groups is None else self.groups.target_rows(kept),
+            groups=None if self.groups is None else self.groups.target_rows(kept, share),
         )
 
 
@@ -141,9 +148,11 @@ def check_sample(
         v = check_weight(unwrap_target(target_weight), M, "target_weight", of="X_target")
     groups = None if by is None else _groups(by, by_target, N, M, v / v.sum())
     if groups is not None and groups.target is not None and not _is_category(X, by):
-        Z = np.column_stack([Z, groups.dummies()])
-        T = np.column_stack([T, groups.dummies(target=True)])
+        lost = groups.absence()  # without it they would pass for the first group
+        Z = np.column_stack([Z, groups.dummies(), np.zeros((N, lost.shape[1]))])
+        T = np.column_stack([T, groups.dummies(target=True), lost])
         names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
+        names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
     return Sample(
         Z,
         T,
@@ -190,6 +199,11 @@ def row_list(rows: Rows) -> str:
     """
     shown = ", ".join(map(str, rows[:_NAMED]))
     return shown + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+
+
+def _several(labels: list[str]) -> str:
+    shown = " or ".join(labels[:3])
+    return shown + (f" or {len(labels) - 3} more" if len(labels) > 3 else "")
 
 
 def _encoded(X: Any, target: Any, feature_names: Any) -> tuple[Real, Real, tuple[str, ...]]:
@@ -243,8 +257,15 @@ def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
     known = labels[place] == target
     there = np.where(known, place, -1).astype(np.intp)
     absent = {str(g): float(share[target == g].sum()) for g in np.unique(target[~known])}
-    only = [str(g) for k, g in enumerate(labels) if not (there == k).any()]
-    return Groups(tuple(labels.tolist()), codes, there, absent, tuple(only))
+    names = tuple(labels.tolist())
+    return Groups(names, codes, there, absent, _unseen(names, there, share))
+
+
+def _unseen(labels: tuple[str, ...], target: Rows, share: Real) -> tuple[str, ...]:
+    """Groups whose target rows have no weight, or that have none."""
+    known = target >= 0
+    mass = np.bincount(target[known], weights=share[known], minlength=len(labels))
+    return tuple(label for label, there in zip(labels, mass > 0, strict=True) if not there)
 
 
 def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | None:

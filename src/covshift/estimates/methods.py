@@ -51,7 +51,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .._crossfit import CrossFit
-from .._influence import Design, Influence, mean_influence
+from .._influence import Influence, mean_influence
 from .._types import Real
 from .weighing import Weights
 
@@ -81,7 +81,6 @@ class Engine:
     d: Real  # (N,): design weights
     weights: Weights
     share: Real  # (M,)
-    design: Design  # of the training rows
     finite_population: bool = False
     lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
 
@@ -94,10 +93,6 @@ class Engine:
             full = self.lean * full + (1 - self.lean) * flat / flat.sum()
         return np.asarray(full)
 
-    def design_of(self, method: Method, n_folds: int) -> Design:
-        """Return the units whose influence `means` tells: rows, or folds for the model."""
-        return Design.simple(n_folds) if method == "model" else self.design
-
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
         found = {
@@ -107,11 +102,6 @@ class Engine:
             "dr": self._doubly_robust,
         }[method](signal)
         return found.known_target() if self.finite_population else found
-
-    def unbalanced(self, signal: Signal) -> Real:
-        """b: by how much the weighted means of h miss those of the target, (k,)."""
-        w = self.weights.final
-        return np.asarray(self.share @ signal.h.target - w @ signal.h.train / w.sum())
 
     def _plain(self, signal: Signal) -> Influence:
         value, train = mean_influence(signal.values, self.d)

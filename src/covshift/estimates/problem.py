@@ -16,7 +16,7 @@ from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, leaning
-from .outcome import predict
+from .outcome import classifies, predict
 from .weighing import Weights
 
 
@@ -62,20 +62,22 @@ class Problem:
             self.sample.d,
             self.weights,
             self.sample.share,
-            self.design,
             self.finite_population,
             self._lean(),
         )
 
     def _lean(self) -> float:
-        """How much of the full weights to use, by the first signal: the outcome itself.
+        """How much of the full weights to use, by the first signal that leaves something.
 
-        Flat weights must be good enough for all rows together and for the groups.
+        This is the outcome itself, or its first share between zero and one. Flat weights must be
+        good enough for all rows together and for the groups.
         """
-        if not self.made:
+        if self.weights.steady is None or not self.made:
             return 1.0
-        first = next(iter(self.made.values()))
-        residual = first.values - first.h.train
+        residuals = (signal.values - signal.h.train for signal in self.made.values())
+        residual = next((part for part in residuals if part.any()), None)
+        if residual is None:
+            return 0.0
         lean = leaning(residual, self.weights)
         if self.sample.groups is None:
             return lean
@@ -92,7 +94,12 @@ class Problem:
         )
 
     def numbers(self, y: Real, name: str) -> Signal:
-        """Predict a number y (N,); what has the same name is predicted once."""
+        """Predict a number y (N,); what has the same name is predicted once.
+
+        A classifier of the user's predicts chances of zeros and ones, not the likelier of the two.
+        """
+        if classifies(self.outcome_model) and np.isin(y, (0.0, 1.0)).all():
+            return self.indicator(y, name)
         if name not in self.made:
             self.made[name] = Signal(y[:, None], self._predicted(y, None, name))
         return self.made[name]
@@ -194,7 +201,7 @@ class Problem:
     @property
     def _membership(self) -> Signal:
         labels = np.arange(len(self._groups.labels))
-        return self.classes(self._groups.train, labels, "group")
+        return self.classes(self._groups.train, labels, "group (by)")
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         sample = self.sample

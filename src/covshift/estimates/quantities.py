@@ -7,7 +7,7 @@ indicator, never a cut sample.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._crossfit import CrossFit
 from .._influence import Influence
-from .._types import Flags, Real
+from .._types import Flags, Real, Rows
 from ..exceptions import InputError
 from .intervals import Errors, Number
 from .methods import METHODS, Method, Signal
@@ -62,10 +62,11 @@ def proportions(
 
 def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[Item]:
     """Ratio of two means."""
-    over, under = problem.numbers(y, name), problem.numbers(denominator, "denominator")
+    under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
+    over, under = problem.numbers(y, name), problem.numbers(denominator, under_name)
     for group, label in every_group(problem):
         top, _ = problem.in_group(over, group, name)
-        bottom, _ = problem.in_group(under, group, "denominator")
+        bottom, _ = problem.in_group(under, group, under_name)
         at = problem.ratio(bottom, None, problem.method).value[0]
         if not abs(at) > 0:
             raise InputError(
@@ -78,10 +79,11 @@ def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[
 
 def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Item]:
     """Shares of outcomes of at most each point in ``at``."""
+    titles = {c: f"{name} <= {c!r}" for c in at.tolist()}
+    signals = {c: problem.indicator((y <= c) * 1.0, title) for c, title in titles.items()}
     for group, label in every_group(problem):
         for c in at.tolist():
-            title = f"{name} <= {c!r}"
-            signal = problem.indicator((y <= c) * 1.0, title)
+            title, signal = titles[c], signals[c]
             top, bottom = problem.in_group(signal, group, title)
             yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
 
@@ -158,14 +160,23 @@ class Steps:
 
     values: Real  # (m,), sorted
     height: Real  # (m,): its height at each value
-    lift: float
+    count: Rows  # (m,): rows that have the value
+    lift: float = 0.0
 
     def at(self, value: float) -> float:
         """Return the height at one of the values."""
         return float(self.height[np.searchsorted(self.values, value)] + self.lift)
 
+    def first_row(self, value: float) -> float:
+        """Return the height at the first of the rows that share one of the values."""
+        k = int(np.searchsorted(self.values, value))
+        before = float(self.height[k - 1]) if k else 0.0
+        return before + (float(self.height[k]) - before) / int(self.count[k]) + self.lift
+
     def inverse(self, p: float) -> float:
         """Return the smallest value at which the function reaches p."""
+        if not len(self.values):  # no row of a positive weight
+            return np.nan
         k = int(np.searchsorted(self.height, p - self.lift - 1e-12))
         return float(self.values[min(k, len(self.values) - 1)])
 
@@ -180,7 +191,8 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
 
     a doubly robust value at c_0, monotone everywhere. The interval is that of F at the quantile,
     carried back: F^-1(F(c) - t se) to F^-1(F(c) + t se); its half width over t is the standard
-    error.
+    error. Where several rows share the quantile, F(c) lies far above p, and p stands for it: else
+    the interval would miss outcomes just below, which may well be the quantile.
 
     Sources: Woodruff (1952), *Confidence intervals for medians and other position measures*;
     Kallus, Mao and Uehara (2024), *Localized debiased machine learning*.
@@ -202,7 +214,7 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
                     found = problem.ratio(*parts, method)
                 if method in ("dr", "model"):
                     lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
-                    steps = Steps(steps.values, steps.height, lift)
+                    steps = replace(steps, lift=lift)
                 besides = problem.imbalance(*parts, method)
                 errors = problem.errors(method, group)
                 error, t = errors.error(found, besides)
@@ -216,9 +228,9 @@ def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:
     if group is not None and problem.sample.groups is not None:
         w = w * problem.sample.groups.indicator(group)
     kept = w > 0
-    values, inverse = np.unique(y[kept], return_inverse=True)
+    values, inverse, count = np.unique(y[kept], return_inverse=True, return_counts=True)
     mass = np.bincount(inverse.reshape(-1), weights=w[kept])
-    return Steps(values, np.cumsum(mass) / mass.sum(), 0.0)
+    return Steps(values, np.cumsum(mass) / mass.sum(), count)
 
 
 def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence:
@@ -235,14 +247,19 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
 def _woodruff(steps: Steps, p: float, error: float, t: float, rows: float) -> Number:
     """Carry an interval of F back; beyond the data there is none.
 
-    Where many outcomes are equal to the largest, the share of outcomes of at most that is one and
-    has no error, though p lies well below it: the bound is then that outcome.
+    Where rows share the value, the share of outcomes of at most that may have little or no error,
+    though p lies well below it: the error is then at least that of a share p of the rows.
     """
     value = steps.inverse(p)
+    if np.isnan(value):
+        return Number(np.nan, np.nan, -np.inf, np.inf)
     if not np.isfinite(t * error):
         return Number(value, np.inf, -np.inf, np.inf)
-    at = steps.at(value)
+    least = max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    at, first = steps.at(value), steps.first_row(value)
+    if first < at - 1e-12:  # rows share the value
+        at, error = max(p, first), least
     low = -np.inf if at - t * error <= 0 else steps.inverse(at - t * error)
-    reach = p + t * max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    reach = p + t * least
     high = np.inf if min(at + t * error, reach) >= 1 else steps.inverse(at + t * error)
     return Number(value, (high - low) / (2 * t), low, high)

@@ -20,7 +20,7 @@ from .methods import METHODS, Method
 from .overlap import Covered
 from .problem import Item, Problem
 from .result import Change, Estimate, Estimates, Table
-from .weighing import Weights, weigh
+from .weighing import Weights, are_weights, weigh
 
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 
@@ -122,8 +122,8 @@ class Run:
         if key not in self.kept:
             part = sample.rows(used)
             weighter = settings.weighter
-            if hasattr(weighter, "__len__") and not isinstance(weighter, str):
-                weighter = _given(weighter, len(present))[used]
+            if are_weights(weighter):
+                weighter = check_weight(weighter, len(present), "weighter", of="X")[used]
             weights = weigh(
                 part, weighter, max_weight=settings.max_weight, random_state=settings.random_state
             )
@@ -212,6 +212,16 @@ class Run:
                 f"were left out (rows {row_list(np.flatnonzero(~needed))})."
             )
             self.notes.append(Note("missing outcomes", text))
+        if problem.sample.groups is not None and self.covered.sample.groups is not None:
+            kept = {label for _, label in problem.groups()}
+            groups = self.covered.sample.groups
+            gone = [g for g in groups.labels if g not in kept and g not in groups.sample_only]
+            if gone:
+                text = (
+                    f"Groups of which no row has the outcome {outcome.name!r} and a positive "
+                    f"weight, so that they have no number: {', '.join(map(repr, gone))}."
+                )
+                self.notes.append(Note("absent groups", text, "warning"))
         there = outcome.y[outcome.present]
         if (there == there[0]).all():
             text = f"The outcome {outcome.name!r} is {there[0]} in every row."
@@ -253,7 +263,3 @@ def _change(outcome: str, item: Item, number: Number) -> Change:
         number.standard_error,
         (number.low, number.high),
     )
-
-
-def _given(weighter: Any, size: int) -> Any:
-    return check_weight(weighter, size, "weighter", of="X")

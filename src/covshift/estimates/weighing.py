@@ -59,7 +59,7 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
     """
     scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
     Z, T = scaler.transform(sample.Z), scaler.transform(sample.T)
-    if _are_weights(weighter):
+    if are_weights(weighter):
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None
     else:
@@ -118,7 +118,8 @@ def _drawn(count: int, random_state: int) -> Any:
     return np.sort(rng.choice(count, size=_MOST_ROWS, replace=False))
 
 
-def _are_weights(weighter: Any) -> bool:
+def are_weights(weighter: Any) -> bool:
+    """Whether weights were given; forests and pipelines have a length too."""
     return not isinstance(weighter, str | type) and (
         hasattr(weighter, "__len__") and not hasattr(weighter, "fit")
     )
