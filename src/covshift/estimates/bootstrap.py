@@ -26,8 +26,17 @@ from .._progress import track
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
+from .methods import Method
 from .problem import Item, Problem
 from .weighing import factors, trimmed
+
+DRAWN: tuple[Method, ...] = ("dr", "weights", "none")
+"""Methods whose errors the draws tell; the model stays as it is."""
+
+
+def is_complete(draw: list[Item]) -> bool:
+    """Whether a draw has all numbers: one in which a group lost all weight has not."""
+    return all(np.isfinite(item.numbers[method].value) for item in draw for method in DRAWN)
 
 
 def multipliers(design: Design, rng: np.random.Generator) -> Real:
@@ -91,20 +100,20 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
     return factor
 
 
-def with_drawn_errors(items: list[Item], drawn: list[list[Item]], problem: Problem) -> list[Item]:
+def with_drawn_errors(items: list[Item], drawn: list[list[Item]]) -> list[Item]:
     """Give the items the spread of the draws as standard error, for what the weights decide."""
     found = []
-    places = {label: number for number, label in problem.groups()}
     for k, item in enumerate(items):
         numbers = dict(item.numbers)
-        group = None if item.group is None else places[item.group]
-        for method in ("dr", "weights", "none"):
+        for method in DRAWN:
             values = np.array([draw[k].numbers[method].value for draw in drawn])
-            error = float(values.std(ddof=1))
-            errors = problem.errors(method, group)
-            t = errors.quantile(1.0, 0.0)
+            errors = item.errors[method]
             numbers[method] = interval_of(
-                item.numbers[method].value, error, t, errors, proportion=item.proportion
+                item.numbers[method].value,
+                float(values.std(ddof=1)),
+                errors.quantile(1.0, 0.0),
+                errors,
+                proportion=item.proportion,
             )
         found.append(replace(item, numbers=numbers, change=None))
     return found

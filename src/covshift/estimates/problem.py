@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,14 @@ from .outcome import classifies, predict
 from .weighing import Weights
 
 
+class Size(NamedTuple):
+    """Rows of a group or of all, and how many equally weighted ones are as precise."""
+
+    rows: int
+    effective: float  # under the final weights
+    plain: float  # under the design weights alone
+
+
 @dataclass(frozen=True)
 class Item:
     """One estimated quantity, by all methods."""
@@ -27,10 +35,10 @@ class Item:
     label: str  # such as "median"; empty where the outcome's name says it all
     group: str | None
     numbers: dict[Method, Number]
-    proportion: bool = False
-    slack: float | None = 1.0  # how much the number moves where the mean of y given x moves by one
-    rows: int = 0
-    size: float = 0.0  # effective sample size
+    proportion: bool
+    slack: float | None  # how much the number moves where the mean of y given x moves by one
+    size: Size
+    errors: dict[Method, Errors]
     change: Number | None = None  # the method's number less the plain one
 
 
@@ -166,12 +174,14 @@ class Problem:
         balanced = self.ratio(top, bottom, "dr").value[0]
         return float(abs(balanced - weighted))
 
-    def size_of(self, group: int | None) -> tuple[int, float]:
-        """Rows, and effective rows under the final weights, of a group or of all."""
+    def size_of(self, group: int | None) -> Size:
+        """Rows, and effective rows, of a group or of all."""
         inside = self.sample.d > 0
         if group is not None:
             inside = inside & (self._groups.train == group)
-        return int(inside.sum()), kish(self.weights.final * inside)
+        return Size(
+            int(inside.sum()), kish(self.weights.final * inside), kish(self.sample.d * inside)
+        )
 
     def groups(self) -> list[tuple[int, str]]:
         """Number and label of the groups that have rows in both samples."""

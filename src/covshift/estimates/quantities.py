@@ -110,15 +110,16 @@ def differences(problem: Problem, y: Real, name: str, reference: str | None) -> 
             continue
         parts = problem.in_group(signal, group, name)
         found = {m: problem.ratio(*parts, m).minus(first[m]) for m in METHODS}
-        numbers = {}
+        numbers, errors = {}, {}
         for method in METHODS:
-            smaller = min((problem.errors(method, k) for k in (group, base)), key=_freedom)
+            both = (problem.errors(method, k) for k in (group, base))
+            errors[method] = min(both, key=_freedom)
             left = 0.0
             if problem.engine.counts_imbalance(method):
                 left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
-            numbers[method] = smaller.number(found[method], besides=left)
-        rows, size = problem.size_of(group)
-        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, rows, size)
+            numbers[method] = errors[method].number(found[method], besides=left)
+        size = problem.size_of(group)
+        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, size, errors)
 
 
 def _freedom(errors: Errors) -> float:
@@ -140,18 +141,20 @@ def item(
     group, name = where
     numbers: dict[Method, Number] = {}
     found: dict[Method, Influence] = {}
+    errors = {method: problem.errors(method, group) for method in METHODS}
     for method in METHODS:
         found[method] = problem.ratio(top, bottom, method).times(factor)
         besides = factor * problem.imbalance(top, bottom, method)
-        errors = problem.errors(method, group)
-        numbers[method] = errors.number(found[method], proportion=proportion, besides=besides)
+        numbers[method] = errors[method].number(
+            found[method], proportion=proportion, besides=besides
+        )
     change = None
     if problem.method in ("dr", "weights"):
         difference = found[problem.method].minus(found["none"])
-        change = problem.errors(problem.method, group).number(difference)
-    rows, size = problem.size_of(group)
+        change = errors[problem.method].number(difference)
     scaled = None if slack is None else slack * factor
-    return Item(label, name, numbers, proportion, scaled, rows, size, change)
+    size = problem.size_of(group)
+    return Item(label, name, numbers, proportion, scaled, size, errors, change)
 
 
 @dataclass(frozen=True)
@@ -200,6 +203,7 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
     for group, label in every_group(problem):
         for p in levels.tolist():
             numbers = {}
+            all_errors = {method: problem.errors(method, group) for method in METHODS}
             start = _steps(problem, y, group, problem.weights.final).inverse(p)
             title = f"{name}, quantile {p:g} of {label or 'all'}"
             signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
@@ -216,12 +220,12 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
                     lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
                     steps = replace(steps, lift=lift)
                 besides = problem.imbalance(*parts, method)
-                errors = problem.errors(method, group)
+                errors = all_errors[method]
                 error, t = errors.error(found, besides)
                 numbers[method] = _woodruff(steps, p, error, t, errors.rows)
-            rows, size = problem.size_of(group)
             word = "median" if p == 0.5 else f"quantile {p:g}"
-            yield Item(word, label, numbers, False, 1.0, rows, size)
+            size = problem.size_of(group)
+            yield Item(word, label, numbers, False, 1.0, size, all_errors)
 
 
 def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:

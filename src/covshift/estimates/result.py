@@ -93,7 +93,8 @@ class Estimates:
     covered_share : float
         Share of the target that the answer is for: 1 unless ``restrict="overlap"`` left rows out.
     weights : (N,) array
-        Final weights of the training rows, mean one; zero where a row was not used.
+        Final weights of the training rows, mean one; zero where a row was not used. Of several
+        outcomes they, and the sizes above, are those of the first.
     changes : tuple of Change
         Corrected minus plain, from joint influence values.
     models : dict

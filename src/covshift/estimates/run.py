@@ -13,7 +13,7 @@ from .._types import Rows
 from .._validation import check_weight
 from ..exceptions import InputError
 from .asked import Asked
-from .bootstrap import draws, with_drawn_errors
+from .bootstrap import draws, is_complete, with_drawn_errors
 from .data import Outcome, Sample, row_list
 from .intervals import Number
 from .methods import METHODS, Method
@@ -73,7 +73,11 @@ class Run:
                     verbose=self.settings.verbose,
                 )
                 numbers = [list(self._items(draw, outcome, used)) for draw in again]
-                items = with_drawn_errors(items, numbers, problem)
+                complete = [k for k, draw in enumerate(numbers) if is_complete(draw)]
+                if len(complete) < 2:
+                    raise InputError("No two draws of the bootstrap have all numbers.")
+                again, numbers = [again[k] for k in complete], [numbers[k] for k in complete]
+                items = with_drawn_errors(items, numbers)
                 if drawn is None:
                     drawn = np.zeros((len(outcome.y), len(again)))
                     drawn[used] = np.column_stack([draw.weights.final for draw in again])
@@ -161,8 +165,8 @@ class Run:
                 number.value,
                 number.standard_error,
                 (number.low, number.high),
-                item.rows,
-                item.size,
+                item.size.rows,
+                item.size.plain if method == "none" else item.size.effective,
                 item.proportion,
                 self._allowed(item, number),
             )
@@ -226,10 +230,10 @@ class Run:
         if (there == there[0]).all():
             text = f"The outcome {outcome.name!r} is {there[0]} in every row."
             self.notes.append(Note("constant outcome", text, "warning"))
-        few = [item for item in items if item.rows < _SMALL_GROUP]
+        few = [item for item in items if item.size.rows < _SMALL_GROUP]
         if self.asked.what != "difference":
             few = [item for item in few if item.group]
-        small = {item.group or item.label: item.rows for item in few}
+        small = {item.group or item.label: item.size.rows for item in few}
         if small:
             named = ", ".join(f"{name!r} ({rows})" for name, rows in small.items())
             text = f"Groups of very few rows, whose intervals are rough: {named}."
