@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import estimate
 from covshift._influence import Design
 from covshift.estimates.bootstrap import multipliers
 from covshift.estimates.quantities import Steps, _woodruff
+from covshift.estimates.weighing import with_names
 from covshift.exceptions import InputTypeError, NoOverlapError
 
 N, M = 90, 60
@@ -168,3 +169,45 @@ def test_a_median_that_is_clear_has_an_interval_of_one_value():
     )
     found = _woodruff(steps, 0.5, np.sqrt(0.21 / 300), 1.97, 300)
     assert (found.low, found.value, found.high) == (3, 3, 3)
+
+
+def test_overlap_is_looked_for_where_there_are_outcomes():
+    """Rows without the outcome cover nothing, and the error names the column."""
+    rng = np.random.default_rng(0)
+    X, T = rng.uniform(size=(300, 2)), rng.uniform(size=(200, 2))
+    y = np.where(X[:, 0] > 0.5, np.nan, X[:, 0])
+    with pytest.raises(NoOverlapError, match="largest training value of 'age'"):
+        estimate(y, X, T, feature_names=["age", "height"])
+    found = estimate(y, X, T, feature_names=["age", "height"], restrict="overlap")
+    assert 0.4 < found.covered_share < 0.6
+    assert found.value == pytest.approx(T[T[:, 0] <= 0.5, 0].mean(), abs=0.02)
+
+
+def test_a_weighter_that_refuses_names_the_columns():
+    """Outcomes of two columns, one of them known only where the target is not."""
+    assert with_names("moments (columns 0, 2): x", ("a", "b", "c")) == "moments ('a', 'c'): x"
+    rng = np.random.default_rng(0)
+    X, T = rng.uniform(size=(200, 1)), rng.uniform(size=(100, 1))
+    half = np.where(X[:, 0] > 0.4, np.nan, X[:, 0])
+    with pytest.raises(NoOverlapError, match="'age'"):
+        ask(np.column_stack([X[:, 0], half]), X, T, feature_names=["age"])
+
+
+def test_the_sample_as_it_is_has_its_own_effective_size():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(200, 1)), rng.normal(0.8, 1, size=(200, 1))
+    found = estimate(X[:, 0] + rng.normal(size=200), X, T, outcome_model=LinearRegression())
+    sizes = {row.method: row.effective_sample_size for row in found.table}
+    assert sizes["none"] == 200
+    assert sizes["dr"] == sizes["weights"] == found.effective_sample_size < 200
+
+
+def test_what_trimmed_weights_leave_unbalanced_counts_as_an_error():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(300, 1)), rng.normal(1.0, 1, size=(300, 1))
+    y = 3 * X[:, 0] + rng.normal(size=300)
+    options = {"outcome_model": LinearRegression(), "weighter": "entropy", "method": "weights"}
+    found = estimate(y, X, T, max_weight=1.5, **options)
+    assert found.trimmed_share > 0
+    low, high = found.interval
+    assert low < 3 * T.mean() < high

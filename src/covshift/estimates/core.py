@@ -10,7 +10,8 @@ from .._parameters import flag, number, one_of, whole
 from ..diagnostics import Diagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
-from .data import check_outcomes, check_sample
+from .columns import check_outcomes
+from .data import check_sample
 from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates

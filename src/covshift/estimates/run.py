@@ -14,7 +14,8 @@ from .._validation import check_weight
 from ..exceptions import InputError
 from .asked import Asked
 from .bootstrap import draws, is_complete, with_drawn_errors
-from .data import Outcome, Sample, row_list
+from .columns import Outcome, row_list
+from .data import Sample
 from .intervals import Number
 from .methods import METHODS, Method
 from .overlap import Covered

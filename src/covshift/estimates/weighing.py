@@ -113,13 +113,13 @@ def factors(
             Z[rows], X_target=(T[target],), target_weight=target_weight, **given
         )
     except NoOverlapError as error:
-        raise NoOverlapError(_with_names(str(error), sample.names)) from error
+        raise NoOverlapError(with_names(str(error), sample.names)) from error
     if len(fitted.weights_) == len(Z):
         return np.asarray(fitted.weights_), fitted
     return fitted.predict_weights(Z), fitted
 
 
-def _with_names(message: str, names: tuple[str, ...]) -> str:
+def with_names(message: str, names: tuple[str, ...]) -> str:
     """Name the columns that a weighter, which saw an array, calls by their number."""
 
     def named(match: re.Match[str]) -> str:
