@@ -82,12 +82,6 @@ class Features:
         """Keep some of the target rows."""
         return Features(self.train, _safe_indexing(self.target, kept))
 
-    def beside(self, train: Real, target: Real) -> Features:
-        """Add columns."""
-        return Features(
-            np.column_stack([self.train, train]), np.column_stack([self.target, target])
-        )
-
 
 def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:
     """Number the fold of each row (N,), by what the row holds and not by its place.

@@ -103,10 +103,6 @@ class Influence:
     train: Real
     target: Real
 
-    def linear(self, A: Real) -> Influence:
-        """Return A theta, with A (j, k)."""
-        return Influence(A @ self.value, self.train @ A.T, self.target @ A.T)
-
     def column(self, k: int) -> Influence:
         """Return one of the estimates."""
         return Influence(self.value[k : k + 1], self.train[:, k : k + 1], self.target[:, k : k + 1])
