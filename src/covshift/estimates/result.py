@@ -99,8 +99,6 @@ class Estimates:
         Corrected minus plain, from joint influence values.
     models : dict
         Which outcome models were used for what.
-    verdict : str
-        Of the diagnosis.
     diagnosis : Diagnosis
     sensitivity : float or None
     replicate_weights : (N, B) array or None
