@@ -9,7 +9,7 @@ from estimates_coverage import NOMINAL, summary
 from harness import table
 from scipy.stats import gmean
 
-BALANCE = ("ipw", "ipw without penalty", "cbps", "rake", "aipw")
+BALANCE = ("coarse ipw", "ipw without penalty", "linear cbps", "rake", "coarse aipw")
 
 
 def tables_sections(kept, balance):
@@ -102,10 +102,11 @@ def _beside_balance(lines, path):
             rows.append(_against(f"balance, {method}", values, ours, scale, seconds))
     head = ["method", "problems", "error", "coverage", "seconds"]
     return [
-        f"On {len(problems)} of these draws balance 0.23 (in an environment of its own, its "
-        "defaults but for the penalty where it says so; its intervals take the weights as known, "
-        "aipw has none). Error: root mean square relative to that of the plain mean, over all of "
-        "these draws in units of each outcome's standard deviation.",
+        f"On {len(problems)} of these draws balance 0.23, in an environment of its own; "
+        "`benchmarks/estimates_balance.py` says which of the settings are its defaults (cbps and "
+        "ipw without penalty take the features as they are, coarse ones try 25 penalties). Its "
+        "intervals take the weights as known, aipw has none. Error: root mean square relative to "
+        "that of the plain mean, over these draws in units of the plain mean's standard error.",
         table(head, rows),
     ]
 

@@ -7,6 +7,8 @@ benchmarks/estimates_formulas.py. On purpose, and shown below:
 - the interval of a difference takes the degrees of freedom of the smaller group, svy's those of
   the whole design, which a group of three rows does not have;
 - a quantile at the largest outcome has no upper bound, where svy's interval has width zero;
+- an interval of a quantile that rows share is that around p, where svy takes F at the quantile,
+  far above p, and misses outcomes just below;
 - a total is a mean times a known population size, svy's is a sum whose size is estimated too.
 """
 
@@ -138,7 +140,7 @@ def test_coefficients_are_those_of_svy(asked, design, family):
         agrees(row, recorded)
 
 
-def test_quantiles_with_ties_are_those_of_svy_but_at_the_largest_outcome():
+def test_quantiles_with_ties_are_those_of_svy_but_where_rows_share_them_and_at_the_largest():
     case = RECORDED["data"]["ties"]
     y, w = np.asarray(case["y"], float), np.asarray(case["w"], float)
     rng = np.random.default_rng(0)
@@ -150,8 +152,10 @@ def test_quantiles_with_ties_are_those_of_svy_but_at_the_largest_outcome():
     )  # fmt: skip
     recorded = RECORDED["quantiles with ties"]["higher"]
     for row, p in zip(found.overall, case["probabilities"], strict=True):
-        if p < 0.99:
+        assert row.value == recorded[str(p)]["estimate"]
+        if p < 0.99 and (y == row.value).sum() == 1:
             agrees(row, recorded[str(p)])
+    assert {row.value for row in found.overall if (y == row.value).sum() > 1} == {2, 3}
     assert recorded["0.99"]["upper"] == recorded["0.99"]["lower"] == 12  # svy: no doubt at all
     assert row.value == 12
     assert row.interval == (12, np.inf)

@@ -24,9 +24,7 @@ def weights_of(w, M=1):
 
 
 def engine_of(w, share, **options):
-    return Engine(
-        np.ones(len(w)), weights_of(w, len(share)), share, Design.simple(len(w)), **options
-    )
+    return Engine(np.ones(len(w)), weights_of(w, len(share)), share, **options)
 
 
 def made_up(seed, N=25, M=15, k=1, K=3):

@@ -107,7 +107,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--weighter",
         metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: cdf)",
+        help=f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
     )
     group.add_argument(
         "--restrict",

@@ -14,7 +14,8 @@ from .._types import Real
 from ..exceptions import InputError
 from . import quantities
 from .coefficients import coefficients
-from .data import Sample, check_outcomes, spelled
+from .columns import check_outcomes, spelled
+from .data import Sample
 from .problem import Item, Problem
 
 WHAT = (

@@ -1,13 +1,16 @@
 """Errors by drawing again: weights refitted in every draw, and replicate weights to keep.
 
 The draws are fractional (Rubin's, smooth where the usual ones repeat and lose rows): in a stratum
-of n units these get the multipliers 1 + ((n + 1) / (n - 1))^(1/2) (D - 1), with D / n uniform on
-the simplex, so that the variance of a sum over the draws is that of `_influence`. The target's rows
-are drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
+of n units these get the multipliers D, with D / n of Dirichlet's distribution with n parameters
+(n - 2) / n. They are never negative, their mean is one in every draw, and their covariance is
+n / (n - 1) (I - 11'/n), so that the variance of a sum over the draws is that of `_influence`. Of
+two units one counts twice and the other not at all; a single unit stays. The target's rows are
+drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
 again; the outcome model stays.
 
 Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
-complex survey data*, for the factor. Cost: ``n_bootstrap`` fits of the weighter.
+complex survey data*, whose draws have the same covariance. Cost: ``n_bootstrap`` fits of the
+weighter.
 """
 
 from __future__ import annotations
@@ -23,18 +26,29 @@ from .._progress import track
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
+from .methods import Method
 from .problem import Item, Problem
 from .weighing import factors, trimmed
+
+DRAWN: tuple[Method, ...] = ("dr", "weights", "none")
+"""Methods whose errors the draws tell; the model stays as it is."""
+
+
+def is_complete(draw: list[Item]) -> bool:
+    """Whether a draw has all numbers: one in which a group lost all weight has not."""
+    return all(np.isfinite(item.numbers[method].value) for item in draw for method in DRAWN)
 
 
 def multipliers(design: Design, rng: np.random.Generator) -> Real:
     """Draw a non-negative multiplier for each row, mean one in every stratum: (N,)."""
-    drawn = rng.exponential(size=design.units)
-    sums, counts = np.bincount(design.stratum, weights=drawn), np.bincount(design.stratum)
-    D = drawn * (counts / sums)[design.stratum]
+    counts = np.bincount(design.stratum)
     n = counts[design.stratum]
-    spread = np.sqrt((n + 1) / np.maximum(n - 1, 1))
-    found = np.where(n > 1, np.maximum(1 + spread * (D - 1), 0.0), 1.0)
+    drawn = rng.standard_gamma(np.where(n > 2, (n - 2) / n, 1.0))
+    twos = np.flatnonzero(n == 2)
+    one, other = twos[np.argsort(design.stratum[twos], kind="stable")].reshape(-1, 2).T
+    drawn[one] = rng.uniform(size=len(one)) < 0.5
+    drawn[other] = 1 - drawn[one]
+    found = drawn * (counts / np.bincount(design.stratum, weights=drawn))[design.stratum]
     return found if design.unit is None else found[design.unit]
 
 
@@ -86,20 +100,20 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
     return factor
 
 
-def with_drawn_errors(items: list[Item], drawn: list[list[Item]], problem: Problem) -> list[Item]:
+def with_drawn_errors(items: list[Item], drawn: list[list[Item]]) -> list[Item]:
     """Give the items the spread of the draws as standard error, for what the weights decide."""
     found = []
-    places = {label: number for number, label in problem.groups()}
     for k, item in enumerate(items):
         numbers = dict(item.numbers)
-        group = None if item.group is None else places[item.group]
-        for method in ("dr", "weights", "none"):
+        for method in DRAWN:
             values = np.array([draw[k].numbers[method].value for draw in drawn])
-            error = float(values.std(ddof=1))
-            errors = problem.errors(method, group)
-            t = errors.quantile(1.0, 0.0)
+            errors = item.errors[method]
             numbers[method] = interval_of(
-                item.numbers[method].value, error, t, errors, proportion=item.proportion
+                item.numbers[method].value,
+                float(values.std(ddof=1)),
+                errors.quantile(1.0, 0.0),
+                errors,
+                proportion=item.proportion,
             )
         found.append(replace(item, numbers=numbers, change=None))
     return found

@@ -27,7 +27,7 @@ from .._influence import Influence
 from .._types import Real
 from ..exceptions import InputError
 from .intervals import Errors
-from .methods import METHODS, Method, Signal
+from .methods import METHODS, Method, Signal, leaning
 from .problem import Item, Problem
 
 Family = Literal["linear", "logistic"]
@@ -52,7 +52,7 @@ def coefficients(
     X, T = (np.column_stack([np.ones(len(part)), part]) for part in columns)
     _check_rank(X[problem.sample.d > 0], names)
     found = {m: _solve(problem, signal, X, T, family, m) for m in METHODS}
-    rows, size = problem.size_of(None)
+    size = problem.size_of(None)
     errors = {m: _errors(problem, m, len(names)) for m in METHODS}
     left = np.zeros(X.shape[1])
     if problem.engine.counts_imbalance("weights"):
@@ -64,7 +64,7 @@ def coefficients(
         if problem.method in ("dr", "weights"):
             difference = found[problem.method].minus(found["none"]).column(k)
             change = errors[problem.method].number(difference)
-        yield Item(name, None, numbers, False, None, rows, size, change)
+        yield Item(name, None, numbers, False, None, size, errors, change)
 
 
 def _solve(
@@ -89,12 +89,11 @@ def _solve(
         K = len(by_fold)
         train = (K - 1) / K * (by_fold.mean(axis=0) - by_fold)
     else:
-        w = problem.weights.final / problem.weights.final.sum()
-        rest = y - h.train[:, 0]
-        left = X.T @ (problem.engine.residual_weight * rest)
+        residual = X * (y - h.train[:, 0])[:, None]
+        lean = max(problem.engine.lean, leaning(residual, problem.weights))
+        left, train = problem.engine.residuals(residual, lean)
         b, A = _newton(T, share, T.T @ (share * h.target[:, 0]) + left, family)
-        score = X * rest[:, None]
-        train = (w[:, None] * (score - w @ score)) @ A
+        train = train @ A
     score = T * (h.target[:, 0] - _mean(T @ b, family))[:, None]
     target = (share[:, None] * (score - share @ score)) @ A
     return Influence(b, train, no_target if problem.finite_population else target)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._parameters import flag, number, one_of, whole
 from ..diagnostics import Diagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
-from .data import check_outcomes, check_sample
+from .columns import check_outcomes
+from .data import check_sample
 from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates
@@ -86,7 +89,7 @@ def estimate(
         it is. All are in ``table``.
     weighter : weighter, name or (N,) array, optional
         What makes the weights; default: CDF weights on top of an exponential tilt of means and
-        squares. An array holds weights that are known already.
+        squares. An array holds factors that are known already: they multiply ``sample_weight``.
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
         was given. Default: ridge regressions on features, broken lines and a kernel, and boosted
@@ -103,7 +106,8 @@ def estimate(
         covered part of the target and say which.
     sensitivity : float, optional
         Also give intervals that hold if the mean of y given x differed by up to so much between
-        sample and population.
+        sample and population: for shares in units of probability, for quantiles if all of y given
+        x moved by it, for ratios if y did and the denominator did not.
     max_weight : float, optional
         Limit of the weights, in units of their mean.
     confidence : float
@@ -171,8 +175,9 @@ def estimate(
         feature_names=feature_names,
     )
     outcomes = check_outcomes(y, len(sample.Z), numbers=what != "proportion")
+    known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     covered = check_overlap(
-        sample, restrict=restrict, diagnosis=diagnosis, random_state=random_state
+        sample, known, restrict=restrict, diagnosis=diagnosis, random_state=random_state
     )
     settings = Settings(
         method=method,

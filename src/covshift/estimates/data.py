@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import is_array, to_numpy
 from .._crossfit import Features
 from .._frames import FrameColumns, column_label
 from .._numbers import category_columns
 from .._two_samples import feature_labels
-from .._types import Flags, Real, Rows
+from .._types import Real, Rows
 from .._validation import check_samples, check_weight, column_names, unwrap_target
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError
+from .columns import texts
 
 _MOST_GROUPS = 200
 _NAMED = 10  # rows or groups that a message names
-_LARGEST = 1e100  # squares of larger outcomes overflow
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One outcome: numbers, or categories; where it is missing, the row is left out."""
-
-    name: str
-    y: NDArray[Any]  # (N,): float64, or text
-    present: Flags  # (N,)
-
-    @property
-    def missing(self) -> int:
-        """Number of rows without it."""
-        return int((~self.present).sum())
 
 
 @dataclass(frozen=True)
@@ -64,15 +48,22 @@ class Groups:
         """Groups that have a column: all, or the second of two."""
         return range(len(self.labels)) if len(self.labels) > 2 else range(1, len(self.labels))
 
+    def absence(self) -> Real:
+        """Ones where a target row is in a group that the sample lacks: (M, 1), or (M, 0)."""
+        assert self.target is not None
+        column = np.asarray(self.target < 0, dtype=np.float64)[:, None]
+        return column if column.any() else column[:, :0]
+
     def rows(self, kept: Rows) -> Groups:
         """Keep some of the training rows; groups that lose all of theirs stay named."""
         return replace(self, train=self.train[kept])
 
-    def target_rows(self, kept: Rows) -> Groups:
-        """Keep some of the target rows."""
+    def target_rows(self, kept: Rows, share: Real) -> Groups:
+        """Keep some of the target rows, with these shares."""
         if self.target is None:
             return self
-        return replace(self, target=self.target[kept])
+        target = self.target[kept]
+        return replace(self, target=target, sample_only=_unseen(self.labels, target, share))
 
 
 @dataclass(frozen=True)
@@ -112,7 +103,7 @@ class Sample:
             T=self.T[kept],
             features=self.features.target_rows(kept),
             share=share / share.sum(),
-            groups=None if self.groups is None else self.groups.target_rows(kept),
+            groups=None if self.groups is None else self.groups.target_rows(kept, share),
         )
 
 
@@ -141,9 +132,11 @@ def check_sample(
         v = check_weight(unwrap_target(target_weight), M, "target_weight", of="X_target")
     groups = None if by is None else _groups(by, by_target, N, M, v / v.sum())
     if groups is not None and groups.target is not None and not _is_category(X, by):
-        Z = np.column_stack([Z, groups.dummies()])
-        T = np.column_stack([T, groups.dummies(target=True)])
+        lost = groups.absence()  # without it they would pass for the first group
+        Z = np.column_stack([Z, groups.dummies(), np.zeros((N, lost.shape[1]))])
+        T = np.column_stack([T, groups.dummies(target=True), lost])
         names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
+        names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
     return Sample(
         Z,
         T,
@@ -158,40 +151,9 @@ def check_sample(
     )
 
 
-def check_outcomes(
-    y: Any, size: int, *, numbers: bool, title: str = "y", of: str = "X"
-) -> list[Outcome]:
-    """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
-    names = column_names(y)
-    if names is not None and len(set(names)) < len(names):
-        raise InputError(f"{title} has several columns of the same name. Rename them.")
-    if names is None:
-        columns = _columns(y, title)
-        series = getattr(y, "name", None)
-        one = str(series) if isinstance(series, str) else title
-        names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
-    else:
-        columns = [_plain_column(y[column_label(y, name)]) for name in names]
-    if not columns:
-        raise InputError(f"{title} has no columns. Pass one number or label per training row.")
-    found = []
-    for name, column in zip(names, columns, strict=True):
-        if len(column) != size:
-            raise InputError(
-                f"{title} has {len(column)} rows, but {of} has {size}. Pass one entry per row."
-            )
-        found.append(_numbers(name, column) if numbers else _categories(name, column))
-    return found
-
-
-def row_list(rows: Rows) -> str:
-    """Name some row numbers, counted from zero.
-
-    >>> row_list(np.array([3, 5, 8]))
-    '3, 5, 8'
-    """
-    shown = ", ".join(map(str, rows[:_NAMED]))
-    return shown + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+def _several(labels: list[str]) -> str:
+    shown = " or ".join(labels[:3])
+    return shown + (f" or {len(labels) - 3} more" if len(labels) > 3 else "")
 
 
 def _encoded(X: Any, target: Any, feature_names: Any) -> tuple[Real, Real, tuple[str, ...]]:
@@ -230,7 +192,7 @@ def _groups_given(by: Any, X: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
-    train = _texts(by if pair is None else pair[0], N, "by", "X")
+    train = texts(by if pair is None else pair[0], N, "by", "X")
     labels, codes = np.unique(train, return_inverse=True)
     if len(labels) > _MOST_GROUPS:
         raise InputError(
@@ -240,13 +202,20 @@ def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
     codes = codes.reshape(-1).astype(np.intp)
     if pair is None:
         return Groups(tuple(labels.tolist()), codes, None)
-    target = _texts(pair[1], M, "by", "X_target")
+    target = texts(pair[1], M, "by", "X_target")
     place = np.minimum(np.searchsorted(labels, target), len(labels) - 1)
     known = labels[place] == target
     there = np.where(known, place, -1).astype(np.intp)
     absent = {str(g): float(share[target == g].sum()) for g in np.unique(target[~known])}
-    only = [str(g) for k, g in enumerate(labels) if not (there == k).any()]
-    return Groups(tuple(labels.tolist()), codes, there, absent, tuple(only))
+    names = tuple(labels.tolist())
+    return Groups(names, codes, there, absent, _unseen(names, there, share))
+
+
+def _unseen(labels: tuple[str, ...], target: Rows, share: Real) -> tuple[str, ...]:
+    """Groups whose target rows have no weight, or that have none."""
+    known = target >= 0
+    mass = np.bincount(target[known], weights=share[known], minlength=len(labels))
+    return tuple(label for label, there in zip(labels, mass > 0, strict=True) if not there)
 
 
 def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | None:
@@ -256,113 +225,4 @@ def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | Non
         if given not in (column_names(X) or []):
             raise InputError(f"{name}={given!r} names a column, but X has none of this name.")
         given = X[column_label(X, given)]
-    return _texts(given, N, name, "X")
-
-
-def _texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
-    if getattr(values, "ndim", 1) != 1:
-        raise InputError(f"{name} has {values.ndim} dimensions. Pass one label per row of {of}.")
-    cells = _plain_column(values)
-    if len(cells) != size:
-        raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
-    lost = np.flatnonzero([_is_missing(cell) for cell in cells])
-    if len(lost):
-        raise InputError(
-            f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
-            "label of their own, or leave them out."
-        )
-    return np.array([spelled(cell) for cell in cells], dtype=str)
-
-
-def _columns(y: Any, title: str) -> list[Sequence[Any]]:
-    values: NDArray[Any]
-    if np.ma.isMaskedArray(y):
-        values = y
-    else:
-        try:
-            values = np.asarray(to_numpy(y) if is_array(y) else y)
-        except ValueError as error:
-            raise InputError(f"{title} has rows of different lengths.") from error
-        if values.dtype == object or values.dtype.kind in "OUS":
-            values = np.asarray(y, dtype=object)
-    if values.ndim not in (1, 2):
-        raise InputError(
-            f"{title} has {values.ndim} dimensions. Pass one entry per row, or several columns."
-        )
-    if values.ndim == 1:
-        return [_plain_column(y)]
-    return [_plain_column(values[:, k]) for k in range(values.shape[1])]
-
-
-def _plain_column(values: Any) -> list[Any]:
-    if isinstance(values, str) or values is None:
-        raise InputTypeError(f"{values!r} is not a column of values.")
-    if hasattr(values, "to_pylist"):
-        return list(values.to_pylist())
-    if np.ma.isMaskedArray(values):
-        return list(values.tolist())  # None where it is masked
-    if is_array(values):
-        values = to_numpy(values)
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    return list(values)
-
-
-def _numbers(name: str, column: Sequence[Any]) -> Outcome:
-    """Read numbers and booleans; text is refused."""
-    y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
-    for k, cell in enumerate(column):
-        if _is_missing(cell):
-            present[k] = False
-            continue
-        if isinstance(cell, str | bytes):
-            raise InputError(
-                f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. Use "
-                "what='proportion' for the share of each category, or turn it into numbers."
-            )
-        try:
-            y[k] = float(cell)
-        except OverflowError:
-            y[k] = np.inf
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
-            ) from error
-    infinite = np.flatnonzero(present & ~(np.abs(y) <= _LARGEST))
-    if len(infinite):
-        raise InputError(
-            f"The outcome {name!r} is infinite or beyond {_LARGEST:g} in {len(infinite)} rows "
-            f"(rows {row_list(infinite)}). Repair or rescale it."
-        )
-    return Outcome(name, y, _any_left(name, present))
-
-
-def _categories(name: str, column: Sequence[Any]) -> Outcome:
-    present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
-    pairs = zip(column, present, strict=True)
-    y = np.array([spelled(cell) if there else "" for cell, there in pairs])
-    return Outcome(name, y, _any_left(name, present))
-
-
-def _any_left(name: str, present: Flags) -> Flags:
-    if not present.any():
-        raise InputError(f"The outcome {name!r} is missing in every row.")
-    return present
-
-
-def spelled(cell: Any) -> str:
-    """Write a label: numbers without needless digits."""
-    if isinstance(cell, bool | np.bool_):
-        return str(bool(cell))
-    if isinstance(cell, float) and abs(cell) < 1e15 and cell == int(cell):
-        return str(int(cell))
-    return str(cell)
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)
-    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
-        return True
+    return texts(given, N, name, "X")

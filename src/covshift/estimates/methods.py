@@ -51,7 +51,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .._crossfit import CrossFit
-from .._influence import Design, Influence, mean_influence
+from .._influence import Influence, mean_influence
 from .._types import Real
 from .weighing import Weights
 
@@ -81,22 +81,8 @@ class Engine:
     d: Real  # (N,): design weights
     weights: Weights
     share: Real  # (M,)
-    design: Design  # of the training rows
     finite_population: bool = False
     lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
-
-    @property
-    def residual_weight(self) -> Real:
-        """Weights (N,) of the residuals in the doubly robust estimate; they sum to one."""
-        full = self.weights.final / self.weights.final.sum()
-        flat = self.weights.steady
-        if flat is not None:
-            full = self.lean * full + (1 - self.lean) * flat / flat.sum()
-        return np.asarray(full)
-
-    def design_of(self, method: Method, n_folds: int) -> Design:
-        """Return the units whose influence `means` tells: rows, or folds for the model."""
-        return Design.simple(n_folds) if method == "model" else self.design
 
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
@@ -108,23 +94,20 @@ class Engine:
         }[method](signal)
         return found.known_target() if self.finite_population else found
 
-    def unbalanced(self, signal: Signal) -> Real:
-        """b: by how much the weighted means of h miss those of the target, (k,)."""
-        w = self.weights.final
-        return np.asarray(self.share @ signal.h.target - w @ signal.h.train / w.sum())
-
     def _plain(self, signal: Signal) -> Influence:
         value, train = mean_influence(signal.values, self.d)
         return Influence(value, train, np.zeros((len(self.share), len(value))))
 
     def _weighted(self, signal: Signal) -> Influence:
         w, weights = self.weights.final, self.weights
-        if weights.weighter is None or weights.trimmed:
+        if weights.weighter is None:
             value, train = mean_influence(signal.values, w)
             return Influence(value, train, np.zeros((len(self.share), len(value))))
-        exact = weights.weighter._mean_influence(
-            signal.values, weights.Z, weights.T, self.d, self.share
-        )
+        exact = None
+        if not weights.trimmed:
+            exact = weights.weighter._mean_influence(
+                signal.values, weights.Z, weights.T, self.d, self.share
+            )
         if exact is not None:
             return Influence(w @ signal.values / w.sum(), *exact[1:])
         _, train = mean_influence(signal.values - signal.h.train, w)
@@ -140,14 +123,25 @@ class Engine:
 
     def _doubly_robust(self, signal: Signal) -> Influence:
         h = signal.h
-        residual = signal.values - h.train
-        rest, train = mean_influence(residual, self.weights.final)
-        if self.weights.steady is not None:
-            w, u = self.weights.final, self.weights.steady
-            both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
-            train = both[:, None] * (residual - rest)
-        value = self.share @ h.target + self.residual_weight @ residual
-        return Influence(value, self._few_rows * train, self._target(h.target))
+        rest, train = self.residuals(signal.values - h.train, self.lean)
+        return Influence(self.share @ h.target + rest, train, self._target(h.target))
+
+    def residuals(self, residual: Real, lean: float) -> tuple[Real, Real]:
+        """Means (k,) of what h leaves (N, k), leaning to the full weights, and their influence."""
+        w, u = self.weights.final, self.weights.steady
+        rest, train = mean_influence(residual, w)
+        if u is None:
+            return rest, self._few_rows * train
+        both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
+        train = both[:, None] * (residual - rest)
+        return self.residual_share(lean) @ residual, self._few_rows * train
+
+    def residual_share(self, lean: float) -> Real:
+        """Weights (N,), summing to one, of what h leaves."""
+        w, u = self.weights.final, self.weights.steady
+        if u is None:
+            return np.asarray(w / w.sum())
+        return np.asarray(lean * w / w.sum() + (1 - lean) * u / u.sum())
 
     @property
     def _few_rows(self) -> float:
@@ -164,7 +158,8 @@ class Engine:
         """Whether what the weights leave unbalanced is an error of its own."""
         if method != "weights" or self.weights.weighter is None:
             return False
-        return not self.weights.weighter._has_mean_influence()
+        exact = self.weights.weighter._has_mean_influence() and not self.weights.trimmed
+        return not exact
 
 
 def leaning(residual: Real, weights: Weights) -> float:

@@ -145,13 +145,23 @@ def _most(candidate: Any) -> int:
     return _MOST_ROWS if trees else _ENOUGH_ROWS
 
 
+def classifies(model: Any) -> bool:
+    """Whether a model of the user's is a classifier."""
+    return hasattr(model, "fit") and not isinstance(model, type) and bool(is_classifier(model))
+
+
 def _check_model(model: Any, classes: bool) -> None:
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise InputTypeError(
             f"outcome_model={model!r} is not an estimator. Pass an instance such as "
             "sklearn.ensemble.RandomForestRegressor()."
         )
-    if classes and is_classifier(model) and not hasattr(model, "predict_proba"):
+    if not classes and classifies(model):
+        raise InputTypeError(
+            f"outcome_model={model!r} is a classifier, but the outcome has numbers other than zero "
+            "and one. Pass a regressor, or ask for what='proportion'."
+        )
+    if classes and classifies(model) and not hasattr(model, "predict_proba"):
         raise InputTypeError(
             f"outcome_model={model!r} has no predict_proba. Pass a classifier that has, or wrap it "
             "in sklearn.calibration.CalibratedClassifierCV."

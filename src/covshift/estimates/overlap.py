@@ -10,7 +10,7 @@ import numpy as np
 
 from .._notes import Note
 from .._support import NO_OVERLAP, Uncovered, uncovered
-from .._types import Flags, Real
+from .._types import Flags, Real, Rows
 from ..diagnostics import Diagnosis, diagnose
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
@@ -32,15 +32,23 @@ class Covered:
 
 
 def check_overlap(
-    sample: Sample, *, restrict: str | None, diagnosis: Diagnosis | None, random_state: int
+    sample: Sample,
+    known: Rows,
+    *,
+    restrict: str | None,
+    diagnosis: Diagnosis | None,
+    random_state: int,
 ) -> Covered:
     """Refuse samples that do not overlap, or keep the covered part of the target.
+
+    Only training rows ``known`` to have an outcome can cover anything.
 
     A column leaves part of the target uncovered where this part is significant and more than a
     tenth of the target beyond what chance explains (`covshift._support`); besides, the verdict of
     the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows of uncovered
     parts are left out, and where the verdict still says so, those without training rows nearby.
     """
+    whole_sample, sample = sample, sample.rows(known)
     kept = np.ones(len(sample.T), dtype=bool)
     parts: list[Uncovered] = []
     for _ in range(_ROUNDS):
@@ -83,6 +91,8 @@ def check_overlap(
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
+    covered = np.flatnonzero(kept)[near]
+    left = whole_sample if whole else whole_sample.target_rows(covered)
     return Covered(left, diagnosis, share, tuple(notes))
 
 

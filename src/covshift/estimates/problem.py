@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,16 @@ from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, leaning
-from .outcome import predict
+from .outcome import classifies, predict
 from .weighing import Weights
+
+
+class Size(NamedTuple):
+    """Rows of a group or of all, and how many equally weighted ones are as precise."""
+
+    rows: int
+    effective: float  # under the final weights
+    plain: float  # under the design weights alone
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,10 @@ class Item:
     label: str  # such as "median"; empty where the outcome's name says it all
     group: str | None
     numbers: dict[Method, Number]
-    proportion: bool = False
-    slack: float | None = 1.0  # how much the number moves where the mean of y given x moves by one
-    rows: int = 0
-    size: float = 0.0  # effective sample size
+    proportion: bool
+    slack: float | None  # how much the number moves where the mean of y given x moves by one
+    size: Size
+    errors: dict[Method, Errors]
     change: Number | None = None  # the method's number less the plain one
 
 
@@ -62,20 +70,22 @@ class Problem:
             self.sample.d,
             self.weights,
             self.sample.share,
-            self.design,
             self.finite_population,
             self._lean(),
         )
 
     def _lean(self) -> float:
-        """How much of the full weights to use, by the first signal: the outcome itself.
+        """How much of the full weights to use, by the first signal that leaves something.
 
-        Flat weights must be good enough for all rows together and for the groups.
+        This is the outcome itself, or its first share between zero and one. Flat weights must be
+        good enough for all rows together and for the groups.
         """
-        if not self.made:
+        if self.weights.steady is None or not self.made:
             return 1.0
-        first = next(iter(self.made.values()))
-        residual = first.values - first.h.train
+        residuals = (signal.values - signal.h.train for signal in self.made.values())
+        residual = next((part for part in residuals if part.any()), None)
+        if residual is None:
+            return 0.0
         lean = leaning(residual, self.weights)
         if self.sample.groups is None:
             return lean
@@ -92,7 +102,12 @@ class Problem:
         )
 
     def numbers(self, y: Real, name: str) -> Signal:
-        """Predict a number y (N,); what has the same name is predicted once."""
+        """Predict a number y (N,); what has the same name is predicted once.
+
+        A classifier of the user's predicts chances of zeros and ones, not the likelier of the two.
+        """
+        if classifies(self.outcome_model) and np.isin(y, (0.0, 1.0)).all():
+            return self.indicator(y, name)
         if name not in self.made:
             self.made[name] = Signal(y[:, None], self._predicted(y, None, name))
         return self.made[name]
@@ -159,12 +174,14 @@ class Problem:
         balanced = self.ratio(top, bottom, "dr").value[0]
         return float(abs(balanced - weighted))
 
-    def size_of(self, group: int | None) -> tuple[int, float]:
-        """Rows, and effective rows under the final weights, of a group or of all."""
+    def size_of(self, group: int | None) -> Size:
+        """Rows, and effective rows, of a group or of all."""
         inside = self.sample.d > 0
         if group is not None:
             inside = inside & (self._groups.train == group)
-        return int(inside.sum()), kish(self.weights.final * inside)
+        return Size(
+            int(inside.sum()), kish(self.weights.final * inside), kish(self.sample.d * inside)
+        )
 
     def groups(self) -> list[tuple[int, str]]:
         """Number and label of the groups that have rows in both samples."""
@@ -194,7 +211,7 @@ class Problem:
     @property
     def _membership(self) -> Signal:
         labels = np.arange(len(self._groups.labels))
-        return self.classes(self._groups.train, labels, "group")
+        return self.classes(self._groups.train, labels, "group (by)")
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         sample = self.sample

@@ -7,7 +7,7 @@ indicator, never a cut sample.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._crossfit import CrossFit
 from .._influence import Influence
-from .._types import Flags, Real
+from .._types import Flags, Real, Rows
 from ..exceptions import InputError
 from .intervals import Errors, Number
 from .methods import METHODS, Method, Signal
@@ -62,10 +62,11 @@ def proportions(
 
 def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[Item]:
     """Ratio of two means."""
-    over, under = problem.numbers(y, name), problem.numbers(denominator, "denominator")
+    under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
+    over, under = problem.numbers(y, name), problem.numbers(denominator, under_name)
     for group, label in every_group(problem):
         top, _ = problem.in_group(over, group, name)
-        bottom, _ = problem.in_group(under, group, "denominator")
+        bottom, _ = problem.in_group(under, group, under_name)
         at = problem.ratio(bottom, None, problem.method).value[0]
         if not abs(at) > 0:
             raise InputError(
@@ -78,10 +79,11 @@ def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[
 
 def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Item]:
     """Shares of outcomes of at most each point in ``at``."""
+    titles = {c: f"{name} <= {c!r}" for c in at.tolist()}
+    signals = {c: problem.indicator((y <= c) * 1.0, title) for c, title in titles.items()}
     for group, label in every_group(problem):
         for c in at.tolist():
-            title = f"{name} <= {c!r}"
-            signal = problem.indicator((y <= c) * 1.0, title)
+            title, signal = titles[c], signals[c]
             top, bottom = problem.in_group(signal, group, title)
             yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
 
@@ -108,15 +110,16 @@ def differences(problem: Problem, y: Real, name: str, reference: str | None) -> 
             continue
         parts = problem.in_group(signal, group, name)
         found = {m: problem.ratio(*parts, m).minus(first[m]) for m in METHODS}
-        numbers = {}
+        numbers, errors = {}, {}
         for method in METHODS:
-            smaller = min((problem.errors(method, k) for k in (group, base)), key=_freedom)
+            both = (problem.errors(method, k) for k in (group, base))
+            errors[method] = min(both, key=_freedom)
             left = 0.0
             if problem.engine.counts_imbalance(method):
                 left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
-            numbers[method] = smaller.number(found[method], besides=left)
-        rows, size = problem.size_of(group)
-        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, rows, size)
+            numbers[method] = errors[method].number(found[method], besides=left)
+        size = problem.size_of(group)
+        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, size, errors)
 
 
 def _freedom(errors: Errors) -> float:
@@ -138,18 +141,20 @@ def item(
     group, name = where
     numbers: dict[Method, Number] = {}
     found: dict[Method, Influence] = {}
+    errors = {method: problem.errors(method, group) for method in METHODS}
     for method in METHODS:
         found[method] = problem.ratio(top, bottom, method).times(factor)
         besides = factor * problem.imbalance(top, bottom, method)
-        errors = problem.errors(method, group)
-        numbers[method] = errors.number(found[method], proportion=proportion, besides=besides)
+        numbers[method] = errors[method].number(
+            found[method], proportion=proportion, besides=besides
+        )
     change = None
     if problem.method in ("dr", "weights"):
         difference = found[problem.method].minus(found["none"])
-        change = problem.errors(problem.method, group).number(difference)
-    rows, size = problem.size_of(group)
+        change = errors[problem.method].number(difference)
     scaled = None if slack is None else slack * factor
-    return Item(label, name, numbers, proportion, scaled, rows, size, change)
+    size = problem.size_of(group)
+    return Item(label, name, numbers, proportion, scaled, size, errors, change)
 
 
 @dataclass(frozen=True)
@@ -158,14 +163,23 @@ class Steps:
 
     values: Real  # (m,), sorted
     height: Real  # (m,): its height at each value
-    lift: float
+    count: Rows  # (m,): rows that have the value
+    lift: float = 0.0
 
     def at(self, value: float) -> float:
         """Return the height at one of the values."""
         return float(self.height[np.searchsorted(self.values, value)] + self.lift)
 
+    def first_row(self, value: float) -> float:
+        """Return the height at the first of the rows that share one of the values."""
+        k = int(np.searchsorted(self.values, value))
+        before = float(self.height[k - 1]) if k else 0.0
+        return before + (float(self.height[k]) - before) / int(self.count[k]) + self.lift
+
     def inverse(self, p: float) -> float:
         """Return the smallest value at which the function reaches p."""
+        if not len(self.values):  # no row of a positive weight
+            return np.nan
         k = int(np.searchsorted(self.height, p - self.lift - 1e-12))
         return float(self.values[min(k, len(self.values) - 1)])
 
@@ -180,7 +194,8 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
 
     a doubly robust value at c_0, monotone everywhere. The interval is that of F at the quantile,
     carried back: F^-1(F(c) - t se) to F^-1(F(c) + t se); its half width over t is the standard
-    error.
+    error. Where several rows share the quantile, F(c) lies far above p, and p stands for it: else
+    the interval would miss outcomes just below, which may well be the quantile.
 
     Sources: Woodruff (1952), *Confidence intervals for medians and other position measures*;
     Kallus, Mao and Uehara (2024), *Localized debiased machine learning*.
@@ -188,6 +203,7 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
     for group, label in every_group(problem):
         for p in levels.tolist():
             numbers = {}
+            all_errors = {method: problem.errors(method, group) for method in METHODS}
             start = _steps(problem, y, group, problem.weights.final).inverse(p)
             title = f"{name}, quantile {p:g} of {label or 'all'}"
             signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
@@ -202,23 +218,23 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
                     found = problem.ratio(*parts, method)
                 if method in ("dr", "model"):
                     lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
-                    steps = Steps(steps.values, steps.height, lift)
+                    steps = replace(steps, lift=lift)
                 besides = problem.imbalance(*parts, method)
-                errors = problem.errors(method, group)
+                errors = all_errors[method]
                 error, t = errors.error(found, besides)
                 numbers[method] = _woodruff(steps, p, error, t, errors.rows)
-            rows, size = problem.size_of(group)
             word = "median" if p == 0.5 else f"quantile {p:g}"
-            yield Item(word, label, numbers, False, 1.0, rows, size)
+            size = problem.size_of(group)
+            yield Item(word, label, numbers, False, 1.0, size, all_errors)
 
 
 def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:
     if group is not None and problem.sample.groups is not None:
         w = w * problem.sample.groups.indicator(group)
     kept = w > 0
-    values, inverse = np.unique(y[kept], return_inverse=True)
+    values, inverse, count = np.unique(y[kept], return_inverse=True, return_counts=True)
     mass = np.bincount(inverse.reshape(-1), weights=w[kept])
-    return Steps(values, np.cumsum(mass) / mass.sum(), 0.0)
+    return Steps(values, np.cumsum(mass) / mass.sum(), count)
 
 
 def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence:
@@ -235,14 +251,19 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
 def _woodruff(steps: Steps, p: float, error: float, t: float, rows: float) -> Number:
     """Carry an interval of F back; beyond the data there is none.
 
-    Where many outcomes are equal to the largest, the share of outcomes of at most that is one and
-    has no error, though p lies well below it: the bound is then that outcome.
+    Where rows share the value, the share of outcomes of at most that may have little or no error,
+    though p lies well below it: the error is then at least that of a share p of the rows.
     """
     value = steps.inverse(p)
+    if np.isnan(value):
+        return Number(np.nan, np.nan, -np.inf, np.inf)
     if not np.isfinite(t * error):
         return Number(value, np.inf, -np.inf, np.inf)
-    at = steps.at(value)
+    least = max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    at, first = steps.at(value), steps.first_row(value)
+    if first < at - 1e-12:  # rows share the value
+        at, error = max(p, first), least
     low = -np.inf if at - t * error <= 0 else steps.inverse(at - t * error)
-    reach = p + t * max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    reach = p + t * least
     high = np.inf if min(at + t * error, reach) >= 1 else steps.inverse(at + t * error)
     return Number(value, (high - low) / (2 * t), low, high)

@@ -93,13 +93,12 @@ class Estimates:
     covered_share : float
         Share of the target that the answer is for: 1 unless ``restrict="overlap"`` left rows out.
     weights : (N,) array
-        Final weights of the training rows, mean one; zero where a row was not used.
+        Final weights of the training rows, mean one; zero where a row was not used. Of several
+        outcomes they, and the sizes above, are those of the first.
     changes : tuple of Change
         Corrected minus plain, from joint influence values.
     models : dict
         Which outcome models were used for what.
-    verdict : str
-        Of the diagnosis.
     diagnosis : Diagnosis
     sensitivity : float or None
     replicate_weights : (N, B) array or None

@@ -13,14 +13,15 @@ from .._types import Rows
 from .._validation import check_weight
 from ..exceptions import InputError
 from .asked import Asked
-from .bootstrap import draws, with_drawn_errors
-from .data import Outcome, Sample, row_list
+from .bootstrap import draws, is_complete, with_drawn_errors
+from .columns import Outcome, row_list
+from .data import Sample
 from .intervals import Number
 from .methods import METHODS, Method
 from .overlap import Covered
 from .problem import Item, Problem
 from .result import Change, Estimate, Estimates, Table
-from .weighing import Weights, weigh
+from .weighing import Weights, are_weights, weigh
 
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 
@@ -73,7 +74,11 @@ class Run:
                     verbose=self.settings.verbose,
                 )
                 numbers = [list(self._items(draw, outcome, used)) for draw in again]
-                items = with_drawn_errors(items, numbers, problem)
+                complete = [k for k, draw in enumerate(numbers) if is_complete(draw)]
+                if len(complete) < 2:
+                    raise InputError("No two draws of the bootstrap have all numbers.")
+                again, numbers = [again[k] for k in complete], [numbers[k] for k in complete]
+                items = with_drawn_errors(items, numbers)
                 if drawn is None:
                     drawn = np.zeros((len(outcome.y), len(again)))
                     drawn[used] = np.column_stack([draw.weights.final for draw in again])
@@ -122,8 +127,8 @@ class Run:
         if key not in self.kept:
             part = sample.rows(used)
             weighter = settings.weighter
-            if hasattr(weighter, "__len__") and not isinstance(weighter, str):
-                weighter = _given(weighter, len(present))[used]
+            if are_weights(weighter):
+                weighter = check_weight(weighter, len(present), "weighter", of="X")[used]
             weights = weigh(
                 part, weighter, max_weight=settings.max_weight, random_state=settings.random_state
             )
@@ -161,8 +166,8 @@ class Run:
                 number.value,
                 number.standard_error,
                 (number.low, number.high),
-                item.rows,
-                item.size,
+                item.size.rows,
+                item.size.plain if method == "none" else item.size.effective,
                 item.proportion,
                 self._allowed(item, number),
             )
@@ -212,14 +217,24 @@ class Run:
                 f"were left out (rows {row_list(np.flatnonzero(~needed))})."
             )
             self.notes.append(Note("missing outcomes", text))
+        if problem.sample.groups is not None and self.covered.sample.groups is not None:
+            kept = {label for _, label in problem.groups()}
+            groups = self.covered.sample.groups
+            gone = [g for g in groups.labels if g not in kept and g not in groups.sample_only]
+            if gone:
+                text = (
+                    f"Groups of which no row has the outcome {outcome.name!r} and a positive "
+                    f"weight, so that they have no number: {', '.join(map(repr, gone))}."
+                )
+                self.notes.append(Note("absent groups", text, "warning"))
         there = outcome.y[outcome.present]
         if (there == there[0]).all():
             text = f"The outcome {outcome.name!r} is {there[0]} in every row."
             self.notes.append(Note("constant outcome", text, "warning"))
-        few = [item for item in items if item.rows < _SMALL_GROUP]
+        few = [item for item in items if item.size.rows < _SMALL_GROUP]
         if self.asked.what != "difference":
             few = [item for item in few if item.group]
-        small = {item.group or item.label: item.rows for item in few}
+        small = {item.group or item.label: item.size.rows for item in few}
         if small:
             named = ", ".join(f"{name!r} ({rows})" for name, rows in small.items())
             text = f"Groups of very few rows, whose intervals are rough: {named}."
@@ -253,7 +268,3 @@ def _change(outcome: str, item: Item, number: Number) -> Change:
         number.standard_error,
         (number.low, number.high),
     )
-
-
-def _given(weighter: Any, size: int) -> Any:
-    return check_weight(weighter, size, "weighter", of="X")

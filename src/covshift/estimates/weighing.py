@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._types import Real
 from .._validation import check_weight
+from ..exceptions import NoOverlapError, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights.base import Weighter
 from .data import Sample
@@ -59,7 +62,7 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
     """
     scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
     Z, T = scaler.transform(sample.Z), scaler.transform(sample.T)
-    if _are_weights(weighter):
+    if are_weights(weighter):
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None
     else:
@@ -69,7 +72,9 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
     final, lost = trimmed(final, max_weight)
     steady = None
     if weighter is None and len(Z) <= _NOISY:
-        flat = factors(sample, _STEADY, Z, T, random_state)[0] * sample.d
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeightWarning)  # flat on purpose
+            flat = factors(sample, _STEADY, Z, T, random_state)[0] * sample.d
         steady = trimmed(flat / flat.mean(), max_weight)[0]
     return Weights(final, fitted, Z, T, lost, steady)
 
@@ -103,12 +108,25 @@ def factors(
     # Shares, not counts: what weights of the target mean does not depend on their scale.
     target_weight = None if even else weight / weight.max() * (1 - 1e-9)
     given = {} if d is None else {"sample_weight": d[rows]}
-    fitted: Weighter = made.fit(
-        Z[rows], X_target=(T[target],), target_weight=target_weight, **given
-    )
+    try:
+        fitted: Weighter = made.fit(
+            Z[rows], X_target=(T[target],), target_weight=target_weight, **given
+        )
+    except NoOverlapError as error:
+        raise NoOverlapError(with_names(str(error), sample.names)) from error
     if len(fitted.weights_) == len(Z):
         return np.asarray(fitted.weights_), fitted
     return fitted.predict_weights(Z), fitted
+
+
+def with_names(message: str, names: tuple[str, ...]) -> str:
+    """Name the columns that a weighter, which saw an array, calls by their number."""
+
+    def named(match: re.Match[str]) -> str:
+        numbers = [int(k) for k in match.group(1).split(", ")]
+        return ", ".join(repr(names[k]) if k < len(names) else str(k) for k in numbers)
+
+    return re.sub(r"columns? (\d+(?:, \d+)*)", named, message)
 
 
 def _drawn(count: int, random_state: int) -> Any:
@@ -118,7 +136,8 @@ def _drawn(count: int, random_state: int) -> Any:
     return np.sort(rng.choice(count, size=_MOST_ROWS, replace=False))
 
 
-def _are_weights(weighter: Any) -> bool:
+def are_weights(weighter: Any) -> bool:
+    """Whether weights were given; forests and pipelines have a length too."""
     return not isinstance(weighter, str | type) and (
         hasattr(weighter, "__len__") and not hasattr(weighter, "fit")
     )

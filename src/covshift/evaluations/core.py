@@ -12,10 +12,11 @@ from .._crossfit import Features
 from .._frames import column_label
 from .._notes import Note
 from .._parameters import flag, number, one_of, whole
-from .._types import Flags, Rows
+from .._types import Flags, Real, Rows
 from .._validation import column_names, unwrap_target
 from ..diagnostics import Diagnosis
-from ..estimates.data import Outcome, check_outcomes, check_sample
+from ..estimates.columns import Outcome, check_outcomes
+from ..estimates.data import check_sample
 from ..estimates.overlap import check_overlap
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from .methods import METHODS, Method
@@ -194,8 +195,11 @@ def evaluate(
     known = [reader.target_labels(y_target, scored) for scored, _ in models]
     given = sample.features
     numbered = Features(np.arange(len(sample.Z)), np.arange(len(sample.T)))
+    trained = _trained(trained_on, len(sample.Z))
+    used = _judging(models[0][1], sample.d, trained)
     covered = check_overlap(
         replace(sample, features=numbered),
+        used,
         restrict=restrict,
         diagnosis=diagnosis,
         random_state=random_state,
@@ -213,8 +217,7 @@ def evaluate(
         cv=cv,
         random_state=random_state,
     )
-    trained = _trained(trained_on, len(sample.Z))
-    found = Run(covered, given, trained, settings).found(models, known)
+    found = Run(covered, given, used, trained, settings).found(models, known)
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
@@ -222,14 +225,26 @@ def evaluate(
         part = replace(sample, features=numbered).target_rows(rows)
         try:
             covered = check_overlap(
-                part, restrict=restrict, diagnosis=None, random_state=random_state
+                part, used, restrict=restrict, diagnosis=None, random_state=random_state
             )
         except NoOverlapError as error:
             notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
             continue
         nothing: list[Outcome | None] = [None] * len(models)
-        batches[label] = Run(covered, given, trained, settings).found(models, nothing)
+        batches[label] = Run(covered, given, used, trained, settings).found(models, nothing)
     return replace(found, batches=batches, notes=tuple(notes))
+
+
+def _judging(outcome: Outcome, d: Real, trained: Flags) -> Rows:
+    """Number the labelled rows that may judge the model."""
+    used = np.flatnonzero(outcome.present & (d > 0) & ~trained)
+    if len(used) < 2:
+        raise InputError(
+            f"Only {len(used)} of {len(outcome.y)} labelled rows can judge the model: with a "
+            "label, a positive weight, and not in trained_on. At least two are needed; cv= "
+            "lets the rows judge that trained the model."
+        )
+    return used
 
 
 def _batches(batch: Any, X_target: Any, size: int) -> list[tuple[str, Rows]]:

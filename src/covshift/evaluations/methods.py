@@ -102,7 +102,8 @@ class Classified:
             q = self.predicted(method)
             target = q.target * problem.sample.share[:, None]
             if method == "dr":
-                train = (train - q.train) * problem.engine.residual_weight[:, None]
+                share = problem.engine.residual_share(problem.engine.lean)
+                train = (train - q.train) * share[:, None]
             else:
                 train = np.zeros_like(train)
         inside = self._inside(group)

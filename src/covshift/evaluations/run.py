@@ -15,7 +15,8 @@ from .._influence import Influence
 from .._notes import Note
 from .._types import Flags, Real, Rows
 from .._validation import check_weight
-from ..estimates.data import Outcome, Sample, row_list
+from ..estimates.columns import Outcome, row_list
+from ..estimates.data import Sample
 from ..estimates.intervals import Number
 from ..estimates.overlap import Covered
 from ..estimates.quantities import every_group
@@ -61,6 +62,7 @@ class Run:
 
     covered: Covered  # its features are the numbers of the rows
     given: Features  # features as they were given
+    used: Rows  # numbers of the labelled rows that judge
     trained: Flags  # (N,): rows that trained the model
     settings: Settings
     notes: list[Note] = field(default_factory=list)
@@ -73,7 +75,7 @@ class Run:
         """Judge every model; ``known`` are labels of target rows, where there are some."""
         self.notes += self.covered.notes
         outcome = models[0][1]
-        used = self._used(outcome)
+        used = self.used
         sample, weights = self._weighed(used)
         rows: list[Performance] = []
         chosen: list[tuple[str, Judged, dict[Where, Influence]]] = []
@@ -111,16 +113,6 @@ class Run:
             tuple(self.changes),
             tuple(self.notes),
         )
-
-    def _used(self, outcome: Outcome) -> Rows:
-        used = np.flatnonzero(outcome.present & (self.covered.sample.d > 0) & ~self.trained)
-        if len(used) < 2:
-            raise InputError(
-                f"Only {len(used)} of {len(outcome.y)} labelled rows can judge the model: with a "
-                "label, a positive weight, and not in trained_on. At least two are needed; cv= "
-                "lets the rows judge that trained the model."
-            )
-        return used
 
     def _weighed(self, used: Rows) -> tuple[Sample, Weights]:
         settings, numbered = self.settings, self.covered.sample
@@ -395,7 +387,7 @@ def _lines(
     numbers: dict[Method, Number],
 ) -> Iterator[Performance]:
     group, label = where
-    rows, size = problem.size_of(group)
+    size = problem.size_of(group)
     for method, number in numbers.items():
         yield Performance(
             model,
@@ -405,8 +397,8 @@ def _lines(
             number.value,
             number.standard_error,
             (number.low, number.high),
-            rows,
-            size,
+            size.rows,
+            size.plain if method == "none" else size.effective,
         )
 
 

@@ -16,7 +16,8 @@ from sklearn.utils import _safe_indexing
 from .._array import is_array, to_numpy
 from .._types import Real, Rows
 from .._validation import unwrap_target
-from ..estimates.data import Outcome, Sample, check_outcomes, row_list, spelled
+from ..estimates.columns import Outcome, check_outcomes, row_list, spelled
+from ..estimates.data import Sample
 from ..exceptions import InputError, InputTypeError
 from .masses import log_odds
 from .metrics import Needs

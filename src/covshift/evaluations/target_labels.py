@@ -118,7 +118,7 @@ class Labelled:
         train = problem.engine.means(products, "dr").train
         residual = _products(y - h.target[self.rows], there[self.rows])
         mean, target = mean_influence(residual, self.weight)
-        D = mean - problem.engine.residual_weight @ rest
+        D = mean - problem.engine.residual_share(problem.engine.lean) @ rest
         covariance = problem.design.covariance(train)
         covariance = covariance + Design.simple(len(self.rows)).covariance(target)
         k = int(np.linalg.matrix_rank(covariance, hermitian=True))

@@ -1,0 +1,178 @@
+"""Columns of values: outcomes as numbers or categories, labels as text; missing ones are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import is_array, to_numpy
+from .._frames import column_label
+from .._types import Flags, Rows
+from .._validation import column_names
+from ..exceptions import InputError, InputTypeError
+
+_NAMED = 10  # rows that a message names
+_LARGEST = 1e100  # squares of larger outcomes overflow
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One outcome: numbers, or categories; where it is missing, the row is left out."""
+
+    name: str
+    y: NDArray[Any]  # (N,): float64, or text
+    present: Flags  # (N,)
+
+    @property
+    def missing(self) -> int:
+        """Number of rows without it."""
+        return int((~self.present).sum())
+
+
+def check_outcomes(
+    y: Any, size: int, *, numbers: bool, title: str = "y", of: str = "X"
+) -> list[Outcome]:
+    """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
+    names = column_names(y)
+    if names is not None and len(set(names)) < len(names):
+        raise InputError(f"{title} has several columns of the same name. Rename them.")
+    if names is None:
+        columns = _columns(y, title)
+        series = getattr(y, "name", None)
+        one = str(series) if isinstance(series, str) else title
+        names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
+    else:
+        columns = [_plain_column(y[column_label(y, name)]) for name in names]
+    if not columns:
+        raise InputError(f"{title} has no columns. Pass one number or label per training row.")
+    found = []
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != size:
+            raise InputError(
+                f"{title} has {len(column)} rows, but {of} has {size}. Pass one entry per row."
+            )
+        found.append(_numbers(name, column) if numbers else _categories(name, column))
+    return found
+
+
+def row_list(rows: Rows) -> str:
+    """Name some row numbers, counted from zero.
+
+    >>> row_list(np.array([3, 5, 8]))
+    '3, 5, 8'
+    """
+    shown = ", ".join(map(str, rows[:_NAMED]))
+    return shown + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
+
+
+def texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
+    if getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{name} has {values.ndim} dimensions. Pass one label per row of {of}.")
+    cells = _plain_column(values)
+    if len(cells) != size:
+        raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
+    lost = np.flatnonzero([_is_missing(cell) for cell in cells])
+    if len(lost):
+        raise InputError(
+            f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
+            "label of their own, or leave them out."
+        )
+    return np.array([spelled(cell) for cell in cells], dtype=str)
+
+
+def _columns(y: Any, title: str) -> list[Sequence[Any]]:
+    values: NDArray[Any]
+    if np.ma.isMaskedArray(y):
+        values = y
+    else:
+        try:
+            values = np.asarray(to_numpy(y) if is_array(y) else y)
+        except ValueError as error:
+            raise InputError(f"{title} has rows of different lengths.") from error
+        if values.dtype == object or values.dtype.kind in "OUS":
+            values = np.asarray(y, dtype=object)
+    if values.ndim not in (1, 2):
+        raise InputError(
+            f"{title} has {values.ndim} dimensions. Pass one entry per row, or several columns."
+        )
+    if values.ndim == 1:
+        return [_plain_column(y)]
+    return [_plain_column(values[:, k]) for k in range(values.shape[1])]
+
+
+def _plain_column(values: Any) -> list[Any]:
+    if isinstance(values, str) or values is None:
+        raise InputTypeError(f"{values!r} is not a column of values.")
+    if hasattr(values, "to_pylist"):
+        return list(values.to_pylist())
+    if np.ma.isMaskedArray(values):
+        return list(values.tolist())  # None where it is masked
+    if is_array(values):
+        values = to_numpy(values)
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    return list(values)
+
+
+def _numbers(name: str, column: Sequence[Any]) -> Outcome:
+    """Read numbers and booleans; text is refused."""
+    y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
+    for k, cell in enumerate(column):
+        if _is_missing(cell):
+            present[k] = False
+            continue
+        if isinstance(cell, str | bytes):
+            raise InputError(
+                f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. Use "
+                "what='proportion' for the share of each category, or turn it into numbers."
+            )
+        try:
+            y[k] = float(cell)
+        except OverflowError:
+            y[k] = np.inf
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
+            ) from error
+    infinite = np.flatnonzero(present & ~(np.abs(y) <= _LARGEST))
+    if len(infinite):
+        raise InputError(
+            f"The outcome {name!r} is infinite or beyond {_LARGEST:g} in {len(infinite)} rows "
+            f"(rows {row_list(infinite)}). Repair or rescale it."
+        )
+    return Outcome(name, y, _any_left(name, present))
+
+
+def _categories(name: str, column: Sequence[Any]) -> Outcome:
+    present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
+    pairs = zip(column, present, strict=True)
+    y = np.array([spelled(cell) if there else "" for cell, there in pairs])
+    return Outcome(name, y, _any_left(name, present))
+
+
+def _any_left(name: str, present: Flags) -> Flags:
+    if not present.any():
+        raise InputError(f"The outcome {name!r} is missing in every row.")
+    return present
+
+
+def spelled(cell: Any) -> str:
+    """Write a label: numbers without needless digits."""
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    if isinstance(cell, float) and abs(cell) < 1e15 and cell == int(cell):
+        return str(int(cell))
+    return str(cell)
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+        return True
