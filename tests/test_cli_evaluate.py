@@ -91,7 +91,7 @@ def test_json_and_the_file_hold_every_method(files, truth):
     result = call(files, "--json", "-o", files / "table.csv")
     data = json.loads(result.out)
     assert data["table"] == truth.to_dict()["table"]
-    assert [note["kind"] for note in data["notes"]][0] == "kind of label"
+    assert data["notes"][0]["kind"] == "kind of label"
     with open(files / "table.csv") as file:
         lines = list(csv.DictReader(file))
     found = [(line["metric"], line["method"], float(line["value"])) for line in lines]
@@ -167,14 +167,17 @@ def test_a_model_file_is_applied_to_both_files(files, handed):
     assert len(judged.predict(handed["X"])) == N
 
 
-def test_a_model_file_gets_numbers(files, truth):
+def test_a_model_file_gets_numbers(files):
     model = files / "other.covshift"
     paths = [files / "train.csv", files / "target.csv", "--label", "y", "--drop", "p"]
     fitted = covshift("fit", *paths, "--drop", "c", "--learner", "linear", "-o", model)
     assert fitted.code == 0, fitted.err
-    result = call(files, score=("--model", model, "--drop", "p", "--drop", "c"))
+    asked = ("--model", model, "--drop", "p", "--drop", "c")
+    result = call(files, "--json", score=asked)
     assert result.code == 0, result.err
-    assert result.out.startswith("Accuracy ")
+    data = json.loads(result.out)
+    assert data["sentence"].startswith("Accuracy ")
+    assert "own training rows" in [note["kind"] for note in data["notes"]]
 
 
 def test_rows_that_trained_the_model_are_marked(files, tmp_path, handed):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._notes import Note
 from .._registry import listed, weighters
 from ..exceptions import InputError, NoOverlapError
 from . import console, options
@@ -142,13 +143,15 @@ def run(args: argparse.Namespace) -> int:
     if args.by is not None and samples.target_groups is None:
         raise InputError(f"{args.target} has no column {args.by!r}, which --by names.")
     found = evaluations_of(samples, args, model)
+    notes = list(samples.notes)
     if model is not None and args.trained_on is None:
-        console.warn(_FLATTERED)
+        notes.append(Note("own training rows", _FLATTERED, "warning"))
+        console.tell(notes[-1])
     if args.output is not None:
         write_table(found, args.output)
     if args.json:
         data = found.to_dict()
-        data["notes"] = [*samples.notes, *data["notes"]]
+        data["notes"] = [*notes, *data["notes"]]
         print(console.as_json(data))
     elif args.output == "-":
         print(found, file=sys.stderr)
@@ -252,7 +255,7 @@ def _of_file(model: Any, labels: Any, args: argparse.Namespace, X: Any) -> tuple
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
-    from .._tables import read_table
+    from .._tables import ColumnProblems, read_table
 
     if model.task != labels.task:
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
@@ -260,7 +263,10 @@ def _of_file(model: Any, labels: Any, args: argparse.Namespace, X: Any) -> tuple
     for path in (args.train, args.target):
         table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args))
         check_complete(table.names, model, table.title)
-        rows.append(model.encoding.encode(table))
+        findings = ColumnProblems()
+        rows.append(model.encoding.encode(table, findings))
+        for found in findings.notes(table.title):
+            console.tell(found)
     if model.task == "regression":
         return finite(model.predict(rows[0])), finite(model.predict(rows[1]))
     chances = [finite(model.predict_proba(part)) for part in rows]
