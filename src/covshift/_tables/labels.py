@@ -129,6 +129,11 @@ def _numbers(cells: list[str]) -> Real | None:
         return None
 
 
+def spelled_alike(cells: list[str]) -> list[str]:
+    """Spell classes as labels are spelled."""
+    return _classes(cells, _numbers(cells))
+
+
 def _classes(cells: list[str], numbers: Real | None) -> list[str]:
     """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
     if numbers is None or not np.isfinite(numbers).all():

@@ -54,6 +54,7 @@ class ColumnOptions:
     impute: bool = False
     task: str | None = None  # "classification" or "regression"; None: find out
     beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
+    beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
     by: str | None = None  # groups: a feature where both files have the column
     levels_of_both: bool = False  # levels that only the target has become columns too
 
@@ -96,6 +97,7 @@ class Samples:
     notes: list[Note] = field(default_factory=list)
     rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))  # of the training file
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # text, None where missing
+    target_beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     groups: NDArray[Any] | None = None
     target_groups: NDArray[Any] | None = None  # where the target file has them too
 
@@ -161,6 +163,9 @@ def read_samples(
         declared.id,
         notes,
         beside={name: a.columns[name].values for _, name in declared.beside},
+        target_beside={
+            name: b.columns[name].values for name in declared.beside_target if name in b.columns
+        },
         groups=_groups(a, declared),
         target_groups=_groups(b, declared),
     )
@@ -248,7 +253,8 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     roles = declared.roles()
     if declared.by is not None and declared.by not in b.columns:
         roles.add(declared.by)
-    unused = sorted({name for _, name in declared.beside if name in b.columns})
+    names = {name for _, name in declared.beside} - {*declared.beside_target}
+    unused = sorted(name for name in names if name in b.columns)
     if unused:
         text = f"{b.title} has {_listed(unused)} as well: not used."
         notes.append(Note("columns of the target", text))

@@ -1,4 +1,4 @@
-"""The command line: ``covshift estimate``, diagnose, compare, fit, predict, weigh, report, demo.
+"""The command line: ``covshift estimate``, evaluate, diagnose, compare, fit, predict and more.
 
 This layer parses arguments and prints; the work is done by the library. Heavy imports stay inside
 the commands, so that ``covshift --help`` is instant.

@@ -212,7 +212,7 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     if args.denominator is not None:
         cells = samples.beside[args.denominator]
         below = read_numbers(cells, args.denominator, "--denominator")
-    columns = _columns(samples, args)
+    columns = feature_columns(samples, args)
     names = [samples.names[k] for k in columns]
     by: Any = samples.groups
     if samples.target_groups is not None:
@@ -253,13 +253,13 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
         raise as_options(error) from None
 
 
-def as_options(error: NoOverlapError) -> NoOverlapError:
-    """Write the remedy as an option of this command."""
-    remedy = "Use covshift estimate --restrict overlap"
+def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapError:
+    """Write the remedy as an option of the command."""
+    remedy = f"Use covshift {command} --restrict overlap"
     return NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
 
 
-def _columns(samples: Samples, args: argparse.Namespace) -> list[int]:
+def feature_columns(samples: Samples, args: argparse.Namespace) -> list[int]:
     """Columns of X: without those of the groups' levels, which `estimate` makes of ``by`` itself.
 
     Levels that only the target has stay: they show whether the training rows cover the target.

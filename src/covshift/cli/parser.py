@@ -6,7 +6,7 @@ import argparse
 
 import covshift
 
-from . import compare, demo, diagnose, estimate, fit, predict, report, weigh
+from . import compare, demo, diagnose, estimate, evaluate, fit, predict, report, weigh
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
@@ -18,6 +18,7 @@ _EPILOG = """\
 examples:
   covshift demo
   covshift estimate train.csv target.csv --outcome y
+  covshift evaluate train.csv target.csv --label y --score p
   covshift diagnose train.csv target.csv
   covshift compare  train.csv target.csv --label y
   covshift fit      train.csv target.csv --label y -o model.covshift
@@ -30,7 +31,7 @@ there is no overlap
 """
 
 
-COMMANDS = [estimate, diagnose, compare, fit, predict, weigh, report, demo]
+COMMANDS = [estimate, evaluate, diagnose, compare, fit, predict, weigh, report, demo]
 """The modules of the commands, in the order of the help."""
 
 

@@ -37,17 +37,11 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
     from .._tables import ColumnProblems, open_stream
-    from ..persistence import Model, load
 
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
     options.check_output(args)
-    model = load(args.model)
-    if not isinstance(model, Model):
-        raise InputError(
-            f"{args.model} holds a {type(model).__name__} without the columns of a table: it was "
-            "saved in Python. Load it there with covshift.load, or make a model with covshift fit."
-        )
+    model = load_model(args.model)
     reading = options.read_options_of(args)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
@@ -75,6 +69,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def load_model(path: str) -> Model:
+    """Load a model that covshift fit wrote."""
+    from ..persistence import Model, load
+
+    model = load(path)
+    if not isinstance(model, Model):
+        raise InputError(
+            f"{path} holds a {type(model).__name__} without the columns of a table: it was "
+            "saved in Python. Load it there with covshift.load, or make a model with covshift fit."
+        )
+    return model
+
+
 def _id_column(names: list[str], wanted: Any, *, asked: bool, title: str) -> str | None:
     if isinstance(wanted, str) and wanted in names:
         return wanted
@@ -83,13 +90,18 @@ def _id_column(names: list[str], wanted: Any, *, asked: bool, title: str) -> str
     return None
 
 
-def _check_columns(names: list[str], model: Model, id_name: str | None, title: str) -> None:
+def check_complete(names: list[str], model: Model, title: str) -> None:
+    """Refuse a table without some of the model's columns."""
     lacking = [name for name in model.encoding.names if name not in names]
     if lacking:
         raise InputError(
             f"{title} lacks {len(lacking)} of the {len(model.encoding.names)} columns that the "
             f"model needs: {', '.join(map(repr, lacking[:12]))}. Add them, under these names."
         )
+
+
+def _check_columns(names: list[str], model: Model, id_name: str | None, title: str) -> None:
+    check_complete(names, model, title)
     extra = [name for name in names if name not in {*model.encoding.names, id_name}]
     if extra:
         more = f" and {len(extra) - 12} more" if len(extra) > 12 else ""
@@ -110,15 +122,16 @@ def _lines(
     if id_name:
         ids = table.columns[id_name].values.tolist()
     if not model.classes:
-        return zip(ids, _finite(model.predict(X)).tolist(), strict=True)
-    probability = _finite(model.predict_proba(X))
+        return zip(ids, finite(model.predict(X)).tolist(), strict=True)
+    probability = finite(model.predict_proba(X))
     second_of_two = probability[:, 1] >= 0.5
     best = second_of_two if len(model.classes) == 2 else probability.argmax(axis=1)
     classes = [model.classes[k] for k in best.tolist()]
     return zip(ids, classes, *probability.round(6).T.tolist(), strict=True)
 
 
-def _finite(values: Any) -> Any:
+def finite(values: Any) -> Any:
+    """Refuse predictions that are no numbers."""
     import numpy as np
 
     if not np.isfinite(values).all():

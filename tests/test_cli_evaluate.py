@@ -1,0 +1,211 @@
+"""``covshift evaluate``: the library's numbers, from files, with every option's meaning kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from command import covshift, rows, write
+
+from covshift import evaluate
+from covshift._tables import ColumnOptions, read_samples
+
+N, M = 90, 80
+
+
+def with_column(table, name, values):
+    lines = zip(table[1:], values, strict=True)
+    return [[*table[0], name], *([*row, str(value)] for row, value in lines)]
+
+
+def scores_of(table):
+    return [round(1 / (1 + np.exp(-float(row[0]))), 4) for row in table[1:]]
+
+
+TRAIN, TARGET = rows(N), rows(M, 0.4, seed=1)
+P, Q = scores_of(TRAIN), scores_of(TARGET)
+Y = np.array([row[3] for row in TRAIN[1:]])
+
+
+def told(table):
+    """A table with a score, a predicted class, a number and a predicted number."""
+    p = scores_of(table)
+    table = with_column(table, "p", p)
+    return with_column(table, "c", [int(value > 0.5) for value in p])
+
+
+def without(table, name):
+    at = table[0].index(name)
+    return [row[:at] + row[at + 1 :] for row in table]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    write(folder / "train.csv", told(TRAIN))
+    write(folder / "target.csv", without(told(TARGET), "y"))
+    write(folder / "labelled.csv", told(TARGET))
+    write(folder / "unscored.csv", without(without(told(TARGET), "y"), "p"))
+    return folder
+
+
+def call(files, *options, target="target.csv", score=("--score", "p", "--drop", "c")):
+    given = [files / "train.csv", files / target, "--label", "y", *score, *options]
+    return covshift("evaluate", *given)
+
+
+@pytest.fixture(scope="module")
+def samples(files):
+    declared = ColumnOptions(drop=("y", "p", "c"), levels_of_both=True)
+    return read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
+
+
+@pytest.fixture(scope="module")
+def truth(samples):
+    return evaluate({"p": P}, samples.X, Y, samples.X_target, target_scores={"p": Q})
+
+
+@pytest.fixture
+def handed(monkeypatch, truth):
+    """What the library is called with; its answer is always the same."""
+    given = {}
+
+    def called(model, X, y, X_target, **options):
+        given.update(options, model=model, X=X, y=y, X_target=X_target)
+        return truth
+
+    monkeypatch.setattr("covshift.evaluations.evaluate", called)
+    return given
+
+
+def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
+    result = call(files)
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[0] == truth.sentence
+    assert result.out.rstrip() == str(truth)
+
+
+def test_json_and_the_file_hold_every_method(files, truth):
+    result = call(files, "--json", "-o", files / "table.csv")
+    data = json.loads(result.out)
+    assert data["table"] == truth.to_dict()["table"]
+    assert data["notes"][0]["kind"] == "kind of label"
+    with open(files / "table.csv") as file:
+        lines = list(csv.DictReader(file))
+    found = [(line["metric"], line["method"], float(line["value"])) for line in lines]
+    assert found == [(row.metric, row.method, row.value) for row in truth.table]
+    assert "--force" in call(files, "-o", files / "table.csv").err
+    assert call(files, "--json", "-o", "-").code == 2
+
+
+def test_groups_are_those_of_both_files(files):
+    result = call(files, "--by", "town", "--metric", "accuracy", "--json")
+    found = json.loads(result.out)["performances"]
+    assert [row["group"] for row in found] == [None, "u", "v", "w"]
+
+
+def test_scores_are_no_features_and_options_reach_the_library(files, handed):
+    options = "--metric f1 --metric roc_auc --method pape --weighter entropy --confidence 0.9"
+    options += " --threshold 0.4 --positive 0 --restrict overlap --cluster town --seed 3"
+    assert call(files, *options.split()).code == 0
+    assert handed["feature_names"] == ["age", "income"]
+    assert handed["metrics"] == ["f1", "roc_auc"]
+    assert (handed["method"], handed["weighter"]) == ("pape", "entropy")
+    assert (handed["confidence"], handed["threshold"], handed["positive"]) == (0.9, 0.4, "0")
+    assert (handed["restrict"], handed["random_state"]) == ("overlap", 3)
+    assert handed["cluster"].tolist() == [row[2] for row in TRAIN[1:]]
+    assert "y_target" not in handed
+
+
+def test_labels_of_the_target_only_check(files, handed):
+    result = call(files, target="labelled.csv")
+    assert result.code == 0
+    assert handed["y_target"] == [row[3] for row in TARGET[1:]]
+    assert "used only to score" in result.err
+
+
+def test_predicted_classes_alone_and_beside_scores(files, truth):
+    alone = call(files, "--json", score=("--prediction", "c", "--drop", "p"))
+    rows_of = [r for r in json.loads(alone.out)["table"] if r["method"] == "none"]
+    assert [row["metric"] for row in rows_of] == ["accuracy"]
+    right = np.mean([(p > 0.5) == (y == "1") for p, y in zip(P, Y, strict=True)])
+    assert rows_of[0]["value"] == pytest.approx(right)
+    both = call(files, "--json", score=("--score", "p", "--prediction", "c"))
+    metrics = {row["metric"] for row in json.loads(both.out)["table"]}
+    assert metrics == {"accuracy", "roc_auc", "brier"}
+
+
+def test_a_regression_is_judged_by_its_predictions(files, tmp_path):
+    for name, table in (("train.csv", TRAIN), ("target.csv", TARGET)):
+        numbers = [f"{2 * float(row[0]) + float(row[1]):.3f}" for row in table[1:]]
+        said = [f"{2 * float(row[0]):.3f}" for row in table[1:]]
+        table = with_column(without(table, "y"), "said", said)
+        write(tmp_path / name, with_column(table, "y", numbers) if name[1] == "r" else table)
+    result = call(tmp_path, "--json", score=("--prediction", "said"))
+    found = {r["metric"]: r for r in json.loads(result.out)["table"] if r["method"] == "none"}
+    assert list(found) == ["rmse", "mae", "r2"]
+    income = np.array([float(row[1]) for row in TRAIN[1:]])
+    assert found["rmse"]["value"] == pytest.approx(np.sqrt(np.mean(income**2)), rel=1e-3)
+
+
+def test_a_model_file_is_applied_to_both_files(files, handed):
+    paths = [files / "train.csv", files / "target.csv", "--label", "y", "--drop", "p"]
+    model, said = files / "model.covshift", files / "said.csv"
+    fitted = covshift("fit", *paths, "--drop", "c", "--learner", "linear", "-o", model)
+    assert fitted.code == 0, fitted.err
+    assert covshift("predict", model, files / "target.csv", "-o", said).code == 0
+    result = call(files, score=("--model", model, "--drop", "p", "--drop", "c"))
+    assert result.code == 0, result.err
+    assert "flattered" in result.err
+    judged = handed["model"]["model.covshift"]
+    with open(said) as file:
+        expected = [float(line["probability_1"]) for line in csv.DictReader(file)]
+    found = judged.decision_function(handed["X_target"])[:, 1]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert len(judged.predict(handed["X"])) == N
+
+
+def test_a_model_file_gets_numbers(files):
+    model = files / "other.covshift"
+    paths = [files / "train.csv", files / "target.csv", "--label", "y", "--drop", "p"]
+    fitted = covshift("fit", *paths, "--drop", "c", "--learner", "linear", "-o", model)
+    assert fitted.code == 0, fitted.err
+    asked = ("--model", model, "--drop", "p", "--drop", "c")
+    result = call(files, "--json", score=asked)
+    assert result.code == 0, result.err
+    data = json.loads(result.out)
+    assert data["sentence"].startswith("Accuracy ")
+    assert "own training rows" in [note["kind"] for note in data["notes"]]
+
+
+def test_rows_that_trained_the_model_are_marked(files, tmp_path, handed):
+    trained = [k % 2 for k in range(N)]
+    write(tmp_path / "train.csv", with_column(told(TRAIN), "seen", trained))
+    write(tmp_path / "target.csv", without(told(TARGET), "y"))
+    assert call(tmp_path, "--trained-on", "seen").code == 0
+    assert handed["trained_on"].tolist() == [k == 1 for k in trained]
+    refused = call(tmp_path, "--trained-on", "age")
+    assert refused.code == 2
+    assert "must be 1 where the row trained" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"score": ()}, "Name a column of both files with --score"),
+        ({"score": ("--score", "z")}, "has no column 'z', which --score names"),
+        ({"target": "unscored.csv"}, "has no column 'p', which --score names"),
+        ({"score": ("--prediction", "p")}, "probabilities and other scores with --score"),
+        ({"score": ("--score", "town")}, "holds text"),
+        ({"score": ("--score", "y")}, "cannot be the label"),
+        ({"score": ("--score", "p", "--model", "m")}, "leave out --score"),
+        ({"score": ("--score", "p", "--metric", "auc")}, "'auc', which is no metric of classes"),
+        ({"score": ("--score", "p", "--weighter", "magic")}, "'magic' is unknown"),
+    ],
+)
+def test_errors_say_what_to_do(files, options, said):
+    result = call(files, **options)
+    assert result.code == 2
+    assert said in result.err
