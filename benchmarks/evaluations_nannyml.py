@@ -27,7 +27,8 @@ metric with its default settings, of the loss on the features and the prediction
 `low` and `high` are NannyML's band, estimate -+ 3 sampling errors, cut at the metric's limits. The
 sampling error is that of the realised metric on M rows of the reference's distribution (for the
 accuracy: standard deviation of being right on the reference, over sqrt M): no part of it stands for
-the error of the calibration, the loss model or the finite reference.
+the error of the calibration, the loss model or the finite reference. That of the AUC has only the
+share of the rarer class's rows, not that of the other class's.
 
 NannyML has no Brier score. `brier` is mean(q (1 - s)^2 + (1 - q) s^2), with q what CBPE's own
 calibrator makes of the score s; it has no band.
@@ -62,7 +63,8 @@ COLUMNS = {
 
 def nannyml_estimates(kind, features, reference, target):
     """One record per metric: its expected value on the target, the band, the sampling error."""
-    np.random.seed(0)  # the sampling error of the average precision draws from the reference
+    # the sampling error of the average precision comes from rows drawn by numpy's global generator
+    np.random.seed(0)  # noqa: NPY002
     if kind == "classification":
         return expected_performance(reference, target)
     if kind == "regression":
