@@ -86,7 +86,7 @@ def without_number(rows: Performances, groups: Groups | None) -> Iterator[Note]:
     if undefined:
         text = (
             f"Not defined here: {', '.join(sorted(undefined))}. A class is missing, is never "
-            "predicted, or is separated by the scores."
+            "predicted, or is separated by the scores, or no row is in the bin."
         )
         yield Note("undefined metrics", text, "warning")
     if groups is not None and (groups.absent or groups.sample_only):

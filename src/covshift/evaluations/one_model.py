@@ -10,12 +10,15 @@ import numpy as np
 
 from .._influence import Influence
 from .._notes import Note
-from .._types import Real, Rows
+from .._types import Flags, Real, Rows
 from ..estimates.intervals import Number
+from ..estimates.problem import Size
 from ..estimates.quantities import every_group
 from ..exceptions import InputError
 from . import masses as on
 from . import notes
+from .bins import Bins
+from .curves import Curves, bins_of, curves_of, number_within
 from .judged import Judged
 from .methods import NUMBER_METHODS, Classified, Method, engine_method
 from .metrics import Metric, class_metrics, number_metrics, title
@@ -42,6 +45,7 @@ class OneModel:
     influence: dict[Where, Influence] = field(default_factory=dict)  # by the chosen method
     checks: list[Check] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    curves: Curves | None = None
     notes: list[Note] = field(default_factory=list)
 
     def judge(self, y: Any) -> None:
@@ -58,20 +62,22 @@ class OneModel:
                 f"method={method!r} calibrates scores, but the model has none: it only predicts "
                 "classes."
             )
-        for metric in self._class_metrics():
+        bins = bins_of(judge)
+        for metric in self._class_metrics(bins):
             for where in every_group(self.problem):
                 group, _ = where
-                numbers = {m: judge.number(metric, m, group) for m in judge.methods}
-                self._add(metric.name, where, numbers)
+                numbers = {m: number_within(judge, metric, m, group) for m in judge.methods}
+                self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = judge.influence(metric, method, group)
             if self.few is not None:
                 self._check(metric.name, self.few.of_masses(judge, metric))
+        self.curves = curves_of(judge, method, bins)
         if self.few is not None:
             self._test(self.few.change_of_classes(judge))
         if on.accuracy(judge.masses("none")).value >= _PERFECT:
             self._perfect("every label")
 
-    def _class_metrics(self) -> list[Metric]:
+    def _class_metrics(self, bins: Bins | None) -> list[Metric]:
         scored = self.scored
         return class_metrics(
             self.settings.metrics,
@@ -80,6 +86,7 @@ class OneModel:
             scored.given,
             self._losses,
             self.settings.cost_matrix,
+            bins,
         )
 
     def _losses(self, function: Any) -> Real:
@@ -119,11 +126,17 @@ class OneModel:
             self._perfect("every outcome")
 
     def _add(
-        self, metric: str, where: tuple[int | None, str | None], numbers: dict[Method, Number]
+        self,
+        metric: str,
+        where: tuple[int | None, str | None],
+        numbers: dict[Method, Number],
+        within: Flags | None = None,
     ) -> None:
         """Add the lines of a metric, of all rows or of a group, by all methods."""
-        self.rows += _lines(self.problem, self.scored.name, metric, where, numbers)
-        if where[0] is None:
+        here = None if within is None else within[: len(self.scored.train)]
+        size = self.problem.size_of(where[0], here)
+        self.rows += _lines(size, self.scored.name, metric, where[1], numbers)
+        if where[0] is None and within is None:  # one of ten bins may well be apart by chance
             self.notes += notes.disagreement(self.scored.name, metric, numbers)
 
     def _check(self, metric: str, observed: Influence) -> None:
@@ -144,19 +157,13 @@ class OneModel:
 
 
 def _lines(
-    problem: Judged,
-    model: str,
-    metric: str,
-    where: tuple[int | None, str | None],
-    numbers: dict[Method, Number],
+    size: Size, model: str, metric: str, group: str | None, numbers: dict[Method, Number]
 ) -> Iterator[Performance]:
-    group, label = where
-    size = problem.size_of(group)
     for method, number in numbers.items():
         yield Performance(
             model,
             metric,
-            label,
+            group,
             method,
             number.value,
             number.standard_error,

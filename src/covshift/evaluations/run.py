@@ -81,6 +81,7 @@ class Run:
             tuple(check for one in judged for check in one.checks),
             tuple(change for one in judged for change in one.changes),
             tuple(found),
+            curves=tuple(one.curves for one in judged if one.curves is not None),
         )
 
     def _weighed(self, used: Rows) -> tuple[Sample, Weights]:
