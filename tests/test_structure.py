@@ -41,6 +41,7 @@ LAYERS = [
         "_fields",
         "_ridge",
         "_influence",
+        "_bins",
     ],
     [
         "operators",

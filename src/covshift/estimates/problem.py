@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._crossfit import CrossFit, Features, deal
 from .._influence import Design, Influence
-from .._types import Real, Rows
+from .._types import Flags, Real, Rows
 from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
@@ -147,12 +147,17 @@ class Problem:
 
     def errors(self, method: Method, group: int | None = None) -> Errors:
         """What the intervals of a method need."""
-        w = self.sample.d if method == "none" else self.weights.final
-        v = self.sample.share
+        train, target = np.ones(len(self.sample.d)), np.ones(len(self.sample.share))
         if group is not None:
-            w = w * self._groups.indicator(group)
+            train = self._groups.indicator(group)
             if self._groups.target is not None:
-                v = v * self._groups.indicator(group, target=True)
+                target = self._groups.indicator(group, target=True)
+        return self.errors_within(method, train, target)
+
+    def errors_within(self, method: Method, train: Real, target: Real) -> Errors:
+        """Return the same for a part of both samples: indicators (N,) and (M,)."""
+        w = (self.sample.d if method == "none" else self.weights.final) * train
+        v = self.sample.share * target
         if method == "model":
             K = self.n_folds_
             return Errors(Design.simple(K), K - 1, kish(w), kish(v), self.confidence)
@@ -174,9 +179,11 @@ class Problem:
         balanced = self.ratio(top, bottom, "dr").value[0]
         return float(abs(balanced - weighted))
 
-    def size_of(self, group: int | None) -> Size:
-        """Rows, and effective rows, of a group or of all."""
+    def size_of(self, group: int | None, within: Flags | None = None) -> Size:
+        """Rows, and effective rows, of a group or of all; only those ``within``, if given."""
         inside = self.sample.d > 0
+        if within is not None:
+            inside = inside & within
         if group is not None:
             inside = inside & (self._groups.train == group)
         return Size(

@@ -19,10 +19,12 @@ from ..estimates.columns import Outcome, check_outcomes
 from ..estimates.data import check_sample
 from ..estimates.overlap import check_overlap
 from ..exceptions import InputError, InputTypeError, NoOverlapError
+from .asking import Task
 from .methods import METHODS, Method
+from .reader import Reader
 from .result import Evaluations
-from .run import Run, Settings
-from .scores import Reader, Task
+from .run import Run
+from .settings import Settings
 
 _MANY_ROWS = 100_000
 

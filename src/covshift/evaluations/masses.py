@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Real, Rows
+from .._types import Flags, Real, Rows
 
 _BINS = 10  # of equal width, of the expected calibration error
 _SMALLEST = float(np.finfo(np.float64).eps)  # probability, as in scikit-learn's log-loss
 _LARGEST_ODDS = 30.0  # log-odds beyond are cut off
+NOTHING = 1e-12  # of the mass of all rows
 _STEPS, _TOLERANCE = 60, 1e-12
 
 
@@ -145,6 +146,15 @@ def share(masses: Masses, true: int, predicted: int) -> Slope:
     """Share of the rows of one class that are predicted as another: a cell of the table."""
     top = masses.only(true) * masses.hits[:, [predicted]]
     return ratio(masses, top, np.ones_like(masses.mass))
+
+
+def share_within(masses: Masses, c: int, inside: Flags) -> Slope:
+    """Share of class c among the rows inside (n,), such as a bin of the score."""
+    part = inside[:, None] * np.ones_like(masses.mass)
+    total = float(masses.mass.sum())
+    if not float(np.sum(masses.mass * part)) > NOTHING * total:  # what rounding leaves is no mass
+        return undefined(masses)
+    return ratio(masses, masses.only(c) * part, part)
 
 
 def cost(masses: Masses, costs: Real) -> Slope:

@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._types import Real
+from .._types import Flags, Real
 from ..exceptions import InputError, InputTypeError
 from . import masses as on
+from .bins import Bins
 from .masses import Masses, Slope
 
 Needs = Literal["predictions", "scores", "probabilities"]
@@ -30,6 +31,7 @@ class Metric:
     of: Callable[[Masses], Slope]
     needs: Needs = "predictions"
     proportion: bool = True  # within 0 and 1
+    within: Flags | None = None  # (N + M,): the rows that it is about, where these are not all
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,18 @@ def words(name: str) -> str:
 
 
 def class_metrics(
-    asked: Any, classes: tuple[str, ...], positive: int, given: Needs, loss_of: Any, costs: Any
+    asked: Any,
+    classes: tuple[str, ...],
+    positive: int,
+    given: Needs,
+    loss_of: Any,
+    costs: Any,
+    bins: Bins | None = None,
 ) -> list[Metric]:
     """Return the metrics asked for; ``given`` tells whether there are scores or probabilities.
 
-    ``loss_of`` turns a callable into its losses (n, K) of all atoms, if each class were theirs.
+    ``loss_of`` turns a callable into its losses (n, K) of all atoms, if each class were theirs;
+    ``bins`` are those of the calibration curve, where there are two classes with probabilities.
     """
     names = _asked(asked, tuple(n for n in _DEFAULT_CLASS if _enough(CLASS_METRICS[n], given)))
     found: list[Metric] = []
@@ -104,6 +113,8 @@ def class_metrics(
             found.append(Metric(title(name), _losses(loss_of(name)), proportion=False))
         elif name == "confusion_matrix":
             found += list(_cells(classes))
+        elif name == "calibration_curve":
+            found += bin_metrics(bins, positive)
         elif name == "cost":
             table = _checked_costs(costs, len(classes))
             found.append(Metric("cost", lambda m, C=table: on.cost(m, C), proportion=False))  # type: ignore[misc]
@@ -164,8 +175,9 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
     if kind is None or (base != name and kind.of_class is None):
         raise InputError(
             f"metrics holds {name!r}, which is no metric of classes. Those are "
-            f"{', '.join(CLASS_METRICS)}, confusion_matrix, cost (with cost_matrix), and those of "
-            "one class also with _weighted or _per_class; or a function loss(y, score)."
+            f"{', '.join(CLASS_METRICS)}, calibration_curve, confusion_matrix, cost (with "
+            "cost_matrix), and those of one class also with _weighted or _per_class; or a function "
+            "loss(y, score)."
         )
     if not _enough(kind, given):
         have = "only predicted classes" if given == "predictions" else "scores beyond 0 and 1"
@@ -200,6 +212,27 @@ def _cells(classes: tuple[str, ...]) -> Iterator[Metric]:
                 f"share of {label} predicted {other}",
                 lambda m, a=true, b=predicted: on.share(m, a, b),  # type: ignore[misc]
             )
+
+
+def bin_metrics(bins: Bins | None, positive: int) -> list[Metric]:
+    """Share of the positive class in every bin of its score."""
+    if bins is None:
+        raise InputError(
+            "The metric 'calibration_curve' needs probabilities of two classes. Pass a model with "
+            "predict_proba, or probabilities of both samples, or leave this metric out."
+        )
+    found = []
+    for k in range(bins.count):
+        inside = bins.place == k
+        found.append(
+            Metric(
+                f"calibration {k + 1} ({bins.written(k)})",
+                lambda m, inside=inside: on.share_within(m, positive, inside),  # type: ignore[misc]
+                "probabilities",
+                within=inside,
+            )
+        )
+    return found
 
 
 def _losses(values: Real) -> Callable[[Masses], Slope]:

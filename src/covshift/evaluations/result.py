@@ -14,6 +14,7 @@ from .._plain import plain
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..exceptions import InputError
+from .curves import Curves
 from .methods import Method
 from .target_labels import Change, Check
 from .text import as_html, describe, sentence, table_lines
@@ -103,6 +104,8 @@ class Evaluations:
         Whether p(y | x) differs there, for every model: a test.
     batches : dict of Evaluations
         Of every batch of the target, where ``batch`` was given.
+    curves : tuple of Curves
+        Reliability and ROC curves, of every classifier of two classes that has scores.
     notes : tuple of Note
     """
 
@@ -126,6 +129,7 @@ class Evaluations:
     changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
     batches: dict[str, Evaluations] = field(default_factory=dict)
+    curves: tuple[Curves, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -166,7 +170,10 @@ class Evaluations:
         return as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the weights as dictionaries, lists and numbers for JSON."""
+        """Return everything as dictionaries, lists and numbers for JSON.
+
+        Left out are the weights and the points of the ROC curves.
+        """
         names = (
             "method",
             "confidence",
@@ -192,6 +199,7 @@ class Evaluations:
                 "checks": [asdict(row) for row in self.checks],
                 "changes": [asdict(row) for row in self.changes],
                 "notes": list(self.notes),
+                "curves": [curves.to_dict() for curves in self.curves],
             }
         )
         if self.batches:

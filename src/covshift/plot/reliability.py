@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._bins import equal_weight_bins
 from .._parameters import whole
 from .._types import Real
 from .._validation import check_weight
@@ -97,13 +98,7 @@ def calibration_curve(
     whole(1).check(n_bins, "n_bins")
     w = np.ones(len(p)) if weights is None else check_weight(weights, len(p), "weights", of="y")
     p, truth, w = p[w > 0], truth[w > 0], w[w > 0] / w.max()
-    order = np.argsort(p, kind="stable")
-    middle = (np.cumsum(w[order]) - w[order] / 2) / w.sum()
-    # Equal predictions share the bin of the first of them.
-    first = np.searchsorted(p[order], p[order], side="left")
-    group = np.minimum((middle[first] * n_bins).astype(int), n_bins - 1)
-    _, group = np.unique(group, return_inverse=True)
-    p, truth, w = p[order], truth[order], w[order]
+    group = equal_weight_bins(p, w, n_bins)
     mass = np.bincount(group, weights=w)
     predicted = np.bincount(group, weights=w * p) / mass
     observed = np.bincount(group, weights=w * truth) / mass

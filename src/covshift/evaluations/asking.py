@@ -1,0 +1,96 @@
+"""Ask a model about both samples, as it stands or refitted by folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.utils import _safe_indexing
+
+from .._array import is_array, to_numpy
+from .._types import Flags, Rows
+from ..estimates.columns import spelled
+from ..exceptions import InputError
+
+Task = Literal["classes", "numbers"]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Rows of both samples, as a model takes them."""
+
+    X: Any
+    target: Any
+    cluster: Any
+    cv: Any
+
+    def answers(self, model: Any, method: str, present: Flags, y: Any) -> list[Any]:
+        """Ask the model about both samples; with cv, clones of it about the labelled rows."""
+        ask = getattr(model, method)
+        try:
+            target = ask(self.target)
+            if self.cv is None:
+                return [_array_or_labels(ask(self.X)), _array_or_labels(target)]
+            kept = np.flatnonzero(present)
+            held = self._held_out(model, method, kept, y)
+        except NotFittedError as error:
+            raise InputError(
+                f"{type(model).__name__} is not fitted. Fit it to the rows that it is to be used "
+                "with; cv= then refits clones to judge the labelled rows."
+            ) from error
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{type(model).__name__}.{method} cannot be applied to the rows as given: {error}"
+            ) from error
+        train = np.repeat(held[:1], len(present), axis=0)  # rows without a label are not judged
+        train[kept] = held
+        return [train, _array_or_labels(target)]
+
+    def _held_out(self, model: Any, method: str, kept: Rows, y: Any) -> Any:
+        """Let clones of the model answer for the rows that they were not fitted to."""
+        groups = None if self.cluster is None else self.cluster[kept]
+        cv = self.cv
+        if groups is not None and isinstance(cv, int):
+            cv = GroupKFold(cv)
+        return cross_val_predict(
+            clone(model),
+            _safe_indexing(self.X, kept),
+            y[kept],
+            cv=cv,
+            groups=groups,
+            method=method,
+        )
+
+
+def task_of(model: Any) -> Task:
+    """Say whether a model predicts classes or numbers."""
+    if is_classifier(model) or hasattr(model, "predict_proba"):
+        return "classes"
+    if is_regressor(model):
+        return "numbers"
+    raise InputError(
+        f"{type(model).__name__} is neither a classifier nor a regressor of scikit-learn's "
+        'kind. Pass task="classes" or task="numbers".'
+    )
+
+
+def numbered(predicted: Any, classes: tuple[str, ...]) -> Rows:
+    """Number the predicted classes."""
+    found = [spelled(label) for label in np.asarray(predicted).reshape(-1).tolist()]
+    place = {label: k for k, label in enumerate(classes)}
+    unknown = sorted(set(found) - set(place))
+    if unknown:
+        raise InputError(
+            f"The model predicts {unknown[:5]}, which are none of the classes {list(classes)}."
+        )
+    return np.array([place[label] for label in found], dtype=np.intp)
+
+
+def _array_or_labels(values: Any) -> Any:
+    return np.asarray(to_numpy(values) if is_array(values) else values)

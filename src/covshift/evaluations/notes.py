@@ -1,0 +1,95 @@
+"""What is worth knowing about an evaluation, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._notes import Note
+from .._types import Flags
+from ..estimates.columns import Outcome, row_list
+from ..estimates.data import Groups
+from ..estimates.intervals import Number
+from .methods import Method
+from .metrics import words
+from .result import Performances
+from .target_labels import Change
+
+_DISAGREE = 2.6  # standard errors: one of a hundred by chance
+_CHANGED = 0.01  # level of the test of p(y | x)
+
+
+def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iterator[Note]:
+    """Warn where the methods are further apart than their errors allow."""
+    best = numbers["dr"]
+    apart = [
+        f"{method!r} {number.value:.3g}"
+        for method, number in numbers.items()
+        if method in ("model", "cbpe", "pape")
+        and abs(number.value - best.value)
+        > _DISAGREE * np.hypot(number.standard_error, best.standard_error)
+    ]
+    if apart:
+        text = (
+            f"{words(metric)} of {model}: the methods disagree by more than their errors: "
+            f"'dr' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
+            "otherwise on the target than on the labelled rows, the labelled rows may cover "
+            "little of the target, or they may have trained the model (trained_on=, cv=). "
+            "Labels of a few target rows would tell whether p(y | x) has changed."
+        )
+        yield Note("disagreement", text, "warning")
+
+
+def perfect_score(model: str, what: str) -> Note:
+    """Warn of a model that makes no error on the labelled rows."""
+    text = (
+        f"{model} gets {what} of the labelled rows right. Perhaps they trained it: then "
+        "they cannot judge it. Mark them by trained_on=, or let cv= refit it by folds."
+    )
+    return Note("perfect score", text, "warning")
+
+
+def changed_outcome(change: Change) -> Iterator[Note]:
+    """Warn where labels of the target contradict what was learned from the labelled rows."""
+    if change.p_value < _CHANGED:
+        text = (
+            f"{change.rows} labels of the target say that p(y | x) is another one there than "
+            f"on the labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "
+            "no outcome model can correct this. Trust the labels of the target."
+        )
+        yield Note("changed outcome", text, "warning")
+
+
+def rows_that_judge(outcome: Outcome, trained: Flags) -> Iterator[Note]:
+    """Say which labelled rows do not judge."""
+    if outcome.missing:
+        lost = np.flatnonzero(~outcome.present)
+        text = (
+            f"The label is missing in {len(lost)} of {len(outcome.y)} rows, which were left "
+            f"out (rows {row_list(lost)})."
+        )
+        yield Note("missing labels", text)
+    if trained.any():
+        text = (
+            f"{trained.sum()} rows trained the model and do not judge it. Outcome models "
+            "of classes learn from them as well."
+        )
+        yield Note("training rows", text)
+
+
+def without_number(rows: Performances, groups: Groups | None) -> Iterator[Note]:
+    """Warn of metrics and groups that have no number; ``rows`` are those of the chosen method."""
+    undefined = {
+        f"{words(row.metric)} ({row.group or 'all'})" for row in rows if np.isnan(row.value)
+    }
+    if undefined:
+        text = (
+            f"Not defined here: {', '.join(sorted(undefined))}. A class is missing, is never "
+            "predicted, or is separated by the scores, or no row is in the bin."
+        )
+        yield Note("undefined metrics", text, "warning")
+    if groups is not None and (groups.absent or groups.sample_only):
+        named = {*groups.absent, *groups.sample_only}
+        text = f"Groups of one sample alone, which have no number: {', '.join(sorted(named))}."
+        yield Note("absent groups", text, "warning")

@@ -1,0 +1,233 @@
+"""From a model, or from scores that were given, to what is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._array import is_array, to_numpy
+from .._types import Real
+from .._validation import unwrap_target
+from ..estimates.columns import Outcome, check_outcomes, row_list, spelled
+from ..estimates.data import Sample
+from ..exceptions import InputError, InputTypeError
+from .asking import Asking, Task, numbered, task_of
+from .metrics import Needs
+from .scores import Scored
+
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads models and scores of the same two samples."""
+
+    X: Any
+    target: Any
+    y: Any
+    sample: Sample
+    threshold: float | None
+    positive: Any
+    cv: Any
+    task: Task | None
+
+    @property
+    def _asking(self) -> Asking:
+        return Asking(self.X, self.target, self.sample.cluster, self.cv)
+
+    def read(self, model: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
+        """Return what the model says, and the outcome it is judged by."""
+        if isinstance(model, type):
+            raise InputTypeError(f"model={model!r} is a class. Pass a fitted model of it.")
+        if hasattr(model, "predict"):
+            if target_scores is not None:
+                raise InputError(
+                    "target_scores goes with the scores of the labelled rows; this model makes its "
+                    "own. Pass either the model or both scores."
+                )
+            return self._of_model(model, name)
+        if self.cv is not None:
+            raise InputError("cv refits a model, but scores were given. Pass the model itself.")
+        if target_scores is None:
+            raise InputError(
+                "model has no method predict, so it is taken for scores of the labelled rows; then "
+                "target_scores, the scores of the target rows, are needed too."
+            )
+        return self._of_scores(model, name, target_scores)
+
+    def target_labels(self, y_target: Any, scored: Scored) -> Outcome | None:
+        """Read the labels of target rows; those without one are not present."""
+        if y_target is None:
+            return None
+        found = check_outcomes(
+            unwrap_target(y_target),
+            len(self.sample.T),
+            numbers=not scored.classes,
+            title="y_target",
+            of="X_target",
+        )
+        if len(found) > 1:
+            raise InputError(f"y_target has {len(found)} columns. Pass one label per target row.")
+        if scored.classes:
+            self._classes(scored.classes, found[0], "y_target")
+        return found[0]
+
+    def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
+        if (self.task or task_of(model)) == "numbers":
+            outcome = self._outcome(numbers=True)
+            asked = self._asking.answers(model, "predict", outcome.present, outcome.y)
+            train, target = (_column(part, name) for part in asked)
+            return Scored(name, train, target), outcome
+        outcome = self._outcome(numbers=False)
+        raw = getattr(model, "classes_", None)
+        labels = _sorted_labels(outcome) if raw is None else [spelled(c) for c in raw.tolist()]
+        classes = self._classes(tuple(labels), outcome)
+        codes = np.searchsorted(np.sort(classes), outcome.y)
+        codes = np.argsort(classes)[np.minimum(codes, len(classes) - 1)]
+        y = np.asarray(labels)[codes] if raw is None else np.asarray(raw)[codes]
+        method = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), "")
+        said = self._asking.answers(model, "predict", outcome.present, y)
+        chosen = [numbered(part, classes) for part in said]
+        if not method:
+            both = [np.eye(len(classes))[part] for part in chosen]
+            self._no_threshold(classes)
+            found = Scored(name, both[0], both[1], "predictions", classes)
+        else:
+            asked = self._asking.answers(model, method, outcome.present, y)
+            found = self._scored(name, asked[0], asked[1], classes)
+        if self.threshold is None:
+            found = replace(found, chosen=chosen[0], chosen_target=chosen[1])
+        return found, outcome
+
+    def _of_scores(self, scores: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
+        train, target = _array(scores, "model"), _array(target_scores, "target_scores")
+        for part, size, title in (
+            (train, len(self.sample.Z), "model (the scores of the labelled rows)"),
+            (target, len(self.sample.T), "target_scores"),
+        ):
+            if len(part) != size:
+                raise InputError(f"{title} has {len(part)} rows, but its sample has {size}.")
+        if train.shape[1:] != target.shape[1:]:
+            raise InputError(
+                f"The labelled rows have scores of the shape {train.shape}, the target rows of "
+                f"{target.shape}. Pass the same columns for both."
+            )
+        outcome = self._outcome(numbers=False)
+        labels = _sorted_labels(outcome)
+        columns = 1 if train.ndim == 1 else train.shape[1]
+        task = self.task or ("classes" if columns > 1 or len(labels) == 2 else "numbers")
+        if task == "numbers":
+            outcome = self._outcome(numbers=True)
+            return Scored(name, _column(train, name), _column(target, name)), outcome
+        return self._scored(name, train, target, self._classes(tuple(labels), outcome)), outcome
+
+    def _scored(self, name: str, train: Any, target: Any, classes: tuple[str, ...]) -> Scored:
+        """Turn one score, or one per class, into columns for every class, and predictions."""
+        positive = self._positive(classes)
+        parts = []
+        for part in (train, target):
+            scores = _array(part, name)
+            if scores.ndim == 2 and scores.shape[1] == 1:
+                scores = scores[:, 0]
+            expected = f"one score per row, or {len(classes)} for the classes {list(classes)}"
+            if scores.ndim == 1 and len(classes) != 2:
+                raise InputError(f"{name} has one score per row; expected {expected}.")
+            if scores.ndim == 2 and scores.shape[1] != len(classes):
+                raise InputError(f"{name} has {scores.shape[1]} scores per row; {expected}.")
+            parts.append(scores)
+        share = all(bool(((part >= 0) & (part <= 1)).all()) for part in parts)
+        if parts[0].ndim == 1:
+            rest = [1 - part if share else -part for part in parts]
+            order = (0, 1) if positive == 1 else (1, 0)
+            pairs = [np.column_stack([r, s]) for r, s in zip(rest, parts, strict=True)]
+            parts = [pair[:, order] for pair in pairs]
+        elif share:
+            share = all(bool((np.abs(part.sum(axis=1) - 1) < 1e-6).all()) for part in parts)
+        given: Needs = "probabilities" if share else "scores"
+        if len(classes) == 2:
+            cut = self.threshold if self.threshold is not None else (0.5 if share else 0.0)
+            chosen = [np.where(p[:, positive] >= cut, positive, 1 - positive) for p in parts]
+        else:
+            self._no_threshold(classes)
+            chosen = [part.argmax(axis=1) for part in parts]
+        return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
+
+    def _outcome(self, *, numbers: bool) -> Outcome:
+        found = check_outcomes(self.y, len(self.sample.Z), numbers=numbers)
+        if len(found) > 1:
+            raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
+        return found[0]
+
+    def _classes(
+        self, classes: tuple[str, ...], outcome: Outcome, title: str = "y"
+    ) -> tuple[str, ...]:
+        if len(classes) < 2:
+            raise InputError(
+                f"y holds only the class {', '.join(classes)}. A classifier is judged by two."
+            )
+        if len(classes) > _MOST_CLASSES:
+            raise InputError(
+                f"y holds {len(classes)} classes, of which at most {_MOST_CLASSES} can be judged. "
+                'For an outcome of numbers pass task="numbers".'
+            )
+        unknown = sorted(set(outcome.y[outcome.present]) - set(classes))
+        if unknown:
+            raise InputError(
+                f"{title} holds {unknown[:5]}, but the model knows the classes {list(classes)} "
+                "alone."
+            )
+        return classes
+
+    def _positive(self, classes: tuple[str, ...]) -> int:
+        if self.positive is None:
+            return len(classes) - 1 if len(classes) == 2 else 0
+        if len(classes) != 2:
+            raise InputError("positive names one of two classes, but there are more.")
+        if spelled(self.positive) not in classes:
+            raise InputError(f"positive={self.positive!r} is none of {list(classes)}.")
+        return classes.index(spelled(self.positive))
+
+    def _no_threshold(self, classes: Sequence[str]) -> None:
+        if self.threshold is not None:
+            raise InputError(
+                "threshold cuts the score of one of two classes; here are "
+                + (f"{len(classes)} classes." if len(classes) > 2 else "no scores.")
+            )
+
+
+def _sorted_labels(outcome: Outcome) -> list[str]:
+    """Labels in the order of their numbers, or of the alphabet."""
+    labels = sorted(set(outcome.y[outcome.present].tolist()))
+    try:
+        numbers = [float(label) for label in labels]
+    except ValueError:
+        return labels
+    return labels if any(map(math.isnan, numbers)) else sorted(labels, key=float)
+
+
+def _array(values: Any, title: str) -> Real:
+    if values is None or isinstance(values, str):
+        raise InputTypeError(f"{title}={values!r} is neither a model nor scores.")
+    try:
+        found = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"{title} is neither a fitted model (it has no method predict) nor an array of numbers."
+        ) from error
+    if found.ndim not in (1, 2):
+        raise InputError(f"{title} has {found.ndim} dimensions. Pass one score per row.")
+    if not np.isfinite(found).all():
+        rows = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
+        raise InputError(f"{title} has scores of NaN or infinity (rows {row_list(rows)}).")
+    return found
+
+
+def _column(values: Any, title: str) -> Real:
+    found = _array(values, title)
+    if found.ndim == 2 and found.shape[1] != 1:
+        raise InputError(f"{title} has {found.shape[1]} predictions per row. Pass one.")
+    return found.reshape(-1, 1)

@@ -1,0 +1,25 @@
+"""How the numbers of an evaluation are made, as the user asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .methods import Method
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all models, groups and batches share."""
+
+    metrics: Any
+    cost_matrix: Any
+    method: Method
+    weighter: Any
+    outcome_model: Any
+    finite_population: bool
+    max_weight: float | None
+    confidence: float
+    n_folds: int
+    cv: Any
+    random_state: int

@@ -1,0 +1,329 @@
+"""Reliability and ROC curves on the target: against scikit-learn, loops and the metrics' path."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.calibration import calibration_curve
+
+from covshift import diagnose, evaluate
+from covshift._bins import equal_weight_bins
+from covshift.estimates.data import check_sample
+from covshift.estimates.weighing import weigh
+from covshift.evaluations.bins import score_bins
+from covshift.evaluations.curves import bins_of, curves_of, number_within, reliability, roc
+from covshift.evaluations.judged import Judged
+from covshift.evaluations.masses import Masses
+from covshift.evaluations.methods import METHODS, Classified
+from covshift.evaluations.metrics import bin_metrics
+from covshift.evaluations.scores import Scored
+from covshift.exceptions import InputError
+
+N, M = 120, 100
+_rng = np.random.default_rng(0)
+X, T = _rng.normal(size=(N, 2)), _rng.normal(0.4, 1, size=(M, 2))
+W = _rng.exponential(size=N) + 0.1
+SLOPES = np.array([1.0, -0.8])
+
+
+def chance(X, slopes=SLOPES):
+    return 1 / (1 + np.exp(-np.asarray(X)[:, :2] @ np.asarray(slopes)))
+
+
+Y = (_rng.uniform(size=N) < chance(X)).astype(int)
+P, Q = chance(X, (0.9, -0.4)), chance(T, (0.9, -0.4))
+MONTHS = np.array(["2024-01", "2024-02"])[(np.arange(M) >= 50).astype(int)]
+
+
+class Chance(RegressorMixin, BaseEstimator):
+    """An outcome model that learns nothing."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return chance(X)
+
+
+class Line(RegressorMixin, BaseEstimator):
+    """A fitted regression."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class Sign(ClassifierMixin, BaseEstimator):
+    """A fitted classifier without scores."""
+
+    classes_ = np.array([0, 1])
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def diagnosis():
+    return diagnose(X, T, methods=())
+
+
+@pytest.fixture
+def ask(diagnosis):
+    def asked(scores=P, X=X, y=Y, T=T, target_scores=Q, **options):
+        usual = {"outcome_model": Chance(), "weighter": W, "diagnosis": diagnosis}
+        return evaluate(scores, X, y, T, target_scores=target_scores, **{**usual, **options})
+
+    return asked
+
+
+def judged(p, q, y=Y, X=X, T=T, w=W, given="probabilities"):
+    """Put scores, rows and weights together, as `evaluate` does."""
+    nothing = dict.fromkeys(["by", "sample_weight", "target_weight", "strata", "cluster"])
+    sample = check_sample(X, T, **nothing, feature_names=None)
+    weights = weigh(sample, w, max_weight=None, random_state=0)
+    both = [np.column_stack([1 - part, part]) for part in (p, q)]
+    chosen = [(part >= 0.5).astype(int) for part in (p, q)]
+    scored = Scored("scores", *both, given, ("0", "1"), 1, *chosen)
+    problem = Judged(sample, weights, "dr", 0.95, 2, Chance(), False, 0, scores=scored.columns())
+    return Classified(problem, scored, y)
+
+
+def test_on_the_same_rows_the_curves_are_scikit_learns():
+    found = evaluate(
+        P, X, Y, X, target_scores=P, weighter=np.ones(N), outcome_model=Chance(), method="weights"
+    )
+    (curves,) = found.curves
+    assert curves.positive == "1"
+    share, score = calibration_curve(Y, P, n_bins=6, strategy="quantile")  # 20 rows each
+    x, y, _ = sk.roc_curve(Y, P, drop_intermediate=False)
+    for curve in (curves.reliability, curves.reliability_labelled):
+        np.testing.assert_allclose(curve.share, share)
+        np.testing.assert_allclose(curve.score, score)
+        np.testing.assert_allclose(curve.mass, 1 / 6)
+    for curve in (curves.roc, curves.roc_labelled):
+        np.testing.assert_allclose(curve.false_positive_rate, x, atol=1e-12)
+        np.testing.assert_allclose(curve.true_positive_rate, y, atol=1e-12)
+        assert curve.auc == pytest.approx(sk.roc_auc_score(Y, P))
+
+
+def test_ties_are_one_point_of_the_roc_curve_and_one_bin():
+    tied, there = np.round(P, 1), np.round(Q, 1)
+    judge = judged(tied, there)
+    x, y, _ = sk.roc_curve(Y, tied, sample_weight=W, drop_intermediate=False)
+    found = roc(judge.masses("weights"), 1)
+    np.testing.assert_allclose(found.false_positive_rate, x, atol=1e-12)
+    np.testing.assert_allclose(found.true_positive_rate, y, atol=1e-12)
+    bins = bins_of(judge)
+    both = np.concatenate([tied, there])
+    for value in np.unique(both):
+        assert len(set(bins.place[both == value])) == 1
+    curve = reliability(judge, bins, "weights")
+    for k in range(bins.count):
+        inside = bins.place[:N] == k
+        assert curve.share[k] == pytest.approx(np.average(Y[inside], weights=W[inside]))
+        assert curve.score[k] == pytest.approx(np.average(tied[inside], weights=W[inside]))
+        assert curve.mass[k] == pytest.approx(W[inside].sum() / W.sum())
+
+
+def test_bins_are_of_equal_weight_on_the_target():
+    share = _rng.exponential(size=M)
+    share[:3] = 0.0  # rows that count for nothing make no bin
+    bins = score_bins(P, Q, share / share.sum(), 5)
+    mass = np.bincount(bins.place[N:], weights=share) / share.sum()
+    np.testing.assert_allclose(mass, 0.2, atol=share.max() / share.sum())
+    inner = bins.bounds[1:-1]
+    expected = [sum(s > bound for bound in inner) for s in np.concatenate([P, Q])]
+    np.testing.assert_array_equal(bins.place, expected)
+    assert (bins.bounds[0], bins.bounds[-1]) == (0, 1)
+    assert (np.diff(bins.bounds) > 0).all()
+
+
+def test_bins_of_neighbouring_numbers_are_told_apart():
+    low = 0.5
+    high = np.nextafter(low, 1)
+    bins = score_bins(np.array([low, high]), np.array([low, high]), np.full(2, 0.5), 2)
+    np.testing.assert_array_equal(bins.place, [0, 1, 0, 1])
+
+
+def test_equal_values_share_the_bin_of_the_first_and_no_number_is_left_out():
+    values = np.array([3.0, 1, 1, 1, 2, 1])
+    np.testing.assert_array_equal(equal_weight_bins(values, np.ones(6), 6), [2, 0, 0, 0, 1, 0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_bins_at_once_are_the_metric_bin_by_bin(method):
+    """`reliability` is a shorter way to what `Classified.influence` says of every bin."""
+    judge = judged(P, Q)
+    bins = bins_of(judge)
+    curve = reliability(judge, bins, method)
+    for k, metric in enumerate(bin_metrics(bins, 1)):
+        number = number_within(judge, metric, method)
+        assert curve.share[k] == pytest.approx(number.value, abs=1e-12)
+        assert curve.standard_error[k] == pytest.approx(number.standard_error, rel=1e-9)
+        np.testing.assert_allclose(curve.interval[k], (number.low, number.high), rtol=1e-9)
+
+
+def test_the_doubly_robust_curve_is_the_target_s_expectation_plus_weighted_residuals():
+    judge = judged(P, Q)
+    bins = bins_of(judge)
+    curve = reliability(judge, bins, "dr")
+    q_train, q_target = chance(X), chance(T)
+    for k in range(bins.count):
+        here, there = bins.place[:N] == k, bins.place[N:] == k
+        top = q_target[there].sum() / M + (W * (Y - q_train))[here].sum() / W.sum()
+        assert curve.share[k] == pytest.approx(np.clip(top / there.mean(), 0, 1))
+        assert curve.score[k] == pytest.approx(Q[there].mean())
+
+
+def test_errors_of_a_bin_shrink_with_its_rows_and_cover_the_truth():
+    """Exact weights and scores: shares of the bins are covered about as often as promised."""
+    rng = np.random.default_rng(1)
+    hit, count = 0, 0
+    T = rng.normal(size=(400, 2))
+    q = chance(T)
+    for _ in range(25):
+        X = rng.normal(size=(400, 2))
+        p = chance(X)
+        y = (rng.uniform(size=400) < p).astype(int)
+        judge = judged(p, q, y, X, T, np.ones(400))
+        bins = bins_of(judge, 5)
+        curve = reliability(judge, bins, "dr")
+        truth = np.array([q[bins.place[400:] == k].mean() for k in range(5)])
+        hit += int(((curve.interval[:, 0] <= truth) & (truth <= curve.interval[:, 1])).sum())
+        count += 5
+    assert 0.88 <= hit / count <= 1
+    np.testing.assert_allclose(curve.standard_error, np.sqrt(truth * (1 - truth) / 80), rtol=0.5)
+
+
+def test_signed_masses_give_a_monotone_roc_curve_within_zero_and_one():
+    rng = np.random.default_rng(2)
+    mass = rng.exponential(size=(400, 2)) - 0.6 * rng.exponential(size=(400, 2))
+    s = rng.uniform(size=400)
+    masses = Masses(mass, np.column_stack([1 - s, s]), np.zeros(400, int))
+    order = np.argsort(-s)
+    raw = np.cumsum(mass[order, 1]) / mass[:, 1].sum()
+    assert (np.diff(raw) < 0).any()  # or this would be no test
+    full, thin = roc(masses, 1, most=1000), roc(masses, 1, most=50)
+    for curve in (full, thin):
+        x, y = curve.false_positive_rate, curve.true_positive_rate
+        assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
+        assert (np.diff(x) >= 0).all()
+        assert (np.diff(y) >= 0).all()
+    highest = np.clip(np.maximum.accumulate(raw), 0, 1)
+    assert set(np.round(full.true_positive_rate, 9)) <= {0.0, *np.round(highest, 9)}
+    assert len(thin.false_positive_rate) <= 50
+    between = np.interp(full.false_positive_rate, thin.false_positive_rate, thin.true_positive_rate)
+    assert np.abs(between - full.true_positive_rate).max() < 0.1
+
+
+def test_constant_scores_are_one_bin_and_the_diagonal(ask):
+    found = ask(np.full(N, 0.3), target_scores=np.full(M, 0.3))
+    (curves,) = found.curves
+    assert len(curves.reliability.share) == 1
+    np.testing.assert_allclose(curves.reliability.score, 0.3)
+    assert curves.reliability_labelled.share[0] == pytest.approx(Y.mean())
+    np.testing.assert_array_equal(curves.roc.false_positive_rate, [0, 1])
+    np.testing.assert_array_equal(curves.roc.true_positive_rate, [0, 1])
+    assert curves.roc.auc == pytest.approx(0.5)
+
+
+def test_a_class_that_is_missing_in_a_bin_has_an_interval_of_that_bin_s_rows():
+    y = np.where(P < np.quantile(P, 0.4), 0, Y)
+    judge = judged(P, Q, y)
+    bins = bins_of(judge, 5)
+    found = reliability(judge, bins, "none")
+    rows = int((bins.place[:N] == 0).sum())
+    assert found.share[0] == 0
+    assert found.interval[0, 0] == 0
+    assert found.interval[0, 1] == pytest.approx(1 - 0.025 ** (1 / rows))
+
+
+def test_a_bin_without_labelled_rows_tells_nothing():
+    p = np.linspace(0.5, 0.9, N)
+    q = np.concatenate([np.full(20, 0.1), np.linspace(0.5, 0.9, M - 20)])
+    judge = judged(p, q)
+    bins = bins_of(judge, 5)
+    assert not (bins.place[:N] == 0).any()
+    none, dr = (reliability(judge, bins, method) for method in ("none", "dr"))
+    assert np.isnan([none.share[0], none.score[0], none.standard_error[0]]).all()
+    assert none.mass[0] == 0
+    assert np.isfinite(dr.share[0])
+    np.testing.assert_array_equal(dr.interval[0], [0, 1])
+    for curve in (none, dr):
+        assert np.isfinite(curve.interval[1:]).all()
+
+
+def test_twenty_rows_are_enough_to_be_drawn():
+    rows = slice(0, 20)
+    judge = judged(P[rows], Q[rows], Y[rows], X[rows], T[rows], W[rows])
+    curves = curves_of(judge, "dr", bins_of(judge))
+    assert len(curves.reliability.share) == 1
+    assert np.isfinite(curves.reliability.interval).all()
+    assert curves.roc is not None
+
+
+def test_scores_beyond_zero_and_one_have_a_roc_curve_alone(ask):
+    odds = [np.log(part / (1 - part)) for part in (P, Q)]
+    (curves,) = ask(odds[0], target_scores=odds[1], metrics="roc_auc").curves
+    assert curves.reliability is None
+    assert curves.reliability_labelled is None
+    (same,) = ask(metrics="roc_auc", method="none").curves
+    np.testing.assert_allclose(
+        curves.roc_labelled.true_positive_rate, same.roc.true_positive_rate, atol=1e-12
+    )
+
+
+def test_other_models_have_no_curves(ask):
+    assert ask(Sign(), target_scores=None).curves == ()
+    assert ask(Line(), y=X[:, 0] + Y, target_scores=None).curves == ()
+    three = np.column_stack([P / 2, P / 2, 1 - P]), np.column_stack([Q / 2, Q / 2, 1 - Q])
+    y = Y + (X[:, 1] > 1)
+    found = ask(three[0], y=y, target_scores=three[1], metrics="accuracy")
+    assert found.curves == ()
+
+
+def test_the_metric_calibration_curve_is_one_line_per_bin(ask):
+    found = ask(metrics=["calibration_curve", "accuracy"])
+    curve = found.curves[0].reliability
+    rows = [row for row in found if row.metric.startswith("calibration")]
+    assert len(rows) == len(curve.share) == N // 20
+    np.testing.assert_allclose([row.value for row in rows], curve.share)
+    np.testing.assert_allclose([row.interval for row in rows], curve.interval)
+    assert sum(row.rows for row in rows) == N
+    low, high = curve.bounds[1:3]
+    assert rows[1].metric == f"calibration 2 ({low:.2g} to {high:.2g})"
+    assert rows[1].metric in str(found)
+
+
+def test_bins_of_groups_are_those_of_the_target_with_the_rows_of_the_group(ask):
+    by = (X[:, 1] > 0, T[:, 1] > 0)
+    found = ask(metrics="calibration_curve", by=by, method="weights")
+    judge = judged(P, Q)
+    place = bins_of(judge).place[:N]
+    for row in found.performances.where(group="True"):
+        k = int(row.metric.split()[1]) - 1
+        inside = (place == k) & by[0]
+        assert row.rows == inside.sum()
+        if inside.any():
+            assert row.value == pytest.approx(np.average(Y[inside], weights=W[inside]))
+
+
+def test_calibration_curves_need_probabilities_of_two_classes(ask):
+    with pytest.raises(InputError, match="probabilities of two classes"):
+        ask(10 * P, target_scores=10 * Q, metrics="calibration_curve")
+
+
+def test_curves_are_stored_as_plain_numbers(ask):
+    stored = json.loads(json.dumps(ask().to_dict()))["curves"]
+    assert [one["model"] for one in stored] == ["scores"]
+    assert len(stored[0]["reliability"]["share"]) == N // 20
+    assert stored[0]["roc_auc"] == pytest.approx(ask()["roc_auc"].value)
