@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +13,9 @@ from .._registry import listed, weighters
 from ..exceptions import InputError, NoOverlapError
 from . import console, options
 from .estimate import as_options, feature_columns
+from .evaluated import write_report, write_table
 from .predict import load_model
-from .scores import Recorded, judged_of
+from .scores import Recorded, judged_of, trained_on
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -223,7 +222,7 @@ def evaluations_of(
             method=args.method,
             by=None if samples.groups is None else (samples.groups, samples.target_groups),
             batch=_batch(samples, args),
-            trained_on=_trained_on(samples, args.trained_on),
+            trained_on=trained_on(samples, args.trained_on),
             threshold=args.threshold,
             positive=args.positive,
             task=_TASKS[labels.task],  # type: ignore[arg-type]
@@ -295,61 +294,3 @@ def _target_labels(samples: Samples, args: argparse.Namespace, notes: list[Note]
     for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
         cells[row] = label
     return {"y_target": cells}
-
-
-def _trained_on(samples: Samples, name: str | None) -> Any:
-    import numpy as np
-
-    from .._tables.outcomes import read_numbers
-
-    if name is None:
-        return None
-    numbers = read_numbers(samples.beside[name], name, "--trained-on")
-    if not set(numbers) <= {0.0, 1.0}:
-        raise InputError(
-            f"The column {name!r}, which --trained-on names, must be 1 where the row trained the "
-            "model and 0 elsewhere, in every row."
-        )
-    return np.array(numbers) == 1
-
-
-def write_table(found: Evaluations, output: str) -> None:
-    """Write the numbers of all methods, one per line: of the whole target, then of its batches."""
-    with console.text_file(output) as file:
-        separator = "\t" if output.lower().endswith(".tsv") else ","
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        head = ["model", "metric", "group", "method", "value", "standard_error", "low", "high"]
-        first = ["batch"] * bool(found.batches)
-        writer.writerow([*first, *head, "rows", "effective_sample_size"])
-        for batch, part in {"": found, **found.batches}.items():
-            for row in part.table:
-                line = [row.model, row.metric, row.group or "", row.method, row.value]
-                line += [row.standard_error, *row.interval, row.rows, row.effective_sample_size]
-                writer.writerow([batch] * bool(found.batches) + line)
-    if output != "-":
-        console.note(f"wrote {output}")
-
-
-def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
-    """Write the report: the evaluation, and the shift of the rows that judge the model."""
-    from ..diagnostics.text import printable
-    from ..report import build
-
-    trained = _trained_on(samples, args.trained_on)
-    judging = slice(None) if trained is None else ~trained
-    if samples.weight is not None:
-        console.note("the report shows the shift of the training rows as they are, unweighted.")
-    text = build(
-        samples.X[judging],
-        samples.X_target,
-        evaluations=found,
-        weights=found.weights[judging],
-        weights_name=found.weighter,
-        target_weight=samples.target_weight,
-        feature_names=[printable(name, width=1000) for name in samples.names],
-        command=shlex.join(["covshift", *args.argv]),
-        random_state=args.seed,
-    )
-    with console.text_file(args.report) as file:
-        file.write(text)
-    console.note(f"wrote {args.report}")

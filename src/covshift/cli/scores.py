@@ -156,3 +156,20 @@ def _in_order(classes: list[str]) -> Any:
         return np.array(sorted(classes, key=float))
     except ValueError:
         return np.array(classes)
+
+
+def trained_on(samples: Samples, name: str | None) -> Any:
+    """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
+    import numpy as np
+
+    from .._tables.outcomes import read_numbers
+
+    if name is None:
+        return None
+    numbers = read_numbers(samples.beside[name], name, "--trained-on")
+    if not set(numbers) <= {0.0, 1.0}:
+        raise InputError(
+            f"The column {name!r}, which --trained-on names, must be 1 where the row trained the "
+            "model and 0 elsewhere, in every row."
+        )
+    return np.array(numbers) == 1
