@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from command import covshift, rows, write
 
 from covshift import evaluate
+from covshift._notes import Note
 from covshift._tables import ColumnOptions, read_samples
 
 N, M = 90, 80
@@ -64,7 +66,10 @@ def samples(files):
 
 @pytest.fixture(scope="module")
 def truth(samples):
-    return evaluate({"p": P}, samples.X, Y, samples.X_target, target_scores={"p": Q})
+    metrics = ["roc_auc", "accuracy", "brier"]  # AUC first, since there are scores
+    return evaluate(
+        {"p": P}, samples.X, Y, samples.X_target, target_scores={"p": Q}, metrics=metrics
+    )
 
 
 @pytest.fixture
@@ -84,6 +89,7 @@ def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
     result = call(files)
     assert result.code == 0, result.err
     assert result.out.splitlines()[0] == truth.sentence
+    assert truth.sentence.startswith("AUC 0.")
     assert result.out.rstrip() == str(truth)
 
 
@@ -133,8 +139,8 @@ def test_predicted_classes_alone_and_beside_scores(files, truth):
     right = np.mean([(p > 0.5) == (y == "1") for p, y in zip(P, Y, strict=True)])
     assert rows_of[0]["value"] == pytest.approx(right)
     both = call(files, "--json", score=("--score", "p", "--prediction", "c"))
-    metrics = {row["metric"] for row in json.loads(both.out)["table"]}
-    assert metrics == {"accuracy", "roc_auc", "brier"}
+    metrics = dict.fromkeys(row["metric"] for row in json.loads(both.out)["table"])
+    assert list(metrics) == ["roc_auc", "accuracy", "brier"]
 
 
 def test_a_regression_is_judged_by_its_predictions(files, tmp_path):
@@ -176,7 +182,7 @@ def test_a_model_file_gets_numbers(files):
     result = call(files, "--json", score=asked)
     assert result.code == 0, result.err
     data = json.loads(result.out)
-    assert data["sentence"].startswith("Accuracy ")
+    assert data["sentence"].startswith("AUC ")
     assert "own training rows" in [note["kind"] for note in data["notes"]]
 
 
@@ -189,6 +195,134 @@ def test_rows_that_trained_the_model_are_marked(files, tmp_path, handed):
     refused = call(tmp_path, "--trained-on", "age")
     assert refused.code == 2
     assert "must be 1 where the row trained" in refused.err
+
+
+def test_scores_beyond_zero_and_one_have_no_brier_score(tmp_path, handed):
+    for name, table in (("train.csv", TRAIN), ("target.csv", without(TARGET, "y"))):
+        write(tmp_path / name, with_column(table, "p", [3 * float(row[0]) for row in table[1:]]))
+    assert call(tmp_path, score=("--score", "p")).code == 0
+    assert handed["metrics"] == ["roc_auc", "accuracy"]
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory):
+    """Both files have months, the target other ones and late labels of a few rows."""
+    folder = tmp_path_factory.mktemp("months")
+    write(folder / "train.csv", with_column(told(TRAIN), "month", ["1"] * N))
+    target = with_column(told(TARGET), "month", [10 if k < 40 else 2 for k in range(M)])
+    write(folder / "both.csv", with_column(target, "late", [""] * M))
+    late = [row[3] if k % 4 == 0 else "" for k, row in enumerate(TARGET[1:])]
+    target = without(with_column(target, "late", late), "y")
+    write(folder / "target.csv", target)
+    gap = [row[:-2] + (["", row[-1]] if k == 5 else row[-2:]) for k, row in enumerate(target)]
+    write(folder / "gap.csv", gap)
+    few = [[*row[:-1], "late" if k == 0 else row[-1] * (k < 14)] for k, row in enumerate(target)]
+    write(folder / "few.csv", few)
+    return folder
+
+
+def test_every_batch_of_the_target_gets_its_numbers(months, monkeypatch):
+    given, found = {}, []
+
+    def called(*samples, **options):
+        given.update(options)
+        found.append(evaluate(*samples, **options))
+        return found[0]
+
+    monkeypatch.setattr("covshift.evaluations.evaluate", called)
+    options = ("--batch", "month", "--metric", "accuracy", "--drop", "late")
+    result = call(months, *options, "-o", months / "table.csv")
+    assert result.code == 0, result.err
+    assert "'month' as well: not used" in result.err  # other months than those of the target
+    assert given["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert list(given["batch"]) == ["10" if k < 40 else "2" for k in range(M)]
+    assert result.out.rstrip() == str(found[0])
+    assert list(found[0].batches) == ["2", "10"]  # in the order of their numbers
+    with open(months / "table.csv") as file:
+        lines = list(csv.DictReader(file))
+    assert list(dict.fromkeys(line["batch"] for line in lines)) == ["", "2", "10"]
+    values = [float(line["value"]) for line in lines if line["batch"] == "10"]
+    assert values == [row.value for row in found[0].batches["10"].table]
+
+
+def test_labels_of_the_target_may_have_a_column_of_their_own(months, handed):
+    result = call(months, "--target-label", "late", "--drop", "month")
+    assert result.code == 0, result.err
+    expected = [row[3] if k % 4 == 0 else None for k, row in enumerate(TARGET[1:])]
+    assert handed["y_target"] == expected
+    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert "has the label 'late' in 20 of 80 rows" in result.err
+
+
+def test_late_labels_replace_the_column_of_the_label(months, handed):
+    result = call(months, "--target-label", "late", target="both.csv")
+    assert result.code == 0, result.err
+    assert "y_target" not in handed
+    assert "has 'y' as well: not used" in result.err
+
+
+def test_too_few_labels_of_the_target_are_said_not_used(months, handed):
+    result = call(months, "--target-label", "late", target="few.csv", score=("--score", "p"))
+    assert result.code == 0, result.err
+    assert "4 labels are too few to check anything" in result.err
+    assert "y_target" not in handed
+
+
+def test_notes_speak_of_options(files, truth, monkeypatch):
+    said = 'No numbers: nothing there. Pass restrict="overlap", or (trained_on=, cv=).'
+    found = replace(truth, notes=(Note("batch", said, "warning"),), batches={"1": truth})
+    monkeypatch.setattr("covshift.evaluations.evaluate", lambda *_, **__: found)
+    text = call(files).out
+    assert "Use --restrict overlap, or (--trained-on)." in text
+    assert "restrict=" not in text
+
+
+def test_the_report_holds_the_evaluation(files, handed, truth):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    path = files / "report.html"
+    result = call(files, "--report", path)
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[0] == truth.sentence
+    page = path.read_text(encoding="utf-8")
+    assert truth.sentence in page
+    assert "--report" in page  # the command that made it
+    assert "--force" in call(files, "--report", path).err
+    assert "name the same file" in call(files, "--report", "one", "-o", "one").err
+    assert "is an input file" in call(files, "--report", files / "train.csv", "--force").err
+    assert call(files, "--report", "-").code == 2
+
+
+def test_one_score_cannot_tell_three_classes(tmp_path):
+    classes = [f"class {k % 3}" for k in range(N)]
+    write(tmp_path / "train.csv", with_column(without(told(TRAIN), "y"), "y", classes))
+    write(tmp_path / "target.csv", without(told(TARGET), "y"))
+    result = call(tmp_path)
+    assert result.code == 2
+    assert "has 3 classes, for which one column of scores is not enough" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--batch", "week"), "has no column 'week', which --batch names"),
+        (("--batch", "y"), "cannot be the label and what --batch names"),
+        (("--batch", "town", "--by", "town"), "cannot be what --batch and what --by names"),
+        (("--target-label", "week"), "has no column 'week', which --target-label names"),
+        (("--target-label", "p"), "cannot be the label and what --score names"),
+        (("--target-label", "town"), "classes that training lacks: 'u', 'v', 'w'"),
+    ],
+)
+def test_errors_of_batches_and_target_labels(months, options, said):
+    result = call(months, *options)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_a_row_without_a_batch_is_an_error(months):
+    result = call(months, "--batch", "month", target="gap.csv")
+    assert result.code == 2
+    assert "'month', which --batch names, is empty in 1 of 80 rows" in result.err
 
 
 @pytest.mark.parametrize(

@@ -66,3 +66,13 @@ def test_the_page_names_every_metric_and_method():
 
 def test_the_page_says_that_the_benchmark_is_still_to_be_run():
     assert "has not been run yet" in (DOCS / "evaluate.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_of_the_page_exist():
+    from covshift.cli.parser import build_parser
+
+    text = (DOCS / "evaluate.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^covshift (.*)$", text, flags=re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        assert build_parser().parse_args(command.split()).label == "y"

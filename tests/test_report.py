@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,10 +13,11 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import _files, estimate, report
+from covshift import _files, estimate, evaluate, report
 from covshift._tables.outcomes import Outcomes
 from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
+from covshift.report.pictures import metrics
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -223,6 +225,83 @@ def test_without_overlap_the_report_says_so_instead_of_a_number(samples):
     assert "Estimates with their intervals." not in words
 
 
+@pytest.fixture(scope="module")
+def evaluations(samples):
+    """Two models with hostile names, groups, batches, and a few labels of the target."""
+    X, T, y = samples
+    rng = np.random.default_rng(1)
+    said = {HOSTILE[0]: (X[:, 0], T[:, 0]), "noise": (rng.normal(size=80), rng.normal(size=70))}
+    parity = np.where(np.arange(80) % 2, HOSTILE[1], "even")
+    return evaluate(
+        {name: scores for name, (scores, _) in said.items()},
+        X[:, :2],
+        y,
+        T[:, :2],
+        target_scores={name: scores for name, (_, scores) in said.items()},
+        metrics=["accuracy", "roc_auc"],
+        by=(parity, parity[:70]),
+        batch=np.where(np.arange(70) < 35, HOSTILE[3], "late"),
+        y_target=[int(T[k, 0] > 0) if k % 3 == 0 else None for k in range(70)],
+    )
+
+
+def test_the_report_shows_an_evaluation(samples, evaluations):
+    X, T, _ = samples
+    text = report.build(X[:, :2], T[:, :2], evaluations=evaluations, weights=np.ones(80))
+    page = Page(text)
+    words = " ".join(page.words)
+    assert 0 < words.index(evaluations.sentence) < words.index("Verdict:")
+    assert page.tags.count("script") == 1
+    assert "img" not in page.tags
+    assert len(page.ids) == len(set(page.ids))
+    assert "Metrics with their intervals." in words  # for those who do not see the pictures
+    assert "expected in every batch of the target." in words
+    assert evaluations.checks
+    assert evaluations.differences
+    rows = [*evaluations.performances, *evaluations.table.where(group=None)]
+    rows += [*evaluations.differences, *evaluations.checks]
+    first = evaluations.table[0].model
+    rows += [r for b in evaluations.batches.values() for r in b.overall.where(model=first)]
+    for row in rows:
+        assert f'<td data-value="{row.value!r}">' in text
+    for batch in evaluations.batches:
+        assert batch in page.words
+    for change in evaluations.changes:
+        assert f"p = {change.p_value:.2g}" in words
+    for note in evaluations.notes:
+        assert str(note) in words
+
+
+def test_a_number_and_an_evaluation_stand_in_one_report(samples, estimates, evaluations):
+    X, T, _ = samples
+    found = replace(evaluations, batches={}, checks=(), changes=(), differences=())
+    text = report.build(X[:, :2], T[:, :2], estimates=estimates, evaluations=found)
+    words = " ".join(Page(text).words)
+    assert words.index(estimates.sentence) < words.index(found.sentence) < words.index("Verdict:")
+    for title in ("Batches of the target", "Differences between models", "Labels of the target"):
+        assert title not in words
+
+
+def test_only_metrics_of_one_unit_share_an_axis(samples):
+    X, T, _ = samples
+    y, f = 1000 * X[:, 0] + 300 * X[:, 1], (1000 * X[:, 0], 1000 * T[:, 0])
+    found = evaluate(f[0], X[:, :2], y, T[:, :2], target_scores=f[1])
+    assert [row.metric for row in found.overall] == ["rmse", "mae", "r2"]
+    drawn = metrics(found, "text").svg
+    assert ">RMSE<" in drawn
+    assert ">MAE<" in drawn
+    assert ">R²<" not in drawn
+
+
+def test_without_overlap_there_is_no_number_for_the_model(samples):
+    X, T, _ = samples
+    error = NoOverlapError("The training rows do not cover <b>this</b>.")
+    words = " ".join(Page(report.build(X[:, :2], T[:, :2], evaluations=error)).words)
+    start = words.index("There is no number for the model")
+    assert start < words.index("The training rows do not cover <b>")
+    assert "Metrics with their intervals." not in words
+
+
 def test_target_weights_reach_the_labels_too(samples):
     X, T, y = samples
     weight = (np.arange(70) % 2).astype(float)
@@ -238,6 +317,7 @@ def test_target_weights_reach_the_labels_too(samples):
         ({"y_target": [1, 0]}, "y_target has shape"),
         ({"weights": [1.0]}, "weights has shape"),
         ({"estimates": 0.3}, "Pass what covshift.estimate found"),
+        ({"evaluations": 0.3}, "Pass what covshift.evaluate found"),
     ],
 )
 def test_bad_input_is_named(samples, options, message):

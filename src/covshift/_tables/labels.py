@@ -34,7 +34,13 @@ class Labels:
 
 
 def read_labels(
-    train: Table, target: Table, name: str, task: str | None, notes: list[Note]
+    train: Table,
+    target: Table,
+    name: str,
+    task: str | None,
+    notes: list[Note],
+    *,
+    target_name: str,
 ) -> Labels:
     """Read the label of both tables. Missing ones are an error in training, not in the target."""
     cells = _cells(train.columns[name])
@@ -59,12 +65,12 @@ def read_labels(
     else:
         y = np.array(_classes(cells, numbers), dtype=str)
         _check_classes(train.title, name, y)
-    y_target, scored = _target_labels(target, name, task, numbers is not None, notes)
+    y_target, scored = _target_labels(target, target_name, task, numbers is not None, notes)
     if task == "classification" and y_target is not None:
         unknown = sorted(set(y_target.tolist()) - set(y.tolist()))
         if unknown:
             raise InputError(
-                f"{target.title}: the label {name!r} has classes that training lacks: "
+                f"{target.title}: the label {target_name!r} has classes that training lacks: "
                 f"{', '.join(map(repr, unknown[:5]))}. Leave the column out of the target, or "
                 "make the classes alike."
             )

@@ -55,6 +55,8 @@ class ColumnOptions:
     task: str | None = None  # "classification" or "regression"; None: find out
     beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
     beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
+    of_target: tuple[tuple[str, str], ...] = ()  # (option, column) of the target rows, no features
+    target_label: str | None = None  # the target's own label, where it has another name
     by: str | None = None  # groups: a feature where both files have the column
     levels_of_both: bool = False  # levels that only the target has become columns too
 
@@ -65,9 +67,11 @@ class ColumnOptions:
         kinds |= dict.fromkeys(self.date, "date")
         if self.by is not None:
             kinds.setdefault(self.by, "category")
-        kinds |= dict.fromkeys((name for _, name in self.beside), "category")
-        if self.label is not None:
-            kinds[self.label] = "category"
+        named = (name for _, name in (*self.beside, *self.of_target))
+        kinds |= dict.fromkeys(named, "category")
+        for label in (self.label, self.target_label):
+            if label is not None:
+                kinds[label] = "category"
         if weight is not None:
             kinds[weight] = "number"
         if self.id is not None:
@@ -76,8 +80,8 @@ class ColumnOptions:
 
     def roles(self) -> set[str]:
         """Columns that are no features."""
-        beside = (name for _, name in self.beside)
-        named = (self.label, self.id, self.weight, self.target_weight, *beside)
+        beside = (name for _, name in (*self.beside, *self.of_target))
+        named = (self.label, self.target_label, self.id, self.weight, self.target_weight, *beside)
         return {name for name in named if name is not None} | set(self.drop)
 
 
@@ -146,7 +150,10 @@ def read_samples(
     for table in (a, b):
         if len(table) < 2:
             raise InputError(f"{table.title} has one row. A sample needs at least two.")
-    labels = read_labels(a, b, declared.label, declared.task, notes) if declared.label else None
+    labels = None
+    if declared.label:
+        own = declared.target_label or declared.label
+        labels = read_labels(a, b, declared.label, declared.task, notes, target_name=own)
     encoding = learn_encoding(a, b, shared, declared, notes)
     found_a, found_b = ColumnProblems(), ColumnProblems()
     X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
@@ -164,7 +171,9 @@ def read_samples(
         notes,
         beside={name: a.columns[name].values for _, name in declared.beside},
         target_beside={
-            name: b.columns[name].values for name in declared.beside_target if name in b.columns
+            name: b.columns[name].values
+            for name in (*declared.beside_target, *(name for _, name in declared.of_target))
+            if name in b.columns
         },
         groups=_groups(a, declared),
         target_groups=_groups(b, declared),
@@ -234,6 +243,10 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.id, train, "--id")
     for option, name in declared.beside:
         where(name, train, option)
+    for option, name in declared.of_target:
+        where(name, target, option)
+    if declared.target_label is not None:
+        where(declared.target_label, target, "--target-label")
     if declared.by is not None:
         where(declared.by, train, "--by")
     for option in ("numeric", "categorical", "date", "drop"):
@@ -254,10 +267,18 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     if declared.by is not None and declared.by not in b.columns:
         roles.add(declared.by)
     names = {name for _, name in declared.beside} - {*declared.beside_target}
+    if declared.label is not None and declared.target_label not in (None, declared.label):
+        names.add(declared.label)
     unused = sorted(name for name in names if name in b.columns)
     if unused:
         text = f"{b.title} has {_listed(unused)} as well: not used."
         notes.append(Note("columns of the target", text))
+    there = {name for _, name in declared.of_target} | {declared.target_label or ""}
+    here = {declared.label, *(name for _, name in declared.beside)}
+    unused = sorted(name for name in there - here if name in a.columns)
+    if unused:
+        text = f"{a.title} has {_listed(unused)} as well: not used."
+        notes.append(Note("columns of the training rows", text))
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
     shared = [name for name in first if name in second]

@@ -100,13 +100,14 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 
 def add_output(
     parser: argparse.ArgumentParser, *, what: str = "result", required: bool = False
-) -> None:
-    """Add where the result goes."""
+) -> Any:
+    """Add where the result goes; return the group of these options."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o", "--output", metavar="FILE", required=required, help=f"write the {what} to FILE"
     )
     group.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    return group
 
 
 def add_verdict(parser: argparse.ArgumentParser) -> None:
@@ -134,14 +135,15 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def check_output(args: argparse.Namespace) -> None:
+def check_output(args: argparse.Namespace, option: str = "output") -> None:
     """Refuse a bad -o before any work is done; --force does not reach what is read."""
-    if args.output is None or args.output == "-":
+    output = getattr(args, option)
+    if output is None or output == "-":
         return
-    _files.check_writable(args.output, force=args.force)
+    _files.check_writable(output, force=args.force)
     read = [getattr(args, name, None) for name in ("train", "target", "model", "table")]
-    if any(given is not None and _same_file(args.output, given) for given in read):
-        raise InputError(f"{args.output} is an input file: name another file for the output.")
+    if any(given is not None and _same_file(output, given) for given in read):
+        raise InputError(f"{output} is an input file: name another file for the output.")
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -262,7 +262,8 @@ def _batches(batch: Any, X_target: Any, size: int) -> list[tuple[str, Rows]]:
     found = check_outcomes(batch, size, numbers=False, title="batch", of="X_target")
     if len(found) > 1 or found[0].missing:
         raise InputError("batch needs one label for every target row; some are missing.")
-    labels = np.unique(found[0].y)
+    whole = str.isdecimal  # 2 before 10, names by the alphabet
+    labels = sorted({*found[0].y.tolist()}, key=lambda name: (whole(name) and len(name), name))
     return [(str(label), np.flatnonzero(found[0].y == label)) for label in labels]
 
 

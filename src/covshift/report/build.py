@@ -23,10 +23,12 @@ from .._validation import check_weight
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.text import printable, signed
 from ..estimates import Estimates
+from ..evaluations import Evaluations
 from ..exceptions import NoOverlapError
 from . import pictures
 from .answer import answer_of
 from .comparison import checked
+from .evaluation import evaluation_of
 from .labels import check_labels, reliability_curves
 
 # Characters that HTML does not allow: control characters, and halves of characters.
@@ -45,6 +47,7 @@ def build(
     comparison: Mapping[str, Any] | None = None,
     diagnosis: Diagnosis | None = None,
     estimates: Estimates | NoOverlapError | None = None,
+    evaluations: Evaluations | NoOverlapError | None = None,
     feature_names: Sequence[str] | None = None,
     target_weight: Any = None,
     title: str | None = None,
@@ -75,6 +78,8 @@ def build(
         the weights are then those given, or none. Default: it is made here.
     estimates : Estimates or NoOverlapError, optional
         What `covshift.estimate` found, or why it refused: the report opens with it.
+    evaluations : Evaluations or NoOverlapError, optional
+        What `covshift.evaluate` found, or why it refused: it comes next.
     feature_names, target_weight, random_state
         As in `covshift.diagnose`.
     title : str, optional
@@ -129,6 +134,7 @@ def build(
         title=title or "Covariate shift report",
         d=diagnosis,
         answer=None if estimates is None else answer_of(estimates),
+        evaluation=None if evaluations is None else evaluation_of(evaluations),
         weights_name=name if found is not None else None,
         comparison=None if comparison is None else checked(comparison),
         script=script,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from .._two_samples import TwoSamples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..estimates import Estimates
+from ..evaluations import Evaluations, Performances
+from ..evaluations.metrics import words
 from ..plot import (
     ECDFDisplay,
     ForestPlotDisplay,
@@ -23,6 +26,7 @@ from .svg import draw_svg
 
 _FEATURES = 6  # distribution functions shown
 _WORDS = 8  # features named in a text alternative
+_UNITS = {"mse": "squares", "r2": "share"}  # of the outcome's own units are the others
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,39 @@ def forest(found: Estimates, text: str) -> Picture:
         text=text,
     )
     return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
+
+
+def metrics(found: Evaluations, text: str) -> Picture:
+    """Metrics of a model as observed and on the target; those in units of the first."""
+    unit = _UNITS.get(found.table[0].metric)
+    kept = [row for row in found.table if _UNITS.get(row.metric) == unit]
+    drawn = replace(
+        found, table=Performances(replace(row, metric=words(row.metric)) for row in kept)
+    )
+    title = "On your data, and on the target"
+    svg = draw_svg(
+        lambda ax: _same(drawn.plot(ax)),
+        size=(5.0, 1.4 + 0.36 * min(len(drawn.performances), 60)),
+        name="metrics",
+        title=title,
+        text=text,
+    )
+    return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
+
+
+def batches(names: Sequence[str], plain: Any, corrected: Any, metric: str, text: str) -> Picture:
+    """One metric of every batch of the target, beside that of the labelled rows."""
+    display = ForestPlotDisplay(names, plain, corrected, xlabel=metric)
+    title = "From batch to batch"
+    svg = draw_svg(
+        lambda ax: _draw(display, ax),
+        size=(5.0, 1.4 + 0.36 * min(len(names), display.most)),
+        name="batches",
+        title=title,
+        text=text,
+    )
+    caption = f"{metric[0].upper() + metric[1:]} with its intervals, the first batch on top."
+    return Picture(svg, title, caption)
 
 
 def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:

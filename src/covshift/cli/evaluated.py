@@ -1,0 +1,57 @@
+"""Files that ``covshift evaluate`` writes: the table of all methods, and the report."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shlex
+from typing import TYPE_CHECKING
+
+from . import console
+from .scores import trained_on
+
+if TYPE_CHECKING:
+    from .._tables import Samples
+    from ..evaluations import Evaluations
+
+
+def write_table(found: Evaluations, output: str) -> None:
+    """Write the numbers of all methods, one per line: of the whole target, then of its batches."""
+    with console.text_file(output) as file:
+        separator = "\t" if output.lower().endswith(".tsv") else ","
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        head = ["model", "metric", "group", "method", "value", "standard_error", "low", "high"]
+        first = ["batch"] * bool(found.batches)
+        writer.writerow([*first, *head, "rows", "effective_sample_size"])
+        for batch, part in {"": found, **found.batches}.items():
+            for row in part.table:
+                line = [row.model, row.metric, row.group or "", row.method, row.value]
+                line += [row.standard_error, *row.interval, row.rows, row.effective_sample_size]
+                writer.writerow([batch] * bool(found.batches) + line)
+    if output != "-":
+        console.note(f"wrote {output}")
+
+
+def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
+    """Write the report: the evaluation, and the shift of the rows that judge the model."""
+    from ..diagnostics.text import printable
+    from ..report import build
+
+    trained = trained_on(samples, args.trained_on)
+    judging = slice(None) if trained is None else ~trained
+    if samples.weight is not None:
+        console.note("the report shows the shift of the training rows as they are, unweighted.")
+    text = build(
+        samples.X[judging],
+        samples.X_target,
+        evaluations=found,
+        weights=found.weights[judging],
+        weights_name=found.weighter,
+        target_weight=samples.target_weight,
+        feature_names=[printable(name, width=1000) for name in samples.names],
+        command=shlex.join(["covshift", *args.argv]),
+        random_state=args.seed,
+    )
+    with console.text_file(args.report) as file:
+        file.write(text)
+    console.note(f"wrote {args.report}")

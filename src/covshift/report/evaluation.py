@@ -1,0 +1,197 @@
+"""How good a model is on the target, as the report shows it: tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics.text import printable
+from ..estimates.text import shown
+from ..evaluations import Evaluations
+from ..evaluations.metrics import words
+from ..evaluations.result import Performance, same
+from ..evaluations.text import WORDS
+from ..exceptions import InputTypeError, NoOverlapError
+from . import pictures
+
+_NO_NUMBER = "There is no number for the model on this target."
+_WIDE = 6  # metrics beside one another
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text; numbers are sorted by their value."""
+
+    text: str
+    number: float | None = None
+    small: str = ""  # below the text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines under a heading: the first column names the line; ``chosen`` lines stand out."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    chosen: frozenset[int] = frozenset()
+    about: str = ""
+    picture: pictures.Picture | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Headline, tables and pictures; the template escapes all of it."""
+
+    headline: str
+    about: str
+    picture: pictures.Picture | None = None
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
+    """Return what the page shows of evaluations, or of the reason why there are none."""
+    if isinstance(found, NoOverlapError):
+        return Evaluation(_NO_NUMBER, printable(str(found), width=5000))
+    if not isinstance(found, Evaluations):
+        raise InputTypeError(
+            f"evaluations={found!r:.80} is none. Pass what covshift.evaluate found, or its error."
+        )
+    metrics = _metrics(found)
+    said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
+    tables = (metrics, _methods(found), _batches(found), _differences(found), _checks(found))
+    part = f" of {found.covered_share:.1%} of the target" if found.covered_share < 1 else ""
+    return Evaluation(
+        found.sentence,
+        f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows judge, "
+        f"for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
+        f"{found.effective_sample_size:,.0f} equally weighted rows. It holds where the outcome "
+        "given the features is the same in both samples.",
+        pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}."),
+        tuple(table for table in tables if table.rows),
+        tuple(printable(str(note), width=5000) for note in found.notes),
+    )
+
+
+def _metrics(found: Evaluations) -> Table:
+    rows = []
+    for row in found.performances:
+        here = same(found.table, row, "none")
+        rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
+    head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
+    return Table("Metrics", head, tuple(rows))
+
+
+def _methods(found: Evaluations) -> Table:
+    """All methods: a line for each, and a column with the interval for each of a few metrics."""
+    rows: list[tuple[Cell, ...]] = []
+    chosen: set[int] = set()
+    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
+    for model in dict.fromkeys(row.model for row in found.overall):
+        of_model = found.table.where(model=model, group=None)
+        for method, written in WORDS.items():
+            cells = [of_model.where(method=method, metric=metric) for metric in metrics]
+            if not any(cells):
+                continue
+            if method == found.method:
+                chosen.add(len(rows))
+            name = f"{printable(model, width=1000)}: {written}" if _several(found) else written
+            numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
+            rows.append((Cell(name), *numbers))
+    head = ("method", *(_words(metric) for metric in metrics))
+    about = f"Each with its {found.confidence:.0%} interval; the chosen one stands out."
+    return Table("The methods, side by side", head, tuple(rows), frozenset(chosen), about)
+
+
+def _batches(found: Evaluations) -> Table:
+    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
+    model = found.table[0].model
+    rows = []
+    for name, part in found.batches.items():
+        cells = [part.overall.where(model=model, metric=metric) for metric in metrics]
+        numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
+        size = Cell(f"{part.n_target:,}", part.n_target)
+        rows.append((Cell(printable(name, width=1000)), *numbers, size, Cell(part.verdict)))
+    head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
+    about = f"Expected on the target, each with its {found.confidence:.0%} interval"
+    about += f" ({printable(model, width=1000)})." if _several(found) else "."
+    picture = _batches_drawn(found) if rows else None
+    return Table("Batches of the target", head, tuple(rows), about=about, picture=picture)
+
+
+def _batches_drawn(found: Evaluations) -> pictures.Picture:
+    first = [(name, part.overall[0]) for name, part in found.batches.items()]
+    plain = [same(found.batches[name].table, row, "none") for name, row in first]
+    said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
+    metric = _words(first[0][1].metric)
+    return pictures.batches(
+        [name for name, _ in first],
+        [(row.value, *row.interval) for row in plain],
+        [(row.value, *row.interval) for _, row in first],
+        metric,
+        f"{metric} expected in every batch of the target. {'; '.join(said)}.",
+    )
+
+
+def _differences(found: Evaluations) -> Table:
+    rows = []
+    for row in found.differences:
+        group = "" if row.group is None else f", {row.group}"
+        name = f"{words(row.metric)}{group}: {row.model} less {row.reference}"
+        rows.append((Cell(printable(name, width=1000)), *_numbers(row)))
+    head = ("difference on the target", "value", "std. error", "interval")
+    return Table("Differences between models", head, tuple(rows))
+
+
+def _checks(found: Evaluations) -> Table:
+    rows = []
+    for row in found.checks:
+        expected = Cell(shown(row.expected, row), row.expected)
+        count = Cell(f"{row.rows:,}", row.rows)
+        rows.append((Cell(_named(found, row.model, row.metric)), *_numbers(row), expected, count))
+    tests = [
+        f"Has p(y | x) changed? p = {change.p_value:.2g} ({printable(change.model, width=1000)})."
+        for change in found.changes
+    ]
+    head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
+    return Table("Labels of the target", head, tuple(rows), about=" ".join(tests))
+
+
+def _label(found: Evaluations, row: Performance) -> str:
+    grouped = any(other.group is not None for other in found.table)
+    group = "all" if row.group is None else printable(row.group, width=1000)
+    return _named(found, row.model, row.metric) + (f", {group}" if grouped else "")
+
+
+def _named(found: Evaluations, model: str, metric: str) -> str:
+    name = f"{printable(model, width=1000)}: " if _several(found) else ""
+    return name + _words(metric)
+
+
+def _words(metric: str) -> str:
+    return printable(words(metric), width=1000)
+
+
+def _several(found: Evaluations) -> bool:
+    return len({row.model for row in found.table}) > 1
+
+
+def _interval(row: Any) -> str:
+    return " to ".join(shown(bound, row) for bound in row.interval)
+
+
+def _value(row: Any, *, interval: bool = False) -> Cell:
+    return Cell(shown(row.value, row), row.value, _interval(row) if interval else "")
+
+
+def _numbers(row: Any) -> Iterator[Cell]:
+    yield _value(row)
+    yield Cell(shown(row.standard_error, row), row.standard_error)
+    yield Cell(_interval(row))
+
+
+def _sizes(row: Performance) -> Iterator[Cell]:
+    yield Cell(f"{row.rows:,}", row.rows)
+    yield Cell(f"{row.effective_sample_size:,.0f}", row.effective_sample_size)
