@@ -83,6 +83,7 @@ class Engine:
     share: Real  # (M,)
     finite_population: bool = False
     lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
+    trust: float = 1.0  # how much of this is added to the model's mean
 
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
@@ -131,17 +132,17 @@ class Engine:
         w, u = self.weights.final, self.weights.steady
         rest, train = mean_influence(residual, w)
         if u is None:
-            return rest, self._few_rows * train
+            return self.trust * rest, self._few_rows * train
         both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
         train = both[:, None] * (residual - rest)
         return self.residual_share(lean) @ residual, self._few_rows * train
 
     def residual_share(self, lean: float) -> Real:
-        """Weights (N,), summing to one, of what h leaves."""
+        """Weights (N,) of what h leaves, summing to one where it is trusted."""
         w, u = self.weights.final, self.weights.steady
         if u is None:
-            return np.asarray(w / w.sum())
-        return np.asarray(lean * w / w.sum() + (1 - lean) * u / u.sum())
+            return np.asarray(self.trust * w / w.sum())
+        return np.asarray(self.trust * (lean * w / w.sum() + (1 - lean) * u / u.sum()))
 
     @property
     def _few_rows(self) -> float:
@@ -167,10 +168,15 @@ def leaning(residual: Real, weights: Weights) -> float:
     if weights.steady is None:
         return 1.0
     full, flat = (w / w.sum() for w in (weights.final, weights.steady))
+    return beyond_noise(residual, full, full - flat)
+
+
+def beyond_noise(residual: Real, full: Real, moved: Real) -> float:
+    """How much of sum_i moved_i r_i is no noise, for residuals r (N, k): max(0, 1 - v / D^2)."""
     unit = float(np.abs(residual).max())
     if not unit > 0:
         return 0.0
     rest = residual / unit
-    D = (full - flat) @ rest
-    noise = (full - flat) ** 2 @ (rest - full @ rest) ** 2
+    D = moved @ rest
+    noise = moved**2 @ (rest - full @ rest) ** 2
     return max(0.0, 1 - float(noise.sum() / (D @ D))) if D.any() else 0.0

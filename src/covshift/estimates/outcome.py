@@ -32,10 +32,10 @@ from ..exceptions import InputError, InputTypeError
 _MOST_ROWS = 100_000  # that trees learn from, per fold
 _ENOUGH_ROWS = 20_000  # for a model of a few hundred coefficients
 _MANY_ROWS = 10_000  # from which trees may be larger
-_LEAST_SHARE = 0.01  # of a model in the mixture; smaller ones are left out
+LEAST_SHARE = 0.01  # of a model in the mixture; smaller ones are left out
 _LANDMARKS = 200
 _NARROW = 0.3  # inverse squared width of the kernel, in units of the mean squared distance
-_FEW_ROWS = 50  # below which trees have nothing to split
+FEW_ROWS = 50  # below which trees have nothing to split
 
 
 def predict(
@@ -69,11 +69,11 @@ def predict(
                 fold,
                 weight=weight,
                 classes=classes,
-                most=_most(candidate),
+                most=most_rows(candidate),
             )
     values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
     shares = mixture(values, [fit.train for fit in fits.values()], final)
-    used = [k for k, share in enumerate(shares) if share >= _LEAST_SHARE]
+    used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
     parts = [list(fits.values())[k].on(features.target) for k in used]
     shares = shares[used] / shares[used].sum()
     found = CrossFit.mixed(parts, shares)
@@ -118,9 +118,7 @@ def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
 
 
 def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[str, Any]:
-    trees = {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
-    if rows >= _MANY_ROWS:
-        trees |= {"learning_rate": 0.1, "max_leaf_nodes": 31, "max_iter": 200}
+    trees = tree_settings(rows)
     found: dict[str, Any]
     if classes is None or len(classes) == 2:
         gamma = _NARROW / (2 * max(1, columns))
@@ -135,12 +133,20 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
     else:
         found = {"logistic": LogisticRegression(C=0.1, max_iter=200)}
         boosted = HistGradientBoostingClassifier(**trees)
-    if rows >= _FEW_ROWS:
+    if rows >= FEW_ROWS:
         found["boosted trees"] = boosted
     return found
 
 
-def _most(candidate: Any) -> int:
+def tree_settings(rows: int) -> dict[str, Any]:
+    """Return what boosted trees are made with: small ones for few rows."""
+    if rows < _MANY_ROWS:
+        return {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
+    return {"learning_rate": 0.1, "max_leaf_nodes": 31, "max_iter": 200, "random_state": 0}
+
+
+def most_rows(candidate: Any) -> int:
+    """Return how many rows a fit of the model learns from."""
     trees = isinstance(candidate, HistGradientBoostingRegressor | HistGradientBoostingClassifier)
     return _MOST_ROWS if trees else _ENOUGH_ROWS
 

@@ -1,20 +1,34 @@
-"""The problem of `estimate`, with the scores among what the outcome model sees."""
+"""The problem of `estimate`, with the scores among what the outcome model sees.
+
+What the outcome model leaves, the weighted residuals, is added to its mean only as far as it is no
+noise. It leans from flat to full weights as in `estimates.methods`; and of the sum r that this
+makes, with the variance v that it has if the model is right, max(0, 1 - v / r^2) is added. So the
+estimate is that of the model where nothing speaks against it, and the doubly robust one where much
+does: it is still right in large samples if either part is. Errors are those of the doubly robust
+form. One share serves all metrics of classes, so that they agree with one another: v and r^2 are
+summed over the residuals, their product with the prediction, and with the score. With groups it is
+the largest of those of all rows and of each group. Weights of the user's choice, and samples of
+more than 20,000 rows, have the doubly robust form as it is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._crossfit import CrossFit, Features
+from .._crossfit import CrossFit, Features, FoldFits
 from .._optional import import_extra
 from .._types import Real, Rows
-from ..estimates.methods import leaning
+from ..estimates.methods import Engine, beyond_noise, leaning
 from ..estimates.outcome import predict
 from ..estimates.problem import Problem
 from ..exceptions import InputError
+from .chances import Part, calibrated, mixed
 
 
 @dataclass(frozen=True)
@@ -31,27 +45,41 @@ class Learned:
 class Judged(Problem):
     """Labelled rows that judge a model.
 
-    The outcome model sees the features and the model's scores. Where it also learns from rows that
-    trained the model, it sees the features alone: scores of those rows are better than others.
+    The outcome model sees the features and the model's scores (`chances`). A model of the user's
+    that also learns from rows that trained the model sees the features alone: scores of those rows
+    are better than others.
     """
 
     scores: tuple[Real, Real] | None = None  # (N, c), (M, c): columns for the outcome model
     learned: Learned | None = None
-    weight_of: Real | None = None  # (N, k): what a metric multiplies the residuals with
+    rest: Real | None = None  # (N, k): what the outcome model leaves of the metrics
+    fits: dict[str, FoldFits] = field(default_factory=dict)  # calibrations of the scores
 
-    def _lean(self) -> float:
-        """How much of the full weights to use: by the parts of the residuals that metrics take."""
-        if self.weight_of is None or not self.made:
-            return super()._lean()
-        first = next(iter(self.made.values()))
-        residual = (first.values - first.h.train)[:, :, None] * self.weight_of[:, None, :]
-        residual = residual.reshape(len(residual), -1)
-        lean = leaning(residual, self.weights)
-        for k, _ in self.groups():
-            lean = max(lean, leaning(residual * self._groups.indicator(k)[:, None], self.weights))
-        return lean
+    @cached_property
+    def engine(self) -> Engine:
+        """The methods, leaning to the model by what it leaves."""
+        engine = super().engine
+        if self.rest is None or self.weights.steady is None:
+            return engine
+        lean = self._largest(lambda rest: leaning(rest, self.weights))
+        share = engine.residual_share(lean)
+        trust = self._largest(lambda rest: beyond_noise(rest, share, share))
+        return replace(engine, lean=lean, trust=trust)
+
+    def about(self, rest: Real) -> Judged:
+        """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""
+        return replace(self, rest=rest)
+
+    def _largest(self, of: Callable[[Real], float]) -> float:
+        assert self.rest is not None
+        inside = [self._groups.indicator(k)[:, None] for k, _ in self.groups()]
+        return max(of(self.rest), *(of(self.rest * rows) for rows in inside), 0.0)
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
+        if classes is not None and self.outcome_model is None and self.scores is not None:
+            found, chosen = self._chances(y, classes)
+            self.seen[name] = chosen
+            return found
         N, learned = len(y), self.learned if classes is not None else None
         features = self._features(learned)
         fold, final, d = self.fold, self.weights.final, self.sample.d
@@ -72,6 +100,37 @@ class Judged(Problem):
         )
         self.seen[name] = chosen
         return CrossFit(found.train[:N], found.folds)
+
+    def calibration(self, labels: Rows, classes: Rows, name: str) -> FoldFits:
+        """Calibrate the scores on the labelled rows as they are, or as weighted for the target."""
+        assert self.scores is not None
+        if name not in self.fits:
+            weight = self.weights.final if name == "weighted calibration" else self.sample.d
+            part = Part(Features(*self.scores), labels, self.fold, weight)
+            self.fits[name] = calibrated(part, classes)
+        return self.fits[name]
+
+    def _chances(self, labels: Rows, classes: Rows) -> tuple[CrossFit, list[str]]:
+        """Mix models of the features and the scores, and calibrated scores."""
+        assert self.scores is not None
+        d = self.sample.d if self.sample.weighted else None
+        own = Features(self.weights.Z, self.weights.T)
+        beside, alone = own.beside(*self.scores), Features(*self.scores)
+        judging = Part(beside, labels, self.fold, d)
+        fits = {name: (fit, beside) for name, fit in judging.fits(classes).items()}
+        for name in ("calibrated scores", "weighted calibration"):
+            fits[name] = self.calibration(labels, classes, name), alone
+        if self.learned is not None:
+            more = self.learned
+            part = Part(
+                Features(np.vstack([own.train, more.Z]), own.target),
+                np.concatenate([labels, more.labels]),
+                np.concatenate([self.fold, np.full(len(more.labels), -1)]),
+                None if d is None else np.concatenate([d, more.d]),
+            )
+            for name, fit in part.fits(classes).items():
+                fits[f"{name} of all rows"] = fit, part.features
+        return mixed(fits, labels, self.sample.d)
 
     def _features(self, learned: Learned | None) -> Features:
         own = self.outcome_model is not None

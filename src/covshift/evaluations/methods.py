@@ -27,9 +27,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
-from .._crossfit import CrossFit, Features, cross_fit
+from .._crossfit import CrossFit
 from .._influence import Influence
 from .._types import Real, Rows
 from ..estimates.intervals import Number
@@ -61,6 +60,17 @@ class Classified:
     labels: Rows  # (N,): numbers of the classes
     kept: dict[str, CrossFit] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.problem = self.problem.about(self._left())
+
+    def _left(self) -> Real:
+        """What the outcome model leaves: residuals, and their products with what metrics use."""
+        left = self.Y - self.predicted("dr").train
+        assert self.scored.chosen is not None
+        if len(self.scored.classes) > 2:
+            return np.column_stack([left, left[np.arange(len(left)), self.scored.chosen]])
+        return left[:, [self.scored.positive]] * residual_parts(self.scored)[0]
+
     @property
     def methods(self) -> tuple[Method, ...]:
         """All six; calibration needs scores."""
@@ -75,20 +85,14 @@ class Classified:
 
     def predicted(self, method: Method) -> CrossFit:
         """Return q, or the calibrated scores, of both samples: (N, K) and (folds, M, K)."""
+        numbers = np.arange(len(self.scored.classes))
         if method not in ("cbpe", "pape"):
-            numbers = np.arange(len(self.scored.classes))
             return self.problem.classes(self.labels, numbers, "class").h
         if method not in self.kept:
-            problem = self.problem
-            weight = problem.weights.final if method == "pape" else problem.sample.d
-            self.kept[method] = cross_fit(
-                LogisticRegression(C=_WEAK_PENALTY, max_iter=500),
-                Features(*self.scored.columns()),
-                self.labels,
-                problem.fold,
-                weight=weight,
-                classes=np.arange(len(self.scored.classes)),
-            )
+            name = "weighted calibration" if method == "pape" else "calibrated scores"
+            assert self.problem.scores is not None
+            fit = self.problem.calibration(self.labels, numbers, name)
+            self.kept[method] = fit.on(self.problem.scores[1])
         return self.kept[method]
 
     def masses(self, method: Method, group: int | None = None) -> Masses:

@@ -76,7 +76,10 @@ class Regressed:
         values = np.hstack([signal.values for signal in signals])
         joined = Signal(values, CrossFit.side_by_side([signal.h for signal in signals]))
         top, bottom = self.problem.in_group(joined, group, "loss")
-        return self.problem.ratio(top, bottom, method)
+        rest = values - joined.h.train
+        spread = rest.std(axis=0)
+        problem = self.problem.about(rest / np.where(spread > 0, spread, 1.0))
+        return problem.ratio(top, bottom, method)
 
     def _explained(self, method: EngineMethod, group: int | None) -> Influence:
         center = float(self.y.mean())  # R^2 does not depend on it, rounding does

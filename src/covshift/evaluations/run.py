@@ -19,7 +19,7 @@ from ..estimates.weighing import Weights, weigh
 from ..exceptions import InputError
 from . import notes
 from .judged import Judged, Learned
-from .methods import engine_method, residual_parts
+from .methods import engine_method
 from .one_model import OneModel, codes
 from .result import Difference, Evaluations, Performances
 from .scores import Scored
@@ -109,7 +109,6 @@ class Run:
             _safe_indexing(self.given.train, used),
             _safe_indexing(self.given.target, self.covered.sample.features.target),
         )
-        learned = self._learned(everywhere, outcome, sample)
         problem = Judged(
             replace(sample, features=features),
             weights,
@@ -120,9 +119,8 @@ class Run:
             settings.finite_population,
             settings.random_state,
             np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
-            scores=None if learned is not None else here.columns(),
-            learned=learned,
-            weight_of=residual_parts(here)[0] if here.classes else None,
+            scores=here.columns(),
+            learned=self._learned(everywhere, outcome, sample),
         )
         if problem.design.units < 2:
             raise InputError(

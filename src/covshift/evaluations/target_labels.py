@@ -13,7 +13,7 @@ and its expectation that of q.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,7 +118,8 @@ class Labelled:
         train = problem.engine.means(products, "dr").train
         residual = _products(y - h.target[self.rows], there[self.rows])
         mean, target = mean_influence(residual, self.weight)
-        D = mean - problem.engine.residual_share(problem.engine.lean) @ rest
+        engine = replace(problem.engine, trust=1.0)
+        D = mean - engine.residual_share(engine.lean) @ rest
         covariance = problem.design.covariance(train)
         covariance = covariance + Design.simple(len(self.rows)).covariance(target)
         k = int(np.linalg.matrix_rank(covariance, hermitian=True))
