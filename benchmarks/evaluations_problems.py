@@ -36,16 +36,21 @@ MOST_COLUMNS, LEAST_CLASS, SPARE = 40, 20, 1.5
 
 @dataclass(frozen=True)
 class Problem:
-    """X, y: all labelled rows, of which ``trained`` trained the model; T: the target's."""
+    """X, y: all labelled rows, of which ``trained`` trained the model; T: the target's.
+
+    ``said`` and ``said_T`` are the model's scores of class 1, or its predictions of numbers.
+    """
 
     key: str
     kind: str
-    model: Any
-    X: np.ndarray
+    X: Any
     y: np.ndarray
+    said: np.ndarray
     trained: np.ndarray  # (N,), bool
-    T: np.ndarray
+    T: Any
+    said_T: np.ndarray
     truth: dict[str, float]
+    threshold: float = 0.5
 
 
 def names(half):
@@ -80,24 +85,35 @@ def draw(name, shift, model, size, run):
     labelled, target = labelled[: 2 * N], target[:M]
     trained = np.arange(2 * N) < N
     if table.kind == "classification":
-        counts = [min(y[labelled[part]].sum(), (1 - y[labelled[part]]).sum()) for part in (trained, ~trained)]
+        counts = [np.bincount(y[labelled[part]], minlength=2).min() for part in (trained, ~trained)]
         if min(counts) < LEAST_CLASS:
             return None
-    fitted = _model(table.kind, model, X.shape[1], rng).fit(X[labelled[trained]], y[labelled[trained]])
-    others = np.setdiff1d(np.flatnonzero(chance > 0), labelled[trained])
-    truth = performance(table.kind, fitted, X[others], y[others], chance[others])
-    return Problem(key, table.kind, fitted, X[labelled], y[labelled], trained, X[target], truth)
+    rows = labelled[trained]
+    fitted = _model(table.kind, model, X.shape[1], rng).fit(X[rows], y[rows])
+    said = fitted.predict(X) if table.kind == "regression" else fitted.predict_proba(X)[:, 1]
+    others = np.setdiff1d(np.flatnonzero(chance > 0), rows)
+    truth = performance(table.kind, y[others], said[others], weight=chance[others])
+    return Problem(
+        key,
+        table.kind,
+        X[labelled],
+        y[labelled],
+        said[labelled],
+        trained,
+        X[target],
+        said[target],
+        truth,
+    )
 
 
-def performance(kind, model, X, y, weight):
-    """Measure the model on labelled rows with weights."""
+def performance(kind, y, said, *, weight=None, threshold=0.5):
+    """Measure what a model said of labelled rows."""
     if kind == "regression":
-        return {"mse": float(mean_squared_error(y, model.predict(X), sample_weight=weight))}
-    p = model.predict_proba(X)[:, 1]
+        return {"mse": float(mean_squared_error(y, said, sample_weight=weight))}
     return {
-        "accuracy": float(accuracy_score(y, model.predict(X), sample_weight=weight)),
-        "brier": float(brier_score_loss(y, p, sample_weight=weight)),
-        "roc_auc": float(roc_auc_score(y, p, sample_weight=weight)),
+        "accuracy": float(accuracy_score(y, said >= threshold, sample_weight=weight)),
+        "brier": float(brier_score_loss(y, said, sample_weight=weight)),
+        "roc_auc": float(roc_auc_score(y, said, sample_weight=weight)),
     }
 
 

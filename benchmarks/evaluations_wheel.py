@@ -49,7 +49,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tables_data import _typed
+from tables_data import typed
 
 VARIABLE = "NANNYML_FOLDER"
 TENTHS = 10
@@ -140,7 +140,7 @@ def load(name: str, folder: str | Path | None = None) -> Monitored:
         raise ValueError(f"{recipe.files[2]} has no truth for some rows of {recipe.files[1]}")
     both = pd.concat([reference, target], ignore_index=True)
     used = ["id", "year", "timestamp", recipe.outcome, recipe.prediction, recipe.score]
-    X = _typed(both.drop(columns=[c for c in used if c in both]), categories="")
+    X = typed(both.drop(columns=[c for c in used if c in both]), categories="")
     kind = "regression" if recipe.score is None else "classification"
     rows = [
         _rows(part.reset_index(drop=True), both.loc[part.index], recipe, kind)

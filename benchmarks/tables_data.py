@@ -202,7 +202,7 @@ def load(name: str) -> Table:
         raise ValueError(f"{recipe.natural!r} tells no rows of {name!r} apart; see TABLES")
     column = None if recipe.natural is None else recipe.natural.split()[0]
     words = re.findall(r"\w+", recipe.outcome.partition("=")[0])
-    X = _typed(frame.drop(columns=[word for word in words if word in frame]), recipe.categories)
+    X = typed(frame.drop(columns=[word for word in words if word in frame]), recipe.categories)
     return Table(name, kind, X, y, source, recipe.natural, column, in_target)
 
 
@@ -222,7 +222,7 @@ def _read(file: str) -> tuple[pd.DataFrame, str]:
     return reader(found), source
 
 
-def _typed(X: pd.DataFrame, categories: str) -> pd.DataFrame:
+def typed(X: pd.DataFrame, categories: str) -> pd.DataFrame:
     """Numbers as floats, yes and no as booleans, other words as categories; constants go."""
     X = X.loc[:, X.nunique() > 1].copy()
     for name, column in X.items():
