@@ -460,6 +460,11 @@ def test_batches_without_a_value_are_left_empty_and_many_names_are_thinned(axes)
         ({}, {"kind": "batches"}, "batch="),
         ({}, {"kind": "roc", "metric": "brier"}, 'for kind="batches"'),
         ({"batch": MONTHS}, {"kind": "batches", "metric": "f1"}, "metric='f1' was not computed"),
+        (
+            {"batch": MONTHS, "metrics": "calibration_curve"},
+            {"kind": "batches"},
+            "every batch has bins of its own",
+        ),
         ({"batch": MONTHS}, {"kind": "batches", "observed": {"May": 1}}, "observed names"),
         ({"scores": Line(), "y": X[:, 0] + Y}, {"kind": "roc"}, "two classes with scores"),
         ({"scores": Line(), "y": X[:, 0] + Y}, {"kind": "reliability"}, "with probabilities"),
@@ -474,3 +479,22 @@ def test_pictures_that_cannot_be_are_refused_in_plain_words(ask, options, asked,
     found = ask(**{"metrics": None, **options})
     with pytest.raises(InputError, match=message):
         found.plot(**asked)
+
+
+def test_few_labels_of_the_target_check_the_bins_that_they_are_in(ask):
+    known = np.full(M, None, dtype=object)
+    rows = np.argsort(Q)[:30]  # the lowest scores alone
+    known[rows] = (chance(T)[rows] > 0.3).astype(int)
+    found = ask(metrics="calibration_curve", y_target=known)
+    place = bins_of(judged(P, Q)).place[N:][rows]
+    labels = known[rows].astype(float)
+    for k, check in enumerate(found.checks):
+        share = found.curves[0].reliability.share[k]
+        assert np.clip(check.expected, 0, 1) == pytest.approx(share)
+        if (place == k).any():
+            assert check.value == pytest.approx(labels[place == k].mean())
+        else:
+            assert np.isnan(check.value)
+    assert any(np.isnan(check.value) for check in found.checks)  # or the last line was not tried
+    assert "calibration 1" in str(found)
+    json.dumps(found.to_dict())

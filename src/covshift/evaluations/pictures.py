@@ -143,8 +143,13 @@ def _batches(
         raise InputError(f"observed names {strange[:5]}, none of the batches {[*found.batches]}.")
     values = []
     for part in found.batches.values():
-        there = part.overall.where(model=model, metric=name)  # bins of scores differ by batch
-        values += [(row.value, *row.interval) for row in there] or [(np.nan,) * 3]
+        there = part.overall.where(model=model, metric=name)
+        if not there:
+            raise InputError(
+                f"metric={name!r} is about a bin of the scores, and every batch has bins of its "
+                "own. Choose another one."
+            )
+        values += [(row.value, *row.interval) for row in there]
     here = found.table.where(model=model, metric=name, group=None, method="none")
     return BatchesDisplay(
         [*found.batches], values, reference=here[0].value, observed=observed, ylabel=words(name)
