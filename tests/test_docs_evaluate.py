@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -56,12 +57,25 @@ def test_the_page_names_every_metric_and_method():
     from covshift.evaluations.metrics import CLASS_METRICS, NUMBER_METRICS
 
     text = (DOCS / "evaluate.md").read_text(encoding="utf-8")
-    table = text[text.index("## Metrics") : text.index("## The methods")]
+    table = text[text.index("## Metrics") : text.index("## Do its prob")]
     lines = [line for line in table.splitlines() if line.startswith(("| classes", "| numbers"))]
     named = set(re.findall(r"`(\w+)`", "".join(lines))) - {"cost_matrix"}
-    assert named == {*CLASS_METRICS, *NUMBER_METRICS, "confusion_matrix", "cost"}
+    assert named == {
+        *CLASS_METRICS,
+        *NUMBER_METRICS,
+        "calibration_curve",
+        "confusion_matrix",
+        "cost",
+    }
     sides = text[text.index("## The methods") : text.index("## Rows that trained")]
     assert set(re.findall(r"^\| `(\w+)`", sides, flags=re.MULTILINE)) == set(METHODS)
+
+
+def test_pictures_of_the_page_exist():
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (DOCS / "evaluate.md").read_text())
+    assert pictures
+    for picture in pictures:
+        assert (DOCS / picture).exists(), picture
 
 
 def test_the_page_says_that_the_benchmark_is_still_to_be_run():

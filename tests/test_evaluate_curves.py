@@ -327,3 +327,174 @@ def test_curves_are_stored_as_plain_numbers(ask):
     assert [one["model"] for one in stored] == ["scores"]
     assert len(stored[0]["reliability"]["share"]) == N // 20
     assert stored[0]["roc_auc"] == pytest.approx(ask()["roc_auc"].value)
+
+
+def lines(ax):
+    """Points of all lines, by label."""
+    return {line.get_label(): np.column_stack(line.get_data()) for line in ax.get_lines()}
+
+
+def all_finite(ax):
+    """Whether nothing that is drawn is NaN or infinite."""
+    points = [np.asarray(line.get_xydata(), float) for line in ax.get_lines()]
+    points += [np.vstack(part.get_segments()) for part in ax.collections if part.get_segments()]
+    return all(np.isfinite(part).all() for part in points)
+
+
+@pytest.fixture
+def axes():
+    """Axes of a figure that nobody has to close."""
+    figure = pytest.importorskip("matplotlib.figure")
+    return lambda: figure.Figure().subplots()
+
+
+def test_the_reliability_picture_shows_both_curves_and_the_target_s_intervals(ask, axes):
+    found = ask(confidence=0.9)
+    ax = axes()
+    display = found.plot("reliability", ax)
+    assert display.ax_ is ax
+    curves = found.curves[0]
+    bars, _ = ax.get_legend_handles_labels()
+    drawn = {bar.get_label(): np.column_stack(bar.lines[0].get_data()) for bar in bars}
+    for name, curve in (
+        ("target", curves.reliability),
+        ("labelled rows", curves.reliability_labelled),
+    ):
+        np.testing.assert_allclose(drawn[name], np.column_stack([curve.score, curve.share]))
+    (segments,) = (part.get_segments() for part in ax.collections)
+    np.testing.assert_allclose([part[:, 1] for part in segments], curves.reliability.interval)
+    assert "90 %" in ax.get_ylabel()
+    assert all_finite(ax)
+
+
+def test_bins_without_rows_are_not_drawn(ask, axes):
+    p = np.linspace(0.5, 0.9, N)
+    q = np.concatenate([np.full(30, 0.1), np.linspace(0.5, 0.9, M - 30)])
+    found = ask(p, target_scores=q, method="weights")
+    assert np.isnan(found.curves[0].reliability.share).any()
+    ax = found.plot("reliability", axes()).ax_
+    assert all_finite(ax)
+    assert all(len(bar.lines[0].get_xdata()) for bar in ax.get_legend_handles_labels()[0])
+
+
+def test_the_roc_picture_names_the_areas(ask, axes):
+    ax = ask(metrics=["accuracy", "roc_auc"]).plot("roc", axes()).ax_
+    found = ask(metrics="accuracy")
+    plain = found.plot("roc", axes()).ax_
+    target, labelled = found.curves[0].roc, found.curves[0].roc_labelled
+    names = [name for name in lines(plain) if "AUC" in name]
+    assert names == [
+        f"labelled rows: AUC {labelled.auc:.3f}",
+        f"target: AUC {target.auc:.3f}",
+    ]
+    assert any(name.startswith(names[1] + " (") for name in lines(ax))  # asked for: an interval
+    np.testing.assert_array_equal(lines(plain)[names[1]][:, 1], target.true_positive_rate)
+    assert all_finite(plain)
+
+
+def test_several_models_share_a_picture_or_one_is_chosen(ask, axes):
+    both = ask(
+        {"a": P, "b": 1 - P}, target_scores={"a": Q, "b": 1 - Q}, metrics=["accuracy", "roc_auc"]
+    )
+    named = both.plot("roc", axes()).curves
+    assert [name.partition(":")[0] for name in named] == [
+        "a, labelled rows",
+        "a, target",
+        "b, labelled rows",
+        "b, target",
+    ]
+    assert len(both.plot("reliability", axes()).curves) == 4
+    assert len(both.plot("reliability", axes(), model="b").curves) == 2
+    assert both.plot("metrics", axes()).labels == (
+        "a: accuracy",
+        "a: AUC",
+        "b: accuracy",
+        "b: AUC",
+    )
+    assert both.plot(ax=axes(), model="b").labels == ("accuracy", "AUC")
+    with pytest.raises(InputError, match="model='c' was not evaluated"):
+        both.plot("roc", model="c")
+
+
+def test_metrics_without_a_value_are_not_drawn(ask, axes):
+    never = ask(metrics=["precision", "accuracy"], threshold=2.0)
+    assert np.isnan(never["precision"].value)
+    ax = never.plot(ax=axes()).ax_
+    assert all_finite(ax)
+    assert [len(line.get_xdata()) for line in ax.get_lines()] == [1, 1]
+
+
+def test_batches_are_drawn_in_order_beside_the_labelled_rows(ask, axes):
+    found = ask(metrics=["accuracy", "brier"], batch=MONTHS)
+    seen = {"2024-02": 0.25}
+    display = found.plot("batches", axes(), metric="brier", observed=seen)
+    ax = display.ax_
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2024-01", "2024-02"]
+    points = lines(ax)["expected on the batch"]
+    expected = [part["brier"].value for part in found.batches.values()]
+    np.testing.assert_allclose(points, np.column_stack([[0, 1], expected]))
+    plain = found.table.where(metric="brier", method="none", group=None)[0].value
+    np.testing.assert_allclose(lines(ax)["labelled rows"][:, 1], plain)
+    np.testing.assert_allclose(lines(ax)["observed"], [[1, 0.25]])
+    assert all_finite(ax)
+    assert ax.get_ylabel() == "Brier score"
+    assert found.plot("batches", axes()).ylabel == "accuracy"
+
+
+def test_batches_without_a_value_are_left_empty_and_many_names_are_thinned(axes):
+    plot = pytest.importorskip("covshift.plot")
+    values = np.column_stack([np.full(40, 0.5), np.full(40, -np.inf), np.full(40, 0.6)])
+    values[3] = np.nan
+    display = plot.BatchesDisplay([f"week {k}" for k in range(40)], values).plot(axes())
+    assert all_finite(display.ax_)
+    assert len(lines(display.ax_)["expected on the batch"]) == 39
+    assert len(display.ax_.get_xticks()) <= 14
+    nothing = plot.BatchesDisplay(["a"], [[np.nan] * 3], reference=np.nan, observed={"a": np.nan})
+    assert all_finite(nothing.plot(axes()).ax_)
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "message"),
+    [
+        ({}, {"kind": "pie"}, "kind"),
+        ({}, {"kind": "batches"}, "batch="),
+        ({}, {"kind": "roc", "metric": "brier"}, 'for kind="batches"'),
+        ({"batch": MONTHS}, {"kind": "batches", "metric": "f1"}, "metric='f1' was not computed"),
+        (
+            {"batch": MONTHS, "metrics": "calibration_curve"},
+            {"kind": "batches"},
+            "every batch has bins of its own",
+        ),
+        ({"batch": MONTHS}, {"kind": "batches", "observed": {"May": 1}}, "observed names"),
+        ({"scores": Line(), "y": X[:, 0] + Y}, {"kind": "roc"}, "two classes with scores"),
+        ({"scores": Line(), "y": X[:, 0] + Y}, {"kind": "reliability"}, "with probabilities"),
+        ({"scores": Sign()}, {"kind": "roc"}, "two classes with scores"),
+        ({"scores": 9 * P, "target_scores": 9 * Q}, {"kind": "reliability"}, "with probabilities"),
+    ],
+)
+def test_pictures_that_cannot_be_are_refused_in_plain_words(ask, options, asked, message):
+    pytest.importorskip("matplotlib")
+    if hasattr(options.get("scores"), "predict"):
+        options = {**options, "target_scores": None}
+    found = ask(**{"metrics": None, **options})
+    with pytest.raises(InputError, match=message):
+        found.plot(**asked)
+
+
+def test_few_labels_of_the_target_check_the_bins_that_they_are_in(ask):
+    known = np.full(M, None, dtype=object)
+    rows = np.argsort(Q)[:30]  # the lowest scores alone
+    known[rows] = (chance(T)[rows] > 0.3).astype(int)
+    found = ask(metrics="calibration_curve", y_target=known)
+    place = bins_of(judged(P, Q)).place[N:][rows]
+    labels = known[rows].astype(float)
+    for k, check in enumerate(found.checks):
+        share = found.curves[0].reliability.share[k]
+        assert np.clip(check.expected, 0, 1) == pytest.approx(share)
+        if (place == k).any():
+            assert check.value == pytest.approx(labels[place == k].mean())
+        else:
+            assert np.isnan(check.value)
+    assert any(np.isnan(check.value) for check in found.checks)  # or the last line was not tried
+    assert "calibration 1" in str(found)
+    json.dumps(found.to_dict())

@@ -89,11 +89,13 @@ def evaluate(
     metrics : str, function or list of these, optional
         Of classes: "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1",
         "roc_auc", "average_precision", "brier", "log_loss", "calibration_intercept" (at a slope of
-        one), "calibration_slope", "calibration_error" (ten bins), "confusion_matrix" (shares),
-        "cost". Those of one class are the positive one's, or the mean over three and more classes;
-        with "_weighted" at the end the mean by the classes' shares, with "_per_class" each one.
-        Default: accuracy, ROC AUC and Brier score. Of numbers: "mse", "rmse", "mae",
-        "median_absolute_error", "r2", "bias" (prediction less outcome); default RMSE, MAE, R².
+        one), "calibration_slope", "calibration_error" (ten bins), "calibration_curve" (two classes:
+        share of the positive one in at most ten bins of its score, of equal mass on the target),
+        "confusion_matrix" (shares), "cost". Those of one class are the positive one's, or the mean
+        over three and more classes; with "_weighted" at the end the mean by the classes' shares,
+        with "_per_class" each one. Default: accuracy, ROC AUC and Brier score. Of numbers: "mse",
+        "rmse", "mae", "median_absolute_error", "r2", "bias" (prediction less outcome); default
+        RMSE, MAE, R².
         A function loss(y, score) returns one number per row; of two classes y is one for the
         positive class and zero for the other, of more the number of the class.
     target_scores : (M,) or (M, K) array, or dict of these, optional
@@ -135,7 +137,7 @@ def evaluate(
     -------
     Evaluations
         ``print`` it; ``found["roc_auc"].value``, ``.interval``; ``table``, ``differences``,
-        ``to_frame()``, ``to_dict()``, ``plot()``.
+        ``curves``, ``to_frame()``, ``to_dict()``, ``plot()``.
 
     Notes
     -----

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._notes import Note
 from .._optional import import_extra
@@ -18,6 +16,9 @@ from .curves import Curves
 from .methods import Method
 from .target_labels import Change, Check
 from .text import as_html, describe, sentence, table_lines
+
+if TYPE_CHECKING:
+    from .pictures import Kind
 
 
 @dataclass(frozen=True)
@@ -210,29 +211,41 @@ class Evaluations:
         """Return a pandas data frame of the metrics, or of all ``methods``."""
         return _frame(self.table if methods else self.performances, "Evaluations.to_frame")
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw every metric on the labelled rows and on the target: a forest plot.
+    def plot(
+        self,
+        kind: Kind = "metrics",
+        ax: Any = None,
+        *,
+        model: str | None = None,
+        metric: str | None = None,
+        observed: Mapping[str, float] | None = None,
+    ) -> Any:
+        """Draw what was found; needs matplotlib.
 
-        Returns a `covshift.plot.ForestPlotDisplay`.
+        Parameters
+        ----------
+        kind : {"metrics", "reliability", "roc", "batches"}
+            Every metric on the labelled rows and on the target
+            (`covshift.plot.ForestPlotDisplay`); whether probabilities come true there
+            (`covshift.plot.ReliabilityDisplay`); the ROC curves (`covshift.plot.ROCDisplay`); or
+            a metric over the batches (`covshift.plot.BatchesDisplay`).
+        ax : matplotlib axes, optional
+            Default: those of a new figure.
+        model : str, optional
+            One of several models. Default: all, of batches the first.
+        metric : str, optional
+            Of batches; default the first.
+        observed : dict of str to float, optional
+            Of batches: what labels said later.
+
+        Returns
+        -------
+        display
+            With ``ax_`` and ``figure_``.
         """
-        from ..plot import ForestPlotDisplay  # it needs matplotlib: loaded when asked for
+        from .pictures import draw  # loaded when asked for
 
-        several = len({row.model for row in self.table}) > 1
-        labels, before, after = [], [], []
-        for row in self.performances:
-            other = same(self.table, row, "none")
-            parts = [row.model] * several + [row.metric] + [row.group] * (row.group is not None)
-            labels.append(": ".join(map(str, parts)))
-            before.append((other.value, *other.interval))
-            after.append((row.value, *row.interval))
-        return ForestPlotDisplay(labels, np.array(before), np.array(after), xlabel="metric").plot(
-            ax
-        )
-
-
-def same(rows: Performances, row: Performance, method: str) -> Performance:
-    """Return the same metric by another method."""
-    return rows.where(model=row.model, metric=row.metric, group=row.group, method=method)[0]
+        return draw(self, kind, ax, model=model, metric=metric, observed=observed)
 
 
 def _frame(rows: Sequence[Performance], needed_by: str) -> Any:

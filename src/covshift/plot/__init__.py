@@ -5,18 +5,22 @@ again, and ``ax_`` and ``figure_`` afterwards. Given axes are drawn on as they a
 state nor any default of matplotlib is touched. Needs matplotlib: ``pip install "covshift[plot]"``.
 """
 
+from .batches import BatchesDisplay
 from .ecdf import ECDFDisplay
 from .forest import ForestPlotDisplay
 from .love import LovePlotDisplay
 from .overlap import OverlapDisplay
 from .reliability import ReliabilityDisplay
+from .roc import ROCDisplay
 from .weights import WeightsDisplay
 
 __all__ = [
+    "BatchesDisplay",
     "ECDFDisplay",
     "ForestPlotDisplay",
     "LovePlotDisplay",
     "OverlapDisplay",
+    "ROCDisplay",
     "ReliabilityDisplay",
     "WeightsDisplay",
 ]

@@ -24,6 +24,8 @@ class ForestPlotDisplay:
         Show shares in per cent.
     most : int
         Number of lines shown.
+    names : pair of str
+        What the legend calls the two.
 
     Attributes
     ----------
@@ -46,6 +48,7 @@ class ForestPlotDisplay:
         xlabel: str = "",
         percent: bool = False,
         most: int = 60,
+        names: tuple[str, str] = ("as sampled", "corrected"),
     ) -> None:
         self.labels = tuple(map(str, labels))
         self.plain = np.asarray(plain, dtype=np.float64).reshape(-1, 3)
@@ -53,6 +56,7 @@ class ForestPlotDisplay:
         self.xlabel = xlabel
         self.percent = percent
         self.most = most
+        self.names = names
 
     @classmethod
     def from_estimates(cls, found: Any, *, ax: Any = None) -> Self:
@@ -81,16 +85,13 @@ class ForestPlotDisplay:
         ax = style.axes(ax, (6.4, 1.4 + 0.36 * count))
         factor = 100.0 if self.percent else 1.0
         place = np.arange(count)[::-1].astype(float)
-        drawn = style.drawable(np.nan_to_num(factor * self._finite(), nan=0.0))
-        for k, (colour, marker, label, lift) in enumerate(
-            (
-                (style.TRAIN, "o", "as sampled", 0.13),
-                (style.CORRECTED, "s", "corrected", -0.13),
-            )
-        ):
-            values = drawn[k, :count]
-            ax.hlines(place + lift, values[:, 1], values[:, 2], color=colour, linewidth=1.6)
-            ax.plot(values[:, 0], place + lift, marker, color=colour, markersize=5, label=label)
+        drawn = style.drawable(factor * self._finite())
+        looks = ((style.TRAIN, "o", 0.13), (style.CORRECTED, "s", -0.13))
+        for k, (colour, marker, lift) in enumerate(looks):
+            some = ~np.isnan(drawn[k, :count]).any(axis=1)  # what has no value is not drawn
+            values, at = drawn[k, :count][some], place[some] + lift
+            ax.hlines(at, values[:, 1], values[:, 2], color=colour, linewidth=1.6)
+            ax.plot(values[:, 0], at, marker, color=colour, markersize=5, label=self.names[k])
         ax.set_ylim(-0.6, count - 0.4)
         ax.set_yticks(place, [style.label(text) for text in self.labels[:count]])
         ax.tick_params(axis="y", length=0)

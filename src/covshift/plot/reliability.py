@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,13 @@ class ReliabilityDisplay:
     ----------
     curves : dict of str to (predicted, observed, error)
         Per name, for every bin: mean prediction, share of positives, and its standard error.
+    intervals : dict of str to (k, 2) arrays, optional
+        Ends of the bars of a curve; where given, curves without them have no bars. By default bars
+        are 1.96 standard errors long on either side.
+    looks : dict of str to dict, optional
+        Options of matplotlib's lines, such as ``color``, by name.
+    confidence : float
+        What the bars are said to cover.
 
     Attributes
     ----------
@@ -34,8 +42,18 @@ class ReliabilityDisplay:
     array([0., 1.])
     """
 
-    def __init__(self, curves: dict[str, tuple[Real, Real, Real]]) -> None:
+    def __init__(
+        self,
+        curves: dict[str, tuple[Real, Real, Real]],
+        *,
+        intervals: Mapping[str, Any] | None = None,
+        looks: Mapping[str, Mapping[str, Any]] | None = None,
+        confidence: float = 0.95,
+    ) -> None:
         self.curves = curves
+        self.intervals = None if intervals is None else dict(intervals)
+        self.looks = dict(looks or {})
+        self.confidence = confidence
 
     @classmethod
     def from_predictions(
@@ -60,26 +78,35 @@ class ReliabilityDisplay:
         ax = style.axes(ax, (4.6, 4.2))
         ax.plot([0, 1], [0, 1], color=style.NEUTRAL, linewidth=0.8, linestyle="--")
         looks = [(style.TRAIN, "o"), (style.CORRECTED, "s"), (style.TARGET, "^")]
-        for k, (name, (predicted, observed, error)) in enumerate(self.curves.items()):
+        for k, (name, (predicted, observed, _)) in enumerate(self.curves.items()):
             color, marker = looks[k % 3]
+            look = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.4}
+            look |= self.looks.get(name, {})
             ax.errorbar(
                 predicted,
                 observed,
-                yerr=1.96 * error,
-                color=color,
-                marker=marker,
-                markersize=5,
-                linewidth=1.4,
+                yerr=self._bars(name),
                 elinewidth=0.9,
-                label=style.label(name),
+                label=style.label(name, 60),
+                **look,
             )
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_xlabel("predicted probability")
-        ax.set_ylabel("share of positives (bars: 95 %)")
-        ax.legend(frameon=False, fontsize=9, loc="upper left")
+        ax.set_ylabel(f"share of positives (bars: {100 * self.confidence:g} %)")
+        ax.legend(frameon=False, fontsize=9, loc="best")
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _bars(self, name: str) -> Any:
+        """Lengths of the bars below and above the points."""
+        _, observed, error = self.curves[name]
+        if self.intervals is None:
+            return 1.96 * error
+        if name not in self.intervals:
+            return None
+        ends = np.asarray(self.intervals[name], dtype=np.float64).reshape(-1, 2)
+        return np.maximum(0.0, [observed - ends[:, 0], ends[:, 1] - observed])
 
 
 def calibration_curve(

@@ -13,6 +13,7 @@ TARGET = "#D55E00"
 CORRECTED = "#009E73"
 NEUTRAL = "#595959"
 FAINT = "#c8c8c8"
+SERIES = (CORRECTED, TARGET, TRAIN, "#CC79A7", "#E69F00")  # several models
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Any:

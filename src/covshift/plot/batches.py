@@ -1,0 +1,121 @@
+"""A number over batches, such as months, with its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from . import style
+
+_MOST_NAMES = 14  # below the axis
+
+
+class BatchesDisplay:
+    """One point with its interval per batch, beside what it was on the labelled rows.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        One per batch, in order.
+    values : (k, 3) array
+        Value, lower and upper end of each interval; infinite ends reach to the edge, and a batch
+        without a value is left empty.
+    reference : float, optional
+        On the labelled rows: a horizontal line.
+    observed : dict of str to float, optional
+        What labels said later, by batch.
+    ylabel : str
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import BatchesDisplay
+    >>> values = [[0.80, 0.76, 0.84], [0.74, 0.70, 0.78]]
+    >>> display = BatchesDisplay(["May", "June"], values, reference=0.81, ylabel="accuracy").plot()
+    >>> [text.get_text() for text in display.ax_.get_xticklabels()]
+    ['May', 'June']
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        values: Any,
+        *,
+        reference: float | None = None,
+        observed: Mapping[str, float] | None = None,
+        ylabel: str = "",
+    ) -> None:
+        self.labels = tuple(map(str, labels))
+        self.values = np.asarray(values, dtype=np.float64).reshape(-1, 3)
+        self.reference = reference
+        self.observed = {str(name): float(value) for name, value in (observed or {}).items()}
+        self.ylabel = ylabel
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        count = len(self.labels)
+        ax = style.axes(ax, (min(11.0, max(4.6, 2.0 + 0.5 * count)), 3.4))
+        place = np.arange(count, dtype=float)
+        if self.reference is not None and np.isfinite(self.reference):
+            ax.axhline(
+                style.drawable(self.reference),
+                color=style.TRAIN,
+                linestyle="--",
+                linewidth=1.2,
+                label="labelled rows",
+            )
+        shown = np.isfinite(self.values[:, 0])
+        drawn = style.drawable(self._finite()[shown])
+        ax.plot(place[shown], drawn[:, 0], color=style.CORRECTED, linewidth=1.0, alpha=0.5)
+        ax.vlines(place[shown], drawn[:, 1], drawn[:, 2], color=style.CORRECTED, linewidth=1.6)
+        ax.plot(
+            place[shown],
+            drawn[:, 0],
+            "s",
+            color=style.CORRECTED,
+            markersize=5,
+            label="expected on the batch",
+        )
+        self._draw_observed(ax, place)
+        step = -(-count // _MOST_NAMES)
+        names = [style.label(name, 16) for name in self.labels[::step]]
+        ax.set_xticks(place[::step], names)
+        if sum(map(len, names)) > 60:
+            ax.tick_params(axis="x", labelrotation=45)
+            for text in ax.get_xticklabels():
+                text.set_horizontalalignment("right")
+                text.set_rotation_mode("anchor")
+        ax.set_xlim(-0.6, count - 0.4)
+        ax.set_ylabel(style.label(self.ylabel, 60))
+        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_observed(self, ax: Any, place: Any) -> None:
+        known = [k for k, name in enumerate(self.labels) if name in self.observed]
+        seen = np.array([self.observed[self.labels[k]] for k in known])
+        there = np.isfinite(seen)
+        if there.any():
+            ax.plot(
+                place[known][there],
+                style.drawable(seen[there]),
+                "o",
+                markersize=6.5,
+                markerfacecolor="none",
+                markeredgewidth=1.4,
+                color=style.TARGET,
+                label="observed",
+            )
+
+    def _finite(self) -> Any:
+        """The values (k, 3), infinite ends cut off at the ends of all others."""
+        finite = self.values[np.isfinite(self.values)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+        room = 0.05 * (high - low)
+        return np.clip(self.values, low - room, high + room)
