@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..evaluations import Evaluations
 
 METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
+LEAST_ROWS = 5  # of a batch, in the mean
 LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
 _TASKS = {"classification": "classes", "regression": "numbers"}
 _FLATTERED = (
@@ -123,6 +124,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
+    if "cost" in (args.metric or ()):
+        raise InputError(
+            "--metric cost needs the cost of every mistake, which only Python takes: "
+            "covshift.evaluate(..., cost_matrix=...)."
+        )
     options.check_output(args)
     _check_report(args)
     beside = _beside(args)
@@ -136,6 +142,7 @@ def run(args: argparse.Namespace) -> int:
         beside_target=said,
         of_target=() if args.batch is None else (("--batch", args.batch),),
         target_label=args.target_label,
+        label_gaps=True,
         by=args.by,
         levels_of_both=True,
     )
@@ -274,6 +281,13 @@ def _batch(samples: Samples, args: argparse.Namespace) -> Any:
         raise InputError(
             f"{args.target}: the column {args.batch!r}, which --batch names, is empty in {lost} of "
             f"{len(cells)} rows. Fill it in, or leave these rows out."
+        )
+    count = len(set(cells))
+    if count > 1 and len(cells) < LEAST_ROWS * count:
+        raise InputError(
+            f"{args.target}: the column {args.batch!r}, which --batch names, has {count} different "
+            f"values in {len(cells)} rows: fewer than {LEAST_ROWS} rows each. Name a column of "
+            "larger parts, such as months."
         )
     return cells
 

@@ -48,7 +48,7 @@ def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) ->
     labels = samples.labels
     assert labels is not None
     if model is not None:
-        return _of_file(model, labels, args, X)
+        return _of_file(model, samples, args, X)
     if labels.task == "regression":
         if args.score and args.prediction:
             raise InputError("For a number, --prediction is the score: name one of the two.")
@@ -68,17 +68,20 @@ def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) ->
     return Recorded(X, said, _numbers(samples, args, "score"), _in_order(labels.classes)), None
 
 
-def _of_file(model: Any, labels: Any, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
+def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
     from .._tables import ColumnProblems, read_table
 
+    labels = samples.labels
+    assert labels is not None
     if model.task != labels.task:
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
     rows = []
-    for path in (args.train, args.target):
+    for path, kept in ((args.train, samples.rows), (args.target, slice(None))):
         table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args))
+        table = table.take(kept)
         check_complete(table.names, model, table.title)
         findings = ColumnProblems()
         rows.append(model.encoding.encode(table, findings))
