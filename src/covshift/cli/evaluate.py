@@ -15,7 +15,7 @@ from . import console, options
 from .estimate import as_options, feature_columns
 from .evaluated import write_report, write_table
 from .predict import load_model
-from .scores import Recorded, judged_of, trained_on
+from .scores import default_metrics, judged_of, trained_on
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -224,7 +224,7 @@ def evaluations_of(
             X,
             labels.y,
             T,
-            metrics=args.metric or _metrics(labels, judged, target_scores),
+            metrics=args.metric or default_metrics(labels, judged, target_scores),
             target_scores=None if target_scores is None else {name: target_scores},
             method=args.method,
             by=None if samples.groups is None else (samples.groups, samples.target_groups),
@@ -259,17 +259,6 @@ def _spelled(found: Evaluations) -> tuple[Note, ...]:
             text = text.replace(word, option)
         notes.append(replace(note, text=text))
     return tuple(notes)
-
-
-def _metrics(labels: Any, judged: Any, target_scores: Any) -> list[str] | None:
-    """AUC first, where there are scores of two classes; else what the library takes."""
-    if len(labels.classes) != 2:
-        return None
-    scores = judged.scores if isinstance(judged, Recorded) else (judged, target_scores)
-    if scores[1] is None:
-        return None
-    probabilities = all(part.min() >= 0 and part.max() <= 1 for part in scores)
-    return ["roc_auc", "accuracy"] + ["brier"] * probabilities
 
 
 def _batch(samples: Samples, args: argparse.Namespace) -> Any:

@@ -161,6 +161,17 @@ def _in_order(classes: list[str]) -> Any:
         return np.array(classes)
 
 
+def default_metrics(labels: Any, judged: Any, target_scores: Any) -> list[str] | None:
+    """AUC first, where there are scores of two classes; else what the library takes."""
+    if len(labels.classes) != 2:
+        return None
+    scores = judged.scores if isinstance(judged, Recorded) else (judged, target_scores)
+    if scores[1] is None:
+        return None
+    probabilities = all(part.min() >= 0 and part.max() <= 1 for part in scores)
+    return ["roc_auc", "accuracy"] + ["brier"] * probabilities
+
+
 def trained_on(samples: Samples, name: str | None) -> Any:
     """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
     import numpy as np
