@@ -293,6 +293,43 @@ def test_the_report_holds_the_evaluation(files, handed, truth):
     assert call(files, "--report", "-").code == 2
 
 
+def test_training_rows_without_a_label_are_left_out(files, tmp_path, handed):
+    gaps = [[*row[:3], "" if k % 9 == 1 else row[3], *row[4:]] for k, row in enumerate(told(TRAIN))]
+    write(tmp_path / "train.csv", gaps)
+    kept = np.array([k for k in range(N) if k % 9 != 0])
+    result = call(tmp_path, target=files / "target.csv")
+    assert result.code == 0, result.err
+    assert "is missing in 10 of 90 rows, which were left out" in result.err
+    assert handed["y"].tolist() == Y[kept].tolist()
+    assert handed["model"]["p"].tolist() == np.array(P)[kept].tolist()
+    assert len(handed["X"]) == len(kept)
+
+
+def test_a_model_file_does_not_judge_rows_without_a_label(files, tmp_path, handed):
+    model = tmp_path / "model.covshift"
+    drop = ("--label", "y", "--drop", "p", "--drop", "c")
+    paths = (files / "train.csv", files / "target.csv")
+    assert covshift("fit", *paths, *drop, "--learner", "linear", "-o", model).code == 0
+    asked = ("--model", model, "--drop", "p", "--drop", "c")
+    assert call(files, score=asked).code == 0
+    judged = handed["model"]["model.covshift"]
+    everywhere = judged.decision_function(handed["X"])
+    gaps = [[*row[:3], "" if k % 9 == 1 else row[3], *row[4:]] for k, row in enumerate(told(TRAIN))]
+    write(tmp_path / "train.csv", gaps)
+    assert call(tmp_path, target=files / "target.csv", score=asked).code == 0
+    judged = handed["model"]["model.covshift"]
+    kept = [k for k in range(N) if k % 9 != 0]
+    assert judged.decision_function(handed["X"]).tolist() == everywhere[kept].tolist()
+
+
+def test_no_label_at_all_is_an_error(files, tmp_path):
+    table = [[*row[:3], "y" if k == 0 else "", *row[4:]] for k, row in enumerate(told(TRAIN))]
+    write(tmp_path / "train.csv", table)
+    result = call(tmp_path, target=files / "target.csv")
+    assert result.code == 2
+    assert "is missing in every row" in result.err
+
+
 def test_one_score_cannot_tell_three_classes(tmp_path):
     classes = [f"class {k % 3}" for k in range(N)]
     write(tmp_path / "train.csv", with_column(without(told(TRAIN), "y"), "y", classes))
@@ -306,6 +343,8 @@ def test_one_score_cannot_tell_three_classes(tmp_path):
     ("options", "said"),
     [
         (("--batch", "week"), "has no column 'week', which --batch names"),
+        (("--batch", "age"), "different values in 80 rows: fewer than 5 rows each"),
+        (("--metric", "cost"), "which only Python takes"),
         (("--batch", "y"), "cannot be the label and what --batch names"),
         (("--batch", "town", "--by", "town"), "cannot be what --batch and what --by names"),
         (("--target-label", "week"), "has no column 'week', which --target-label names"),

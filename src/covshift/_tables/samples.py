@@ -57,6 +57,7 @@ class ColumnOptions:
     beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
     of_target: tuple[tuple[str, str], ...] = ()  # (option, column) of the target rows, no features
     target_label: str | None = None  # the target's own label, where it has another name
+    label_gaps: bool = False  # training rows without a label are left out; else they are an error
     by: str | None = None  # groups: a feature where both files have the column
     levels_of_both: bool = False  # levels that only the target has become columns too
 
@@ -146,6 +147,10 @@ def read_samples(
     b = read_table(target, declared.kinds(weight=declared.target_weight), reading)
     _check_declared(declared, a, b)
     notes: list[Note] = []
+    rows = np.arange(len(a))
+    if declared.label_gaps:
+        rows = _labelled(a, declared.label, notes)
+        a = a.take(rows)
     shared = _shared_columns(a, b, declared, notes)
     for table in (a, b):
         if len(table) < 2:
@@ -169,6 +174,7 @@ def read_samples(
         _weights(b, declared.target_weight),
         declared.id,
         notes,
+        rows,
         beside={name: a.columns[name].values for _, name in declared.beside},
         target_beside={
             name: b.columns[name].values
@@ -178,6 +184,21 @@ def read_samples(
         groups=_groups(a, declared),
         target_groups=_groups(b, declared),
     )
+
+
+def _labelled(table: Table, label: str | None, notes: list[Note]) -> NDArray[np.intp]:
+    """Number the rows that have a label."""
+    assert label is not None
+    rows = np.flatnonzero([cell is not None for cell in table.columns[label].values])
+    if not len(rows):
+        raise InputError(f"{table.title}: the label {label!r} is missing in every row.")
+    if len(rows) < len(table):
+        text = (
+            f"{table.title}: the label {label!r} is missing in {len(table) - len(rows)} of "
+            f"{len(table)} rows, which were left out."
+        )
+        notes.append(Note("missing labels", text))
+    return rows
 
 
 def learn_encoding(

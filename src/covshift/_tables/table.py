@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,11 @@ class Table:
     @property
     def names(self) -> list[str]:
         return list(self.columns)
+
+    def take(self, rows: Any) -> Table:
+        """Keep some rows."""
+        kept = {k: replace(part, values=part.values[rows]) for k, part in self.columns.items()}
+        return replace(self, columns=kept)
 
 
 def read_table(

@@ -15,13 +15,14 @@ from . import console, options
 from .estimate import as_options, feature_columns
 from .evaluated import write_report, write_table
 from .predict import load_model
-from .scores import Recorded, judged_of, trained_on
+from .scores import default_metrics, judged_of, trained_on
 
 if TYPE_CHECKING:
     from .._tables import Samples
     from ..evaluations import Evaluations
 
 METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
+LEAST_ROWS = 5  # of a batch, in the mean
 LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
 _TASKS = {"classification": "classes", "regression": "numbers"}
 _FLATTERED = (
@@ -123,6 +124,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
+    if "cost" in (args.metric or ()):
+        raise InputError(
+            "--metric cost needs the cost of every mistake, which only Python takes: "
+            "covshift.evaluate(..., cost_matrix=...)."
+        )
     options.check_output(args)
     _check_report(args)
     beside = _beside(args)
@@ -136,6 +142,7 @@ def run(args: argparse.Namespace) -> int:
         beside_target=said,
         of_target=() if args.batch is None else (("--batch", args.batch),),
         target_label=args.target_label,
+        label_gaps=True,
         by=args.by,
         levels_of_both=True,
     )
@@ -217,7 +224,7 @@ def evaluations_of(
             X,
             labels.y,
             T,
-            metrics=args.metric or _metrics(labels, judged, target_scores),
+            metrics=args.metric or default_metrics(labels, judged, target_scores),
             target_scores=None if target_scores is None else {name: target_scores},
             method=args.method,
             by=None if samples.groups is None else (samples.groups, samples.target_groups),
@@ -254,17 +261,6 @@ def _spelled(found: Evaluations) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _metrics(labels: Any, judged: Any, target_scores: Any) -> list[str] | None:
-    """AUC first, where there are scores of two classes; else what the library takes."""
-    if len(labels.classes) != 2:
-        return None
-    scores = judged.scores if isinstance(judged, Recorded) else (judged, target_scores)
-    if scores[1] is None:
-        return None
-    probabilities = all(part.min() >= 0 and part.max() <= 1 for part in scores)
-    return ["roc_auc", "accuracy"] + ["brier"] * probabilities
-
-
 def _batch(samples: Samples, args: argparse.Namespace) -> Any:
     if args.batch is None:
         return None
@@ -274,6 +270,13 @@ def _batch(samples: Samples, args: argparse.Namespace) -> Any:
         raise InputError(
             f"{args.target}: the column {args.batch!r}, which --batch names, is empty in {lost} of "
             f"{len(cells)} rows. Fill it in, or leave these rows out."
+        )
+    count = len(set(cells))
+    if count > 1 and len(cells) < LEAST_ROWS * count:
+        raise InputError(
+            f"{args.target}: the column {args.batch!r}, which --batch names, has {count} different "
+            f"values in {len(cells)} rows: fewer than {LEAST_ROWS} rows each. Name a column of "
+            "larger parts, such as months."
         )
     return cells
 

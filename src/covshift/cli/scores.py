@@ -48,7 +48,7 @@ def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) ->
     labels = samples.labels
     assert labels is not None
     if model is not None:
-        return _of_file(model, labels, args, X)
+        return _of_file(model, samples, args, X)
     if labels.task == "regression":
         if args.score and args.prediction:
             raise InputError("For a number, --prediction is the score: name one of the two.")
@@ -68,17 +68,20 @@ def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) ->
     return Recorded(X, said, _numbers(samples, args, "score"), _in_order(labels.classes)), None
 
 
-def _of_file(model: Any, labels: Any, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
+def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
     from .._tables import ColumnProblems, read_table
 
+    labels = samples.labels
+    assert labels is not None
     if model.task != labels.task:
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
     rows = []
-    for path in (args.train, args.target):
+    for path, kept in ((args.train, samples.rows), (args.target, slice(None))):
         table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args))
+        table = table.take(kept)
         check_complete(table.names, model, table.title)
         findings = ColumnProblems()
         rows.append(model.encoding.encode(table, findings))
@@ -156,6 +159,17 @@ def _in_order(classes: list[str]) -> Any:
         return np.array(sorted(classes, key=float))
     except ValueError:
         return np.array(classes)
+
+
+def default_metrics(labels: Any, judged: Any, target_scores: Any) -> list[str] | None:
+    """AUC first, where there are scores of two classes; else what the library takes."""
+    if len(labels.classes) != 2:
+        return None
+    scores = judged.scores if isinstance(judged, Recorded) else (judged, target_scores)
+    if scores[1] is None:
+        return None
+    probabilities = all(part.min() >= 0 and part.max() <= 1 for part in scores)
+    return ["roc_auc", "accuracy"] + ["brier"] * probabilities
 
 
 def trained_on(samples: Samples, name: str | None) -> Any:
