@@ -84,6 +84,7 @@ class Engine:
     finite_population: bool = False
     lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
     trust: float = 1.0  # how much of this is added to the model's mean
+    caution: float = 2 / 3  # how far the variance goes from that of flat to that of full weights
 
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
@@ -133,7 +134,7 @@ class Engine:
         rest, train = mean_influence(residual, w)
         if u is None:
             return self.trust * rest, self._few_rows * train
-        both = np.sqrt((u**2 + 2 * w**2) / 3) / len(w)  # weights have mean one
+        both = np.sqrt((1 - self.caution) * u**2 + self.caution * w**2) / len(w)  # mean one each
         train = both[:, None] * (residual - rest)
         return self.residual_share(lean) @ residual, self._few_rows * train
 

@@ -43,7 +43,7 @@ from .scores import Scored
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
 METHODS: tuple[Method, ...] = get_args(Method)
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
-_WEAK_PENALTY = 1e4  # of the calibration's logistic regression: C
+_CAUTION = 1 / 3  # see `judged`
 
 
 def engine_method(method: Method) -> EngineMethod:
@@ -61,7 +61,7 @@ class Classified:
     kept: dict[str, CrossFit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.problem = self.problem.about(self._left())
+        self.problem = self.problem.about(self._left(), _CAUTION)
 
     def _left(self) -> Real:
         """What the outcome model leaves: residuals, and their products with what metrics use."""

@@ -44,6 +44,10 @@ class Performances(tuple[Performance, ...]):
     def __str__(self) -> str:
         return "\n".join(table_lines(self))
 
+    def same(self, row: Performance, method: str) -> Performance:
+        """Return the same metric by another method."""
+        return self.where(model=row.model, metric=row.metric, group=row.group, method=method)[0]
+
     def where(self, **wanted: Any) -> Performances:
         """Keep the rows whose attributes are as given, such as ``method="dr"``."""
         return Performances(

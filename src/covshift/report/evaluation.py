@@ -10,7 +10,7 @@ from ..diagnostics.text import printable
 from ..estimates.text import shown
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
-from ..evaluations.result import Performance, same
+from ..evaluations.result import Performance
 from ..evaluations.text import WORDS
 from ..exceptions import InputTypeError, NoOverlapError
 from . import pictures
@@ -78,7 +78,7 @@ def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
 def _metrics(found: Evaluations) -> Table:
     rows = []
     for row in found.performances:
-        here = same(found.table, row, "none")
+        here = found.table.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
     head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
     return Table("Metrics", head, tuple(rows))
@@ -123,7 +123,7 @@ def _batches(found: Evaluations) -> Table:
 
 def _batches_drawn(found: Evaluations) -> pictures.Picture:
     first = [(name, part.overall[0]) for name, part in found.batches.items()]
-    plain = [same(found.batches[name].table, row, "none") for name, row in first]
+    plain = [found.batches[name].table.same(row, "none") for name, row in first]
     said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
     metric = _words(first[0][1].metric)
     return pictures.batches(

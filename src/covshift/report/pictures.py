@@ -61,7 +61,7 @@ def metrics(found: Evaluations, text: str) -> Picture:
     )
     title = "On your data, and on the target"
     svg = draw_svg(
-        lambda ax: _same(drawn.plot(ax)),
+        lambda ax: _same(drawn.plot(ax=ax)),
         size=(5.0, 1.4 + 0.36 * min(len(drawn.performances), 60)),
         name="metrics",
         title=title,
