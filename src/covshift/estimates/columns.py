@@ -150,7 +150,8 @@ def _numbers(name: str, column: Sequence[Any]) -> Outcome:
 def _categories(name: str, column: Sequence[Any]) -> Outcome:
     present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
     pairs = zip(column, present, strict=True)
-    y = np.array([spelled(cell) if there else "" for cell, there in pairs])
+    known: dict[tuple[type, Any], str] = {}  # 1 and True are equal, but not spelled alike
+    y = np.array([_spelled_once(cell, known) if there else "" for cell, there in pairs])
     return Outcome(name, y, _any_left(name, present))
 
 
@@ -158,6 +159,16 @@ def _any_left(name: str, present: Flags) -> Flags:
     if not present.any():
         raise InputError(f"The outcome {name!r} is missing in every row.")
     return present
+
+
+def _spelled_once(cell: Any, known: dict[tuple[type, Any], str]) -> str:
+    try:
+        return known[type(cell), cell]
+    except KeyError:
+        known[type(cell), cell] = found = spelled(cell)
+        return found
+    except TypeError:  # it has no hash
+        return spelled(cell)
 
 
 def spelled(cell: Any) -> str:

@@ -30,18 +30,29 @@ class Errors:
     target_rows: float  # and of target rows
     confidence: float
 
-    def number(self, found: Influence, *, proportion: bool = False, besides: float = 0.0) -> Number:
+    def number(
+        self,
+        found: Influence,
+        *,
+        proportion: bool = False,
+        positive: bool = False,
+        besides: float = 0.0,
+    ) -> Number:
         """Return an estimate (one column) with its interval.
 
         value +- t se, t of Student's distribution with Satterthwaite's degrees of freedom of the
         two samples' parts. A proportion: the same on the logit scale, or the exact binomial
-        interval of the effective sample size where all rows agree. ``besides`` is an error that
-        the influence values do not hold.
+        interval of the effective sample size where all rows agree. What is ``positive``, such as a
+        mean of squares: on the logarithmic scale. ``besides`` is an error that the influence values
+        do not hold.
         """
         value = float(found.value[0])
         if not np.isfinite(value):
             return Number(np.nan, np.nan, -np.inf, np.inf)
         error, t = self.error(found, besides)
+        if positive and value > 0 and np.isfinite(t * error):
+            factor = float(np.exp(min(t * error / value, 700.0)))
+            return Number(value, error, value / factor, value * factor)
         return interval_of(value, error, t, self, proportion=proportion)
 
     def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:

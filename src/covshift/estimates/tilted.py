@@ -47,10 +47,11 @@ class TiltedCDFWeights(Weighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeightWarning)  # those of the product count
             warnings.simplefilter("ignore", ConvergenceWarning)
-            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise)
+            tilt, cdf = EntropyBalancing(moments=2, reg=_NOISE * noise), CDFWeights()
+            tilt._part = cdf._part = True
             self._tilt = tilt.fit(X, sample_weight=self._own, **given)
             base = self._own * self._tilt.weights_
-            self._cdf = CDFWeights().fit(X, sample_weight=base, **given)
+            self._cdf = cdf.fit(X, sample_weight=base, **given)
         return np.asarray(self._tilt.weights_ * self._cdf.weights_)
 
     def _ratio(self, X: Real) -> Real:

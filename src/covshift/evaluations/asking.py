@@ -82,14 +82,15 @@ def task_of(model: Any) -> Task:
 
 def numbered(predicted: Any, classes: tuple[str, ...]) -> Rows:
     """Number the predicted classes."""
-    found = [spelled(label) for label in np.asarray(predicted).reshape(-1).tolist()]
+    labels, number = np.unique(np.asarray(predicted).reshape(-1), return_inverse=True)
+    found = [spelled(label) for label in labels.tolist()]
     place = {label: k for k, label in enumerate(classes)}
     unknown = sorted(set(found) - set(place))
     if unknown:
         raise InputError(
             f"The model predicts {unknown[:5]}, which are none of the classes {list(classes)}."
         )
-    return np.array([place[label] for label in found], dtype=np.intp)
+    return np.array([place[label] for label in found], dtype=np.intp)[number.reshape(-1)]
 
 
 def _array_or_labels(values: Any) -> Any:

@@ -28,10 +28,11 @@ from sklearn.linear_model import LogisticRegression
 
 from .._crossfit import CrossFit, Features, FoldFits, fit_folds
 from .._types import Real, Rows
-from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, most_rows, tree_settings
+from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, tree_settings
 
 _WEAK_PENALTY = 1e4  # of the calibration's logistic regression: C
 _STEPS = 200
+_MOST_ROWS = 30_000  # that a fit or the shares learn from: what they miss, the residuals tell
 _LEAST_CHANCE = 1e-3  # of the class that was seen: no row decides alone
 
 
@@ -64,7 +65,7 @@ class Part:
                 self.fold,
                 weight=self.weight,
                 classes=classes,
-                most=most_rows(model),
+                most=_MOST_ROWS,
             )
 
 
@@ -81,8 +82,9 @@ def mixed(
     The first N = len(labels) training rows of every part are the rows that judge.
     """
     N = len(labels)
-    seen = [fit.train[np.arange(N), labels] for fit, _ in fits.values()]
-    shares = likeliest(np.column_stack(seen), d)
+    some = np.arange(0, N, -(-N // _MOST_ROWS))
+    seen = [fit.train[some, labels[some]] for fit, _ in fits.values()]
+    shares = likeliest(np.column_stack(seen), d[some])
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
     shares = shares[used] / shares[used].sum()
     kept = [list(fits.values())[k] for k in used]

@@ -26,7 +26,7 @@ from .result import Evaluations
 from .run import Run
 from .settings import Settings
 
-_MANY_ROWS = 100_000
+_MANY_ROWS = 20_000
 
 
 def evaluate(

@@ -30,7 +30,7 @@ from . import masses as on
 from .bins import Bins, score_bins
 from .masses import Masses
 from .methods import Classified, Method, engine_method
-from .metrics import Metric
+from .metrics import Metric, limits
 
 _MOST_POINTS = 200
 
@@ -157,7 +157,7 @@ def number_within(
         balanced = metric.of(judge.masses("dr", group)).value
         besides = float(np.nan_to_num(abs(balanced - float(found.value[0]))))
     errors = _errors(judge, metric.within, method, group)
-    return errors.number(found, proportion=metric.proportion, besides=besides)
+    return errors.number(found, **limits(metric.range), besides=besides)
 
 
 def _errors(judge: Classified, within: Flags, method: Method, group: int | None = None) -> Errors:

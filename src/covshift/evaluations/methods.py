@@ -37,7 +37,7 @@ from ..estimates.methods import Method as EngineMethod
 from ..estimates.methods import Signal
 from .judged import Judged
 from .masses import Masses
-from .metrics import Metric
+from .metrics import Metric, limits
 from .scores import Scored
 
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
@@ -137,7 +137,7 @@ class Classified:
         if self.problem.engine.counts_imbalance(engine_method(method)):
             besides = abs(metric.of(self.masses("dr", group)).value - float(found.value[0]))
         errors = self.problem.errors(engine_method(method), group)
-        return errors.number(found, proportion=metric.proportion, besides=besides)
+        return errors.number(found, **limits(metric.range), besides=besides)
 
     def _inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""

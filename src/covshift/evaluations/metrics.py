@@ -20,6 +20,7 @@ from .bins import Bins
 from .masses import Masses, Slope
 
 Needs = Literal["predictions", "scores", "probabilities"]
+Range = Literal["share", "positive", "any"]  # from 0 to 1, from 0 on, or anywhere
 _LEVELS: tuple[Needs, ...] = ("predictions", "scores", "probabilities")
 
 
@@ -30,7 +31,7 @@ class Metric:
     name: str
     of: Callable[[Masses], Slope]
     needs: Needs = "predictions"
-    proportion: bool = True  # within 0 and 1
+    range: Range = "share"
     within: Flags | None = None  # (N + M,): the rows that it is about, where these are not all
 
 
@@ -41,7 +42,7 @@ class Kind:
     whole: on.Whole | None = None
     of_class: on.OfClass | None = None
     needs: Needs = "predictions"
-    proportion: bool = True
+    range: Range = "share"
 
 
 CLASS_METRICS: dict[str, Kind] = {
@@ -54,15 +55,14 @@ CLASS_METRICS: dict[str, Kind] = {
     "roc_auc": Kind(of_class=on.roc_auc, needs="scores"),
     "average_precision": Kind(of_class=on.average_precision, needs="scores"),
     "brier": Kind(whole=on.brier, needs="probabilities"),
-    "log_loss": Kind(whole=on.log_loss, needs="probabilities", proportion=False),
+    "log_loss": Kind(whole=on.log_loss, needs="probabilities", range="positive"),
     "calibration_intercept": Kind(
-        of_class=on.calibration_intercept, needs="probabilities", proportion=False
+        of_class=on.calibration_intercept, needs="probabilities", range="any"
     ),
-    "calibration_slope": Kind(
-        of_class=on.calibration_slope, needs="probabilities", proportion=False
-    ),
+    "calibration_slope": Kind(of_class=on.calibration_slope, needs="probabilities", range="any"),
     "calibration_error": Kind(of_class=on.calibration_error, needs="probabilities"),
 }
+POSITIVE = ("mse", "rmse", "mae")
 NUMBER_METRICS = ("mse", "rmse", "mae", "median_absolute_error", "r2", "bias")
 
 WORDS = {
@@ -78,6 +78,11 @@ WORDS = {
 _DEFAULT_CLASS = ("accuracy", "roc_auc", "brier")
 _DEFAULT_NUMBER = ("rmse", "mae", "r2")
 _AVERAGES = ("_weighted", "_per_class")
+
+
+def limits(range_: Range) -> dict[str, bool]:
+    """Say on which scale an interval is made, for `estimates.intervals.Errors.number`."""
+    return {"proportion": range_ == "share", "positive": range_ == "positive"}
 
 
 def words(name: str) -> str:
@@ -110,14 +115,14 @@ def class_metrics(
     found: list[Metric] = []
     for name in names:
         if callable(name):
-            found.append(Metric(title(name), _losses(loss_of(name)), proportion=False))
+            found.append(Metric(title(name), _losses(loss_of(name)), range="any"))
         elif name == "confusion_matrix":
             found += list(_cells(classes))
         elif name == "calibration_curve":
             found += bin_metrics(bins, positive)
         elif name == "cost":
             table = _checked_costs(costs, len(classes))
-            found.append(Metric("cost", lambda m, C=table: on.cost(m, C), proportion=False))  # type: ignore[misc]
+            found.append(Metric("cost", lambda m, C=table: on.cost(m, C), range="any"))  # type: ignore[misc]
         else:
             found += list(_named(name, classes, positive, given))
     if costs is not None and "cost" not in names:
@@ -187,7 +192,7 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
         )
 
     def made(title: str, of: Callable[[Masses], Slope]) -> Metric:
-        return Metric(title, of, kind.needs, kind.proportion)
+        return Metric(title, of, kind.needs, kind.range)
 
     if kind.whole is not None:
         yield made(name, kind.whole)

@@ -27,7 +27,7 @@ from ..estimates.methods import Signal
 from ..estimates.quantities import every_group, quantiles
 from .judged import Judged
 from .methods import Method
-from .metrics import title
+from .metrics import POSITIVE, title
 from .scores import losses_of
 
 
@@ -65,7 +65,7 @@ class Regressed:
                     balanced = self.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
                 errors = self.problem.errors(method, group)
-                numbers[method] = errors.number(one, besides=besides)
+                numbers[method] = errors.number(one, positive=metric in POSITIVE, besides=besides)
             yield group, label, numbers
 
     def _signal(self, metric: Any) -> Signal:

@@ -21,7 +21,7 @@ from .bins import Bins
 from .curves import Curves, bins_of, curves_of, number_within
 from .judged import Judged
 from .methods import NUMBER_METHODS, Classified, Method, engine_method
-from .metrics import Metric, class_metrics, number_metrics, title
+from .metrics import POSITIVE, Metric, Range, class_metrics, number_metrics, title
 from .numbers import Regressed
 from .result import Performance
 from .scores import Scored, losses_of
@@ -70,7 +70,7 @@ class OneModel:
                 self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = judge.influence(metric, method, group)
             if self.few is not None:
-                self._check(metric.name, self.few.of_masses(judge, metric))
+                self._check(metric.name, self.few.of_masses(judge, metric), metric.range)
         self.curves = curves_of(judge, method, bins)
         if self.few is not None:
             self._test(self.few.change_of_classes(judge))
@@ -118,7 +118,8 @@ class OneModel:
                     one = judge.influence(metric, engine_method(method), group)
                     self.influence[name, group, label] = one
             if self.few is not None and smooth:
-                self._check(name, self.few.of_numbers(self.scored, metric))
+                range_: Range = "positive" if metric in POSITIVE else "any"
+                self._check(name, self.few.of_numbers(self.scored, metric), range_)
         if self.few is not None:
             self._test(self.few.change_of_numbers(judge, self.scored))
         spread = float(np.mean((judge.y - judge.y.mean()) ** 2))
@@ -139,12 +140,12 @@ class OneModel:
         if where[0] is None and within is None:  # one of ten bins may well be apart by chance
             self.notes += notes.disagreement(self.scored.name, metric, numbers)
 
-    def _check(self, metric: str, observed: Influence) -> None:
+    def _check(self, metric: str, observed: Influence, range_: Range) -> None:
         """Set a metric of the labelled target rows beside the expected one."""
         assert self.few is not None
         expected = float(self.influence[metric, None, None].value[0])
         confidence = self.settings.confidence
-        check = self.few.check(self.scored.name, metric, observed, expected, confidence)
+        check = self.few.check(self.scored.name, metric, observed, expected, confidence, range_)
         self.checks.append(check)
 
     def _test(self, change: Change) -> None:

@@ -28,7 +28,7 @@ from ..weights._design import kish
 from .judged import Judged
 from .masses import Masses
 from .methods import Classified, residual_parts
-from .metrics import Metric
+from .metrics import Metric, Range, limits
 from .numbers import Regressed, plain
 from .scores import Scored
 
@@ -66,11 +66,13 @@ class Labelled:
     y: Any  # (n,): numbers of the classes, or numbers
     weight: Real  # (n,): shares of the target
 
-    def check(self, model: str, metric: str, found: Influence, expected: float, c: float) -> Check:
+    def check(
+        self, model: str, metric: str, found: Influence, expected: float, c: float, range_: Range
+    ) -> Check:
         """Set a metric beside the expected one, with an interval of coverage c."""
         n = len(self.rows)
         size = kish(self.weight)
-        number = Errors(Design.simple(n), n - 1, size, size, c).number(found)
+        number = Errors(Design.simple(n), n - 1, size, size, c).number(found, **limits(range_))
         interval = (number.low, number.high)
         return Check(model, metric, n, number.value, number.standard_error, interval, expected)
 

@@ -51,6 +51,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
     _rules: ClassVar[Rules] = {}
     _takes_sample_weight: ClassVar[bool] = False
+    _part = False  # of other weights, which check what comes out
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weights_": Reals("N"),
@@ -122,7 +123,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         final = design.share * self.weights_[design.kept]
         self.effective_sample_size_ = effective_sample_size(final)
         self._warn_if_few_rows(design.size)
-        self._warn_of_the_shift(rows, design.share, final, T, share, size)
+        if not self._part:
+            self._warn_of_the_shift(rows, design.share, final, T, share, size)
         return self
 
     def predict_weights(self, X: Any) -> Real:
