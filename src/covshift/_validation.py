@@ -91,6 +91,8 @@ def check_points(X: Any, name: str) -> Array:
         dtype = check_numbers(X, name, names)
         try:
             X = check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
+        except TypeError as error:  # a sparse matrix
+            raise InputTypeError(f"{name}: {error}") from error
         except ValueError as error:
             raise InputError(f"{name}: {error}") from error
     _check_finite(X, name, names)

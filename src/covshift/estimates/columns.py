@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .._validation import column_names
 from ..exceptions import InputError, InputTypeError
 
 _NAMED = 10  # rows that a message names
-_LARGEST = 1e100  # squares of larger outcomes overflow
+LARGEST = 1e100  # squares of larger numbers overflow
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def check_outcomes(
     y: Any, size: int, *, numbers: bool, title: str = "y", of: str = "X"
 ) -> list[Outcome]:
     """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
+    if y is None or isinstance(y, str):
+        raise InputTypeError(f"{title}={y!r} holds no values. Pass one entry per row of {of}.")
     names = column_names(y)
     if names is not None and len(set(names)) < len(names):
         raise InputError(f"{title} has several columns of the same name. Rename them.")
@@ -113,6 +116,8 @@ def _plain_column(values: Any) -> list[Any]:
         return list(values.tolist())  # None where it is masked
     if is_array(values):
         values = to_numpy(values)
+    if getattr(getattr(values, "dtype", None), "kind", "") == "M":
+        values = np.asarray(values, dtype="datetime64[us]")  # of finer ones tolist makes numbers
     if hasattr(values, "tolist"):
         values = values.tolist()
     return list(values)
@@ -138,10 +143,10 @@ def _numbers(name: str, column: Sequence[Any]) -> Outcome:
             raise InputError(
                 f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
             ) from error
-    infinite = np.flatnonzero(present & ~(np.abs(y) <= _LARGEST))
+    infinite = np.flatnonzero(present & ~(np.abs(y) <= LARGEST))
     if len(infinite):
         raise InputError(
-            f"The outcome {name!r} is infinite or beyond {_LARGEST:g} in {len(infinite)} rows "
+            f"The outcome {name!r} is infinite or beyond {LARGEST:g} in {len(infinite)} rows "
             f"(rows {row_list(infinite)}). Repair or rescale it."
         )
     return Outcome(name, y, _any_left(name, present))
@@ -172,7 +177,13 @@ def _spelled_once(cell: Any, known: dict[tuple[type, Any], str]) -> str:
 
 
 def spelled(cell: Any) -> str:
-    """Write a label: numbers without needless digits."""
+    """Write a label: numbers without needless digits, midnight as a date.
+
+    >>> spelled(2.0), spelled(datetime(2024, 1, 31))
+    ('2', '2024-01-31')
+    """
+    if isinstance(cell, datetime) and cell.time() == time() and cell.tzinfo is None:
+        return str(cell.date())
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, float) and abs(cell) < 1e15 and cell == int(cell):

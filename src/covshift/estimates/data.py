@@ -15,7 +15,7 @@ from .._two_samples import feature_labels
 from .._types import Real, Rows
 from .._validation import check_samples, check_weight, column_names, unwrap_target
 from ..exceptions import InputError
-from .columns import texts
+from .columns import LARGEST, texts
 
 _MOST_GROUPS = 200
 _NAMED = 10  # rows or groups that a message names
@@ -124,6 +124,8 @@ def check_sample(
         raise InputError("X_target is None. Pass rows of the population that the answer is for.")
     by, by_target = _groups_given(by, X, target)
     Z, T, names = _encoded(X, target, feature_names)
+    _check_size(Z, names, "X")
+    _check_size(T, names, "X_target")
     N, M = len(Z), len(T)
     weighted = sample_weight is not None
     d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
@@ -149,6 +151,17 @@ def check_sample(
         _labels_of_rows(strata, N, "strata", X),
         _labels_of_rows(cluster, N, "cluster", X),
     )
+
+
+def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
+    large = [
+        name for name, most in zip(names, np.abs(rows).max(axis=0), strict=True) if most > LARGEST
+    ]
+    if large:
+        raise InputError(
+            f"{title} has numbers beyond {LARGEST:g} in {', '.join(map(repr, large[:5]))}, whose "
+            "squares overflow. Repair or rescale these columns, in the same way for X and X_target."
+        )
 
 
 def _several(labels: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._array import is_array, to_numpy
 from .._types import Flags, Rows
@@ -32,25 +34,32 @@ class Asking:
         """Ask the model about both samples; with cv, clones of it about the labelled rows."""
         ask = getattr(model, method)
         try:
-            target = ask(self.target)
+            target = _answer(ask, self.target)
             if self.cv is None:
-                return [_array_or_labels(ask(self.X)), _array_or_labels(target)]
-            kept = np.flatnonzero(present)
-            held = self._held_out(model, method, kept, y)
+                return [_answer(ask, self.X), target]
         except NotFittedError as error:
             raise InputError(
                 f"{type(model).__name__} is not fitted. Fit it to the rows that it is to be used "
                 "with; cv= then refits clones to judge the labelled rows."
             ) from error
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
+        except InputError:
+            raise
+        except Exception as error:  # whatever a model of the user's may raise
             raise InputError(
                 f"{type(model).__name__}.{method} cannot be applied to the rows as given: {error}"
             ) from error
+        kept = np.flatnonzero(present)
+        try:
+            held = self._held_out(model, method, kept, y)
+        except Exception as error:
+            raise InputError(
+                f"{type(model).__name__} cannot be refitted by folds with cv={self.cv!r}: "
+                f"{str(error).rstrip('.')}. cv= takes an estimator of scikit-learn's kind, and a "
+                "number of folds or a splitter that leaves every row out once."
+            ) from error
         train = np.repeat(held[:1], len(present), axis=0)  # rows without a label are not judged
         train[kept] = held
-        return [train, _array_or_labels(target)]
+        return [train, target]
 
     def _held_out(self, model: Any, method: str, kept: Rows, y: Any) -> Any:
         """Let clones of the model answer for the rows that they were not fitted to."""
@@ -70,10 +79,15 @@ class Asking:
 
 def task_of(model: Any) -> Task:
     """Say whether a model predicts classes or numbers."""
-    if is_classifier(model) or hasattr(model, "predict_proba"):
+    if hasattr(model, "predict_proba"):
         return "classes"
-    if is_regressor(model):
-        return "numbers"
+    try:
+        if is_classifier(model):
+            return "classes"
+        if is_regressor(model):
+            return "numbers"
+    except AttributeError:  # not of scikit-learn's kind
+        pass
     raise InputError(
         f"{type(model).__name__} is neither a classifier nor a regressor of scikit-learn's "
         'kind. Pass task="classes" or task="numbers".'
@@ -93,5 +107,13 @@ def numbered(predicted: Any, classes: tuple[str, ...]) -> Rows:
     return np.array([place[label] for label in found], dtype=np.intp)[number.reshape(-1)]
 
 
-def _array_or_labels(values: Any) -> Any:
-    return np.asarray(to_numpy(values) if is_array(values) else values)
+def _answer(ask: Callable[[Any], Any], rows: Any) -> Any:
+    """Ask about rows: (n,) or (n, K)."""
+    values = ask(rows)
+    found = np.asarray(to_numpy(values) if is_array(values) else values)
+    if found.ndim == 0 or len(found) != _num_samples(rows):
+        raise InputError(
+            f"The model answers with the shape {found.shape} about {_num_samples(rows)} rows. It "
+            "must give one answer per row."
+        )
+    return found

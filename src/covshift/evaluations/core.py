@@ -21,9 +21,10 @@ from ..estimates.overlap import check_overlap
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from .asking import Task
 from .methods import METHODS, Method
-from .reader import Reader
+from .reader import Reader, sorted_labels
 from .result import Evaluations
 from .run import Run
+from .scores import Scored
 from .settings import Settings
 
 _MANY_ROWS = 20_000
@@ -200,7 +201,8 @@ def evaluate(
     given = sample.features
     numbered = Features(np.arange(len(sample.Z)), np.arange(len(sample.T)))
     trained = _trained(trained_on, len(sample.Z))
-    used = _judging(models[0][1], sample.d, trained)
+    _check_alike([scored for scored, _ in models])
+    used = _judging(*models[0], sample.d, trained)
     covered = check_overlap(
         replace(sample, features=numbered),
         used,
@@ -226,6 +228,9 @@ def evaluate(
         return found
     batches, notes = {}, list(found.notes)
     for label, rows in _batches(batch, X_target, len(sample.T)):
+        if not sample.share[rows].any():
+            notes.append(Note("batch", f"The batch {label!r} has no weight, so no numbers."))
+            continue
         part = replace(sample, features=numbered).target_rows(rows)
         try:
             covered = check_overlap(
@@ -236,10 +241,33 @@ def evaluate(
             continue
         nothing: list[Outcome | None] = [None] * len(models)
         batches[label] = Run(covered, given, used, trained, settings).found(models, nothing)
+    single = [label for label, part in batches.items() if part.n_target == 1]
+    if single:
+        text = f"Batches of a single target row: {', '.join(single[:5])}"
+        text += f" and {len(single) - 5} more." if len(single) > 5 else "."
+        text += " Their intervals say nothing about how rows of the batch differ."
+        notes.append(Note("batch", text, "warning"))
     return replace(found, batches=batches, notes=tuple(notes))
 
 
-def _judging(outcome: Outcome, d: Real, trained: Flags) -> Rows:
+def _check_alike(models: list[Scored]) -> None:
+    """Refuse to compare classifiers with regressions, or classifiers of other classes."""
+    first = models[0]
+    for other in models[1:]:
+        if set(other.classes) != set(first.classes):
+            told = [
+                f"{one.name!r} knows the classes {list(one.classes)}"
+                if one.classes
+                else f"{one.name!r} predicts numbers"
+                for one in (first, other)
+            ]
+            raise InputError(
+                f"{told[0]}, but {told[1]}. Models are compared by the same metrics: evaluate "
+                "these one by one."
+            )
+
+
+def _judging(scored: Scored, outcome: Outcome, d: Real, trained: Flags) -> Rows:
     """Number the labelled rows that may judge the model."""
     used = np.flatnonzero(outcome.present & (d > 0) & ~trained)
     if len(used) < 2:
@@ -247,6 +275,11 @@ def _judging(outcome: Outcome, d: Real, trained: Flags) -> Rows:
             f"Only {len(used)} of {len(outcome.y)} labelled rows can judge the model: with a "
             "label, a positive weight, and not in trained_on. At least two are needed; cv= "
             "lets the rows judge that trained the model."
+        )
+    if scored.classes and (outcome.y[used] == outcome.y[used[0]]).all():
+        raise InputError(
+            f"All {len(used)} labelled rows that can judge the model are of the class "
+            f"{str(outcome.y[used[0]])!r}. A classifier is judged by rows of two classes at least."
         )
     return used
 
@@ -264,13 +297,17 @@ def _batches(batch: Any, X_target: Any, size: int) -> list[tuple[str, Rows]]:
     found = check_outcomes(batch, size, numbers=False, title="batch", of="X_target")
     if len(found) > 1 or found[0].missing:
         raise InputError("batch needs one label for every target row; some are missing.")
-    whole = str.isdecimal  # 2 before 10, names by the alphabet
-    labels = sorted({*found[0].y.tolist()}, key=lambda name: (whole(name) and len(name), name))
-    return [(str(label), np.flatnonzero(found[0].y == label)) for label in labels]
+    labels = sorted_labels(found[0])
+    return [(label, np.flatnonzero(found[0].y == label)) for label in labels]
 
 
 def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
     """Name every model: (model, name, scores of the target)."""
+    if isinstance(model, list | tuple) and any(hasattr(one, "predict") for one in model):
+        raise InputTypeError(
+            f"model is a {type(model).__name__} of models. Pass a dict of them by name, such as "
+            '{"linear": a, "trees": b}.'
+        )
     if not isinstance(model, Mapping):
         name = type(model).__name__ if hasattr(model, "predict") else "scores"
         return [(model, name, target_scores)]
@@ -280,6 +317,8 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
         raise InputTypeError(
             "model is a dict of several models, so target_scores must be a dict with their names."
         )
+    if len(set(map(str, model))) < len(model):
+        raise InputError(f"model has names that are written alike: {list(model)}. Rename them.")
     scores = target_scores or {}
     unknown = sorted(set(map(str, scores)) - set(map(str, model)))
     if unknown:
@@ -292,13 +331,20 @@ def _trained(trained_on: Any, size: int) -> Flags:
     if trained_on is None:
         return found
     rows = np.asarray(trained_on)
-    if rows.dtype == bool and rows.shape == (size,):
-        return rows
+    if rows.shape == (size,) and all(isinstance(one, bool | np.bool_) for one in rows.tolist()):
+        return rows.astype(bool)
+    if rows.shape == (0,):
+        return found
     whole_numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
-    if not whole_numbers or (len(rows) and not (rows.min() >= 0 and rows.max() < size)):
+    if not whole_numbers or not (rows.min() >= 0 and rows.max() < size):
         raise InputError(
             f"trained_on must be {size} booleans, one per labelled row, or row numbers from 0 to "
             f"{size - 1}."
         )
     found[rows] = True
+    if found.sum() < len(rows):  # zeros and ones would name the rows 0 and 1
+        raise InputError(
+            "trained_on names some row numbers several times. If it holds a zero or one for every "
+            "labelled row, pass booleans: trained_on == 1."
+        )
     return found

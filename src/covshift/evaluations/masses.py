@@ -236,6 +236,10 @@ def _logistic(masses: Masses, c: int, *, slope: bool) -> Slope:
     """Solve sum (p (1 - f) - n f) z = 0, f = sigmoid(offset + z'b), by Newton's method."""
     p, n = masses.pair(c)
     odds = log_odds(masses.scores[:, c])
+    seen = odds[p + n != 0]
+    inner = np.abs(seen) < _LARGEST_ODDS
+    if not inner.any() or (slope and np.ptp(seen) == 0):  # zeros and ones, or all alike
+        return undefined(masses)
     z = np.column_stack([np.ones_like(odds), odds]) if slope else np.ones((len(odds), 1))
     offset = np.zeros_like(odds) if slope else odds
     b = np.array([0.0, 1.0])[: z.shape[1]]

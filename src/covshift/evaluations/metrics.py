@@ -185,7 +185,11 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
             "loss(y, score)."
         )
     if not _enough(kind, given):
-        have = "only predicted classes" if given == "predictions" else "scores beyond 0 and 1"
+        have = (
+            "only predicted classes"
+            if given == "predictions"
+            else "scores that are no probabilities"
+        )
         raise InputError(
             f"The metric {name!r} needs {kind.needs}, but there are {have}. Pass a model with "
             f"predict_proba, or {kind.needs} of both samples, or leave this metric out."
@@ -250,10 +254,13 @@ def _checked_costs(costs: Any, K: int) -> Real:
             'metrics names "cost", but cost_matrix is None. Pass the cost of every true class '
             "(line) and predicted class (column)."
         )
-    found = np.asarray(costs, dtype=np.float64)
+    try:
+        found = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
     if found.shape != (K, K) or not np.isfinite(found).all():
         raise InputError(
-            f"cost_matrix has the shape {found.shape}. Pass {K} lines of {K} finite costs: of "
+            f"cost_matrix={costs!r} is no table of costs. Pass {K} lines of {K} finite costs: of "
             "every true class (line) and predicted class (column)."
         )
     return found

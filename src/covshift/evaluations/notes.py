@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from ..estimates.intervals import Number
 from .methods import Method
 from .metrics import words
 from .result import Performances
-from .target_labels import Change
+from .scores import Scored
+from .target_labels import Change, Check
 
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
+_SHOWN = 1e-3  # of a number: differences that three digits show
+_ENOUGH = 20  # rows, of which none is beyond 0 and 1 by chance
 _CHANGED = 0.01  # level of the test of p(y | x)
 
 
@@ -28,7 +32,10 @@ def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iter
         for method, number in numbers.items()
         if method in ("model", "cbpe", "pape")
         and abs(number.value - best.value)
-        > _DISAGREE * np.hypot(number.standard_error, best.standard_error)
+        > max(
+            _DISAGREE * np.hypot(number.standard_error, best.standard_error),
+            _SHOWN * abs(best.value),
+        )
     ]
     if apart:
         text = (
@@ -61,6 +68,72 @@ def changed_outcome(change: Change) -> Iterator[Note]:
         yield Note("changed outcome", text, "warning")
 
 
+def about_scores(scored: Scored) -> Iterator[Note]:
+    """Warn of scores that may mean something else than they are taken for."""
+    if not scored.classes:
+        return
+    named = scored.name
+    ends = scored.chosen, scored.chosen_target
+    said = {int(k) for part in ends if part is not None for k in np.unique(part)}
+    if len(said) == 1:
+        text = f"{named}: the prediction is {scored.classes[said.pop()]!r} for every row."
+        if scored.given == "scores" and len(scored.classes) == 2:
+            text += " Scores beyond 0 and 1 are cut at 0, unless threshold= says otherwise."
+        yield Note("one prediction", text, "warning")
+    if scored.given != "scores":
+        return
+    kept = [scored.positive] if len(scored.classes) == 2 else slice(None)
+    parts = scored.train[:, kept], scored.target[:, kept]
+    within = [bool(((part >= 0) & (part <= 1)).all()) for part in parts]
+    if all(within):
+        text = (
+            f"{named}: scores are within 0 and 1, but do not sum to one over the classes. They "
+            "rank the rows, and are no probabilities."
+        )
+        yield Note("scores", text, "warning")
+    elif any(len(part) >= _ENOUGH for part, inside in zip(parts, within, strict=True) if inside):
+        inner, outer = ("labelled", "target") if within[0] else ("target", "labelled")
+        text = (
+            f"{named}: scores are within 0 and 1 on the {inner} rows, but not on the {outer} rows. "
+            "Perhaps the one are probabilities and the other are not: then the numbers here "
+            "mean nothing."
+        )
+        yield Note("scores", text, "warning")
+
+
+def absent_classes(scored: Scored, labels: Any) -> Iterator[Note]:
+    """Warn of classes that the model knows, but that no label shows."""
+    lost = sorted(set(scored.classes) - set(labels.tolist()))
+    if lost:
+        text = (
+            f"{scored.name} knows classes that no labelled row here has: {', '.join(lost[:5])}. "
+            "Their share of the target counts as zero."
+        )
+        yield Note("absent classes", text, "warning")
+
+
+def one_target_row(rows: int) -> Iterator[Note]:
+    """Warn of a target of which nobody knows how its rows differ."""
+    if rows == 1:
+        text = (
+            "The target is a single row: the interval is about rows like this one, and says "
+            "nothing about how rows of the target differ."
+        )
+        yield Note("one target row", text, "warning")
+
+
+def undefined_checks(checks: tuple[Check, ...]) -> Iterator[Note]:
+    """Say which metrics the labels of the target leave undefined."""
+    undefined = {words(check.metric) for check in checks if np.isnan(check.value)}
+    if undefined:
+        text = (
+            f"The {checks[0].rows} labels in y_target cannot check {', '.join(sorted(undefined))}, "
+            "which they do not define: a class is missing among them or is never predicted, or "
+            "they are all alike."
+        )
+        yield Note("undefined checks", text)
+
+
 def rows_that_judge(outcome: Outcome, trained: Flags) -> Iterator[Note]:
     """Say which labelled rows do not judge."""
     if outcome.missing:
@@ -86,7 +159,8 @@ def without_number(rows: Performances, groups: Groups | None) -> Iterator[Note]:
     if undefined:
         text = (
             f"Not defined here: {', '.join(sorted(undefined))}. A class is missing, is never "
-            "predicted, or is separated by the scores, or no row is in the bin."
+            "predicted, or is separated by the scores; the scores or the outcomes are all alike; "
+            "or no row is in the bin."
         )
         yield Note("undefined metrics", text, "warning")
     if groups is not None and (groups.absent or groups.sample_only):

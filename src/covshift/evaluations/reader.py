@@ -12,7 +12,7 @@ import numpy as np
 from .._array import is_array, to_numpy
 from .._types import Real
 from .._validation import unwrap_target
-from ..estimates.columns import Outcome, check_outcomes, row_list, spelled
+from ..estimates.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
 from ..estimates.data import Sample
 from ..exceptions import InputError, InputTypeError
 from .asking import Asking, Task, numbered, task_of
@@ -20,6 +20,7 @@ from .metrics import Needs
 from .scores import Scored
 
 _MOST_CLASSES = 100
+_ROUNDED = 0.01  # by so much rounded probabilities may miss a sum of one
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ class Reader:
             return Scored(name, train, target), outcome
         outcome = self._outcome(numbers=False)
         raw = getattr(model, "classes_", None)
-        labels = _sorted_labels(outcome) if raw is None else [spelled(c) for c in raw.tolist()]
+        raw = None if raw is None else np.asarray(raw)
+        labels = sorted_labels(outcome) if raw is None else [spelled(c) for c in raw.tolist()]
         classes = self._classes(tuple(labels), outcome)
         codes = np.searchsorted(np.sort(classes), outcome.y)
         codes = np.argsort(classes)[np.minimum(codes, len(classes) - 1)]
-        y = np.asarray(labels)[codes] if raw is None else np.asarray(raw)[codes]
+        y = np.asarray(labels)[codes] if raw is None else raw[codes]
         method = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), "")
         said = self._asking.answers(model, "predict", outcome.present, y)
         chosen = [numbered(part, classes) for part in said]
@@ -98,7 +100,8 @@ class Reader:
             found = Scored(name, both[0], both[1], "predictions", classes)
         else:
             asked = self._asking.answers(model, method, outcome.present, y)
-            found = self._scored(name, asked[0], asked[1], classes)
+            likely = method == "predict_proba"
+            found = self._scored(name, asked[0], asked[1], classes, probable=likely)
         if self.threshold is None:
             found = replace(found, chosen=chosen[0], chosen_target=chosen[1])
         return found, outcome
@@ -117,16 +120,32 @@ class Reader:
                 f"{target.shape}. Pass the same columns for both."
             )
         outcome = self._outcome(numbers=False)
-        labels = _sorted_labels(outcome)
+        labels = sorted_labels(outcome)
         columns = 1 if train.ndim == 1 else train.shape[1]
+        if self.task is None and len(labels) == 1 and columns == 1:
+            raise InputError(
+                f"y holds only {labels[0]!r}. A classifier is judged by rows of two classes; for "
+                'an outcome of numbers pass task="numbers".'
+            )
         task = self.task or ("classes" if columns > 1 or len(labels) == 2 else "numbers")
         if task == "numbers":
             outcome = self._outcome(numbers=True)
             return Scored(name, _column(train, name), _column(target, name)), outcome
         return self._scored(name, train, target, self._classes(tuple(labels), outcome)), outcome
 
-    def _scored(self, name: str, train: Any, target: Any, classes: tuple[str, ...]) -> Scored:
-        """Turn one score, or one per class, into columns for every class, and predictions."""
+    def _scored(
+        self,
+        name: str,
+        train: Any,
+        target: Any,
+        classes: tuple[str, ...],
+        *,
+        probable: bool = True,
+    ) -> Scored:
+        """Turn one score, or one per class, into columns for every class, and predictions.
+
+        Scores within 0 and 1 are taken for probabilities where they may be (``probable``).
+        """
         positive = self._positive(classes)
         parts = []
         for part in (train, target):
@@ -137,22 +156,26 @@ class Reader:
             if scores.ndim == 1 and len(classes) != 2:
                 raise InputError(f"{name} has one score per row; expected {expected}.")
             if scores.ndim == 2 and scores.shape[1] != len(classes):
-                raise InputError(f"{name} has {scores.shape[1]} scores per row; {expected}.")
+                raise InputError(
+                    f"{name} has {scores.shape[1]} scores per row; expected {expected}."
+                )
             parts.append(scores)
-        share = all(bool(((part >= 0) & (part <= 1)).all()) for part in parts)
-        if parts[0].ndim == 1:
+        single = parts[0].ndim == 1
+        share = probable and all(bool(((part >= 0) & (part <= 1)).all()) for part in parts)
+        if single:
             rest = [1 - part if share else -part for part in parts]
             order = (0, 1) if positive == 1 else (1, 0)
             pairs = [np.column_stack([r, s]) for r, s in zip(rest, parts, strict=True)]
             parts = [pair[:, order] for pair in pairs]
         elif share:
-            share = all(bool((np.abs(part.sum(axis=1) - 1) < 1e-6).all()) for part in parts)
+            share = all(bool((np.abs(part.sum(axis=1) - 1) < _ROUNDED).all()) for part in parts)
         given: Needs = "probabilities" if share else "scores"
-        if len(classes) == 2:
+        if len(classes) == 2 and (single or share or self.threshold is not None):
             cut = self.threshold if self.threshold is not None else (0.5 if share else 0.0)
             chosen = [np.where(p[:, positive] >= cut, positive, 1 - positive) for p in parts]
         else:
-            self._no_threshold(classes)
+            if len(classes) > 2:
+                self._no_threshold(classes)
             chosen = [part.argmax(axis=1) for part in parts]
         return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
 
@@ -174,11 +197,12 @@ class Reader:
                 f"y holds {len(classes)} classes, of which at most {_MOST_CLASSES} can be judged. "
                 'For an outcome of numbers pass task="numbers".'
             )
-        unknown = sorted(set(outcome.y[outcome.present]) - set(classes))
+        unknown = sorted(set(outcome.y[outcome.present].tolist()) - set(classes))
         if unknown:
             raise InputError(
                 f"{title} holds {unknown[:5]}, but the model knows the classes {list(classes)} "
-                "alone."
+                "alone. Write the labels as the model's classes_ are written, and leave out rows "
+                "of other classes."
             )
         return classes
 
@@ -199,7 +223,7 @@ class Reader:
             )
 
 
-def _sorted_labels(outcome: Outcome) -> list[str]:
+def sorted_labels(outcome: Outcome) -> list[str]:
     """Labels in the order of their numbers, or of the alphabet."""
     labels = sorted(set(outcome.y[outcome.present].tolist()))
     try:
@@ -222,7 +246,12 @@ def _array(values: Any, title: str) -> Real:
         raise InputError(f"{title} has {found.ndim} dimensions. Pass one score per row.")
     if not np.isfinite(found).all():
         rows = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
-        raise InputError(f"{title} has scores of NaN or infinity (rows {row_list(rows)}).")
+        raise InputError(
+            f"{title} has scores of NaN or infinity (rows {row_list(rows)}). Pass a number for "
+            "every row, or leave these rows out of X, y and the scores."
+        )
+    if (np.abs(found) > LARGEST).any():
+        raise InputError(f"{title} has scores beyond {LARGEST:g}. Repair or rescale them.")
     return found
 
 

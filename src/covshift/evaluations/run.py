@@ -52,12 +52,17 @@ class Run:
             problem = self._problem(here, scored, answer, used, sample, weights)
             one = OneModel(problem, here, self.settings, self._labelled(labels, scored))
             one.judge(answer.y[used])
+            one.notes += notes.about_scores(scored)
+            one.notes += notes.absent_classes(scored, answer.y[used])
             judged.append(one)
         table = Performances(row for one in judged for row in one.rows)
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         found += notes.rows_that_judge(outcome, self.trained)
         there = table.where(method=self.settings.method)
         found += notes.without_number(there, self.covered.sample.groups)
+        checks = tuple(check for one in judged for check in one.checks)
+        found += notes.undefined_checks(checks)
+        found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
         assert self.covered.diagnosis is not None
@@ -78,7 +83,7 @@ class Run:
             final,
             {name: seen for one in judged for name, seen in one.problem.seen.items()},
             self.covered.diagnosis,
-            tuple(check for one in judged for check in one.checks),
+            checks,
             tuple(change for one in judged for change in one.changes),
             tuple(found),
             curves=tuple(one.curves for one in judged if one.curves is not None),

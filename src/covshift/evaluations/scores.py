@@ -14,6 +14,7 @@ from ..exceptions import InputError
 from .masses import log_odds
 from .metrics import Needs
 
+_TINY = float(np.finfo(np.float64).tiny)
 _MOST_ODDS = 7.0  # log-odds that an outcome model sees: probabilities of .001 to .999
 
 
@@ -57,6 +58,7 @@ class Scored:
             both = both[:, [self.positive]]
         elif self.classes:
             both = both[:, 1:]
+        both = both / np.maximum(np.abs(both).max(axis=0), _TINY)  # squares do not overflow
         labelled = both[: len(self.train)]
         spread = labelled.std(axis=0)
         both = (both - labelled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -65,7 +67,13 @@ class Scored:
 
 def losses_of(loss: Callable[..., Any], y: Any, said: Any, name: str) -> Real:
     """Apply a loss(y, score) of one finite number per row."""
-    found = np.asarray(loss(y, said), dtype=np.float64)
+    try:
+        found = np.asarray(loss(np.array(y), np.array(said)), dtype=np.float64)
+    except Exception as error:  # whatever a function of the user's may raise
+        raise InputError(
+            f"The loss {name!r} failed: {type(error).__name__}: {error}. It gets the outcomes and "
+            "the scores of all rows, and must return one number per row."
+        ) from error
     if found.shape != (len(y),):
         raise InputError(
             f"The loss {name!r} returned the shape {found.shape} for {len(y)} rows. It must return "

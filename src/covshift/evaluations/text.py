@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from textwrap import fill
@@ -30,6 +31,9 @@ def sentence(found: Evaluations) -> str:
     here = _by_method(found, there)["none"]
     name = words(there.metric)
     name = name[0].upper() + name[1:]
+    if math.isnan(there.value):
+        here_too = "" if math.isnan(here.value) else f" {shown(here.value, here)} on your data;"
+        return f"{name}:{here_too} not defined on the target."
     interval = f"{found.confidence:.0%} interval {_interval(there)}".replace("%", " %", 1)
     if there.method == "none":
         return f"{name} {shown(here.value, here)} on your data, uncorrected ({interval})."

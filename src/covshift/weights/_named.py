@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 from .._registry import Names, WeighterEntry
@@ -27,9 +28,18 @@ def as_weighter(weighter: Any) -> Any:
                 f"{', '.join(map(repr, WEIGHTERS))}, or pass an object of covshift.weights."
             )
         return WEIGHTERS[weighter]()
-    if isinstance(weighter, type) or not hasattr(weighter, "fit"):
+    if isinstance(weighter, type) or not _takes_target(weighter):
         raise InputTypeError(
             f"weighter={weighter!r} has no usable fit(X, X_target=...). Pass a name or an instance "
             "such as covshift.weights.KLIEP()."
         )
     return weighter
+
+
+def _takes_target(weighter: Any) -> bool:
+    """Whether fit takes X_target, by name or among any others."""
+    try:
+        taken = signature(weighter.fit).parameters.values()
+    except (AttributeError, TypeError, ValueError):  # no method, or none that tells
+        return callable(getattr(weighter, "fit", None))
+    return any(one.name == "X_target" or one.kind is one.VAR_KEYWORD for one in taken)
