@@ -90,7 +90,7 @@ class FrameColumns:
         if absent:
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
         numbers = [name for name, levels in zip(self.names, self.levels, strict=True) if not levels]
-        values = check_points(_select(X, numbers), title) if numbers else None
+        values = check_points(select(X, numbers), title) if numbers else None
         parts, at = [], 0
         for name, levels in zip(self.names, self.levels, strict=True):
             if levels:
@@ -146,6 +146,7 @@ def column_label(X: Any, name: str) -> Any:
     return next(label for label in labels if str(label) == name)
 
 
-def _select(X: Any, names: list[str]) -> Any:
+def select(X: Any, names: list[str]) -> Any:
+    """Keep some columns of a frame."""
     labels = [column_label(X, name) for name in names]
     return X.select(labels) if hasattr(X, "select") else X[labels]

@@ -35,9 +35,18 @@ class Outcome:
 
 
 def check_outcomes(
-    y: Any, size: int, *, numbers: bool, title: str = "y", of: str = "X"
+    y: Any,
+    size: int,
+    *,
+    numbers: bool,
+    title: str = "y",
+    of: str = "X",
+    remedy: str = "Use what='proportion' for the share of each category, or turn it into numbers.",
 ) -> list[Outcome]:
-    """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories."""
+    """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories.
+
+    ``remedy`` is what to do about text where numbers are needed.
+    """
     if y is None or isinstance(y, str):
         raise InputTypeError(f"{title}={y!r} holds no values. Pass one entry per row of {of}.")
     names = column_names(y)
@@ -58,7 +67,7 @@ def check_outcomes(
             raise InputError(
                 f"{title} has {len(column)} rows, but {of} has {size}. Pass one entry per row."
             )
-        found.append(_numbers(name, column) if numbers else _categories(name, column))
+        found.append(_numbers(name, column, remedy) if numbers else _categories(name, column))
     return found
 
 
@@ -123,7 +132,7 @@ def _plain_column(values: Any) -> list[Any]:
     return list(values)
 
 
-def _numbers(name: str, column: Sequence[Any]) -> Outcome:
+def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
     """Read numbers and booleans; text is refused."""
     y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
     for k, cell in enumerate(column):
@@ -132,8 +141,8 @@ def _numbers(name: str, column: Sequence[Any]) -> Outcome:
             continue
         if isinstance(cell, str | bytes):
             raise InputError(
-                f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. Use "
-                "what='proportion' for the share of each category, or turn it into numbers."
+                f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. "
+                f"{remedy}"
             )
         try:
             y[k] = float(cell)

@@ -89,7 +89,7 @@ def _of_the_user(
 ) -> CrossFit:
     try:
         found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever a model of the user's may raise
         wanted = "numbers" if classes is None else "classes"
         raise InputError(
             f"outcome_model={type(model).__name__} cannot be fitted to X, as it was given, and to "

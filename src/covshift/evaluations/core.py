@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from .._crossfit import Features
-from .._frames import column_label
 from .._notes import Note
 from .._parameters import flag, number, one_of, whole
 from .._types import Flags, Real, Rows
-from .._validation import column_names, unwrap_target
+from .._validation import unwrap_target
 from ..diagnostics import Diagnosis
-from ..estimates.columns import Outcome, check_outcomes
+from ..estimates.columns import Outcome
 from ..estimates.data import check_sample
 from ..estimates.overlap import check_overlap
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from .asking import Task
+from .batches import labels_of_batches, rows_of_batches, single_rows
 from .methods import METHODS, Method
-from .reader import Reader, sorted_labels
+from .reader import Reader
 from .result import Evaluations
 from .run import Run
 from .scores import Scored
@@ -180,6 +180,7 @@ def evaluate(
         raise InputError(
             "trained_on leaves rows out, cv refits the model without them: pass one of the two."
         )
+    batch, X_target = labels_of_batches(batch, X, X_target)
     sample = check_sample(
         X,
         X_target,
@@ -227,7 +228,7 @@ def evaluate(
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
-    for label, rows in _batches(batch, X_target, len(sample.T)):
+    for label, rows in rows_of_batches(batch, len(sample.T)):
         if not sample.share[rows].any():
             notes.append(Note("batch", f"The batch {label!r} has no weight, so no numbers."))
             continue
@@ -241,12 +242,7 @@ def evaluate(
             continue
         nothing: list[Outcome | None] = [None] * len(models)
         batches[label] = Run(covered, given, used, trained, settings).found(models, nothing)
-    single = [label for label, part in batches.items() if part.n_target == 1]
-    if single:
-        text = f"Batches of a single target row: {', '.join(single[:5])}"
-        text += f" and {len(single) - 5} more." if len(single) > 5 else "."
-        text += " Their intervals say nothing about how rows of the batch differ."
-        notes.append(Note("batch", text, "warning"))
+    notes += single_rows(batches)
     return replace(found, batches=batches, notes=tuple(notes))
 
 
@@ -282,23 +278,6 @@ def _judging(scored: Scored, outcome: Outcome, d: Real, trained: Flags) -> Rows:
             f"{str(outcome.y[used[0]])!r}. A classifier is judged by rows of two classes at least."
         )
     return used
-
-
-def _batches(batch: Any, X_target: Any, size: int) -> list[tuple[str, Rows]]:
-    """Return the labels of the batches, in the order of their names, with their target rows."""
-    if isinstance(batch, str):
-        target = unwrap_target(X_target)
-        if batch not in (column_names(target) or []):
-            raise InputError(
-                f"batch={batch!r} names a column, but X_target has none of this name. Pass one "
-                "label per target row."
-            )
-        batch = target[column_label(target, batch)]
-    found = check_outcomes(batch, size, numbers=False, title="batch", of="X_target")
-    if len(found) > 1 or found[0].missing:
-        raise InputError("batch needs one label for every target row; some are missing.")
-    labels = sorted_labels(found[0])
-    return [(label, np.flatnonzero(found[0].y == label)) for label in labels]
 
 
 def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:

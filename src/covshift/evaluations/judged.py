@@ -154,15 +154,25 @@ class Judged(Problem):
 
 def _with_scores(rows: Any, scores: Real) -> Any:
     """Add columns to an array or a pandas frame."""
-    names = [f"score {k + 1}" for k in range(scores.shape[1])]
     if hasattr(rows, "assign"):
-        return rows.assign(**dict(zip(names, scores.T, strict=True)))
+        rows = rows.copy()
+        for column in scores.T:
+            rows[_new_name(rows.columns)] = column
+        return rows
     if hasattr(rows, "columns"):
         raise InputError(
             "An outcome_model sees the scores as further columns, which can be added to arrays and "
             "pandas frames alone. Pass X as one of these, or leave out outcome_model."
         )
     return np.column_stack([np.asarray(rows), scores])
+
+
+def _new_name(taken: Any) -> Any:
+    """Name a further column of a pandas frame: by a number where all names are numbers."""
+    if all(isinstance(name, int | np.integer) for name in taken):
+        return max(taken, default=-1) + 1
+    numbers = (k for k in range(1, len(taken) + 2) if f"score {k}" not in taken)
+    return f"score {next(numbers)}"
 
 
 def _stacked(rows: Any, more: Any) -> Any:

@@ -20,6 +20,10 @@ from .metrics import Needs
 from .scores import Scored
 
 _MOST_CLASSES = 100
+_REMEDY = (
+    "Turn it into numbers; or, if it holds classes, pass a classifier, or one score per class and "
+    "row."
+)
 _ROUNDED = 0.01  # by so much rounded probabilities may miss a sum of one
 
 
@@ -70,6 +74,7 @@ class Reader:
             numbers=not scored.classes,
             title="y_target",
             of="X_target",
+            remedy=_REMEDY,
         )
         if len(found) > 1:
             raise InputError(f"y_target has {len(found)} columns. Pass one label per target row.")
@@ -180,7 +185,7 @@ class Reader:
         return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
 
     def _outcome(self, *, numbers: bool) -> Outcome:
-        found = check_outcomes(self.y, len(self.sample.Z), numbers=numbers)
+        found = check_outcomes(self.y, len(self.sample.Z), numbers=numbers, remedy=_REMEDY)
         if len(found) > 1:
             raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
         return found[0]
