@@ -9,6 +9,8 @@ from scipy import stats
 
 from .._influence import Design, Influence
 
+_FAR = 3.0  # times t se: further ends are the work of the scale
+
 
 @dataclass(frozen=True)
 class Number:
@@ -43,8 +45,9 @@ class Errors:
         value +- t se, t of Student's distribution with Satterthwaite's degrees of freedom of the
         two samples' parts. A proportion: the same on the logit scale, or the exact binomial
         interval of the effective sample size where all rows agree. What is ``positive``, such as a
-        mean of squares: on the logarithmic scale. ``besides`` is an error that the influence values
-        do not hold.
+        mean of squares: on the logarithmic scale. Where the value is small beside its error, these
+        scales reach too far: an end is at most three times t se away. ``besides`` is an error that
+        the influence values do not hold.
         """
         value = float(found.value[0])
         if not np.isfinite(value):
@@ -52,7 +55,8 @@ class Errors:
         error, t = self.error(found, besides)
         if positive and value > 0 and np.isfinite(t * error):
             factor = float(np.exp(min(t * error / value, 700.0)))
-            return Number(value, error, value / factor, value * factor)
+            high = min(value * factor, value + _FAR * t * error)
+            return Number(value, error, value / factor, high)
         return interval_of(value, error, t, self, proportion=proportion)
 
     def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:
@@ -100,13 +104,22 @@ def _share_interval(value: float, error: float, t: float, errors: Errors) -> tup
         return _exact_interval(value, error, t, errors)
     logit, half = np.log(value / (1 - value)), t * error / (value * (1 - value))
     with np.errstate(over="ignore"):
-        return float(1 / (1 + np.exp(half - logit))), float(1 / (1 + np.exp(-logit - half)))
+        low, high = 1 / (1 + np.exp(half - logit)), 1 / (1 + np.exp(-logit - half))
+    far = _FAR * _reach(error, t, errors)
+    if value < 0.5:
+        return float(low), float(min(high, value + far))
+    return float(max(low, value - far)), float(high)
 
 
 def _exact_interval(value: float, error: float, t: float, errors: Errors) -> tuple[float, float]:
     """Interval of a share of zero or one: what n rows without an exception tell."""
     if value not in (0.0, 1.0):  # the same in every row of the target, such as a known group
         return value, value
-    n = max(1.0, errors.rows)
-    reach = max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error))
+    reach = _reach(error, t, errors)
     return (0.0, reach) if value == 0 else (1 - reach, 1.0)
+
+
+def _reach(error: float, t: float, errors: Errors) -> float:
+    """How far a share may be from zero where no row shows it, or as far as its error says."""
+    n = max(1.0, errors.rows)
+    return max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error))
