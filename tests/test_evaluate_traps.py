@@ -9,7 +9,6 @@ from datetime import datetime
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.svm import LinearSVC
 
 from covshift import diagnose, evaluate
 from covshift._influence import Design, Influence
@@ -124,6 +123,7 @@ def _one_argument(y):
         ({"metrics": "cost", "cost_matrix": "abc"}, "'abc' is no table"),
         ({"metrics": "cost", "cost_matrix": [[1], [2, 3]]}, "no table of costs"),
         ({"weighter": LogisticRegression()}, "no usable fit"),
+        ({"sample_weight": "w"}, "sample_weight holds what is no number"),
         ({"X": X * 1e200, "target": T * 1e200}, "X has numbers beyond 1e.100 in 'x0', 'x1'"),
         ({"target": T * [1, 1e200]}, "X_target has numbers beyond 1e.100 in 'x1'"),
         ({"batch": "month"}, "X_target has none"),
@@ -165,6 +165,11 @@ def test_models_of_other_kinds_and_labels_of_all_kinds_give_the_same(ask):
         (MODEL, list(map(int, Y))),
     ):
         assert numbers(ask(model, y)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_metrics_may_come_one_by_one(ask):
+    found = ask({"a": MODEL, "b": MODEL}, metrics=(name for name in ("accuracy", "brier")))
+    assert len(found.overall) == 4
 
 
 def test_trained_on_takes_booleans_of_any_kind_and_no_rows_at_all(ask):
@@ -216,17 +221,6 @@ def test_two_columns_of_scores_choose_the_larger(ask):
 def test_rounded_probabilities_are_probabilities(ask):
     columns = [np.column_stack([1.005 - p, p]).round(3) for p in (P, P_TARGET)]
     assert ask(columns[0], target_scores=columns[1])["brier"].value > 0
-
-
-def test_distances_from_a_plane_are_no_probabilities(ask):
-    """Even where all of them happen to lie within 0 and 1."""
-
-    class Near(LinearSVC):
-        def decision_function(self, X):
-            return 0.2 + 0.1 * np.tanh(np.asarray(X)[:, 0])
-
-    with pytest.raises(InputError, match="needs probabilities"):
-        ask(Near().fit(X, Y), metrics="brier")
 
 
 def test_probabilities_here_and_log_odds_there_are_noted(ask):

@@ -103,7 +103,12 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
     """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
     if np.ma.is_masked(weight):
         raise InputError(f"{name} has masked entries. Fill them first.")
-    values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
+    try:
+        values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"{name} holds what is no number: {error}. Pass one weight per row of {of}."
+        ) from error
     if values.shape != (length,):
         raise InputError(
             f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."

@@ -122,4 +122,4 @@ def _exact_interval(value: float, error: float, t: float, errors: Errors) -> tup
 def _reach(error: float, t: float, errors: Errors) -> float:
     """How far a share may be from zero where no row shows it, or as far as its error says."""
     n = max(1.0, errors.rows)
-    return max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error))
+    return float(max(1 - ((1 - errors.confidence) / 2) ** (1 / n), min(1.0, t * error)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -212,7 +212,7 @@ def evaluate(
         random_state=random_state,
     )
     settings = Settings(
-        metrics=metrics,
+        metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
         cost_matrix=cost_matrix,
         method=method,
         weighter=weighter,

@@ -105,8 +105,7 @@ class Reader:
             found = Scored(name, both[0], both[1], "predictions", classes)
         else:
             asked = self._asking.answers(model, method, outcome.present, y)
-            likely = method == "predict_proba"
-            found = self._scored(name, asked[0], asked[1], classes, probable=likely)
+            found = self._scored(name, asked[0], asked[1], classes)
         if self.threshold is None:
             found = replace(found, chosen=chosen[0], chosen_target=chosen[1])
         return found, outcome
@@ -138,19 +137,8 @@ class Reader:
             return Scored(name, _column(train, name), _column(target, name)), outcome
         return self._scored(name, train, target, self._classes(tuple(labels), outcome)), outcome
 
-    def _scored(
-        self,
-        name: str,
-        train: Any,
-        target: Any,
-        classes: tuple[str, ...],
-        *,
-        probable: bool = True,
-    ) -> Scored:
-        """Turn one score, or one per class, into columns for every class, and predictions.
-
-        Scores within 0 and 1 are taken for probabilities where they may be (``probable``).
-        """
+    def _scored(self, name: str, train: Any, target: Any, classes: tuple[str, ...]) -> Scored:
+        """Turn one score, or one per class, into columns for every class, and predictions."""
         positive = self._positive(classes)
         parts = []
         for part in (train, target):
@@ -166,7 +154,7 @@ class Reader:
                 )
             parts.append(scores)
         single = parts[0].ndim == 1
-        share = probable and all(bool(((part >= 0) & (part <= 1)).all()) for part in parts)
+        share = all(bool(((part >= 0) & (part <= 1)).all()) for part in parts)
         if single:
             rest = [1 - part if share else -part for part in parts]
             order = (0, 1) if positive == 1 else (1, 0)
