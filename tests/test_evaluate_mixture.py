@@ -384,6 +384,16 @@ def test_the_interval_of_the_log_loss_is_positive_and_others_are_as_they_were(as
         assert row.value == pytest.approx(middle)
 
 
+def test_the_brier_score_of_three_classes_may_exceed_one(ask):
+    y = np.digitize(Z, [-0.5, 0.8])
+    s, s_t = (np.eye(3)[np.arange(len(rows)) % 3] * 0.97 + 0.01 for rows in (X, T))
+    found = ask(s, y=y, target_scores=s_t, outcome_model=LogisticRegression(), metrics="brier")
+    expected = np.mean(np.sum((s - np.eye(3)[y]) ** 2, axis=1))
+    assert expected > 1.05
+    assert values(found, "none")["brier"] == pytest.approx(expected)
+    assert all(row.interval[0] < row.value < row.interval[1] for row in found.table)
+
+
 @pytest.mark.parametrize("value", [1e-9, 1.0, 0.0, -1.0])
 def test_a_large_error_leaves_positive_numbers_positive(value):
     psi = np.array([[40.0], [-40.0]])
