@@ -481,3 +481,16 @@ def judged_by_pairs(y, q, q_target, s, s_target, residual_share, share):
         "brier": brier / (P + N),
         "roc_auc": ordered / (P * N),
     }
+
+
+def auc_and_parts(y, s):
+    """AUC, and the place of every row among those of the other class (DeLong et al., 1988)."""
+    ones = [s[i] for i in range(len(y)) if y[i] == 1]
+    zeros = [s[i] for i in range(len(y)) if y[i] == 0]
+
+    def wins(a, b):
+        return 1.0 if a > b else 0.5 if a == b else 0.0
+
+    above = [sum(wins(a, b) for b in zeros) / len(zeros) for a in ones]
+    below = [sum(wins(a, b) for a in ones) / len(ones) for b in zeros]
+    return sum(above) / len(above), above, below

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import judged_by_pairs, leaning_shares, likeliest_on_a_grid, log_likelihood
+from reference import (
+    auc_and_parts,
+    beyond_noise,
+    judged_by_pairs,
+    leaning_shares,
+    likeliest_on_a_grid,
+    log_likelihood,
+)
 from scipy import stats
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -321,6 +328,33 @@ def test_on_the_same_rows_with_weights_of_one_the_doubly_robust_accuracy_is_scik
     p = Scorer().predict_proba(X)[:, 1]
     assert values(found)["accuracy"] == pytest.approx(sk.accuracy_score(Y, p >= 0.5))
     assert values(found)["roc_auc"] == pytest.approx(sk.roc_auc_score(Y, p))
+
+
+def test_what_the_lean_costs_is_what_the_theory_says():
+    """The mean square error of b r around a bias of delta noises, of section 10.5."""
+    z = np.linspace(-9, 9, 3001)
+    density = stats.norm.pdf(z) * (z[1] - z[0])
+
+    def cost(delta):
+        # Two rows of weight 1/2 whose residuals are r +- sqrt(2): v = 1.
+        r = delta + z
+        b = [beyond_noise([[x + 2**0.5], [x - 2**0.5]], [0.5, 0.5], [0.5, 0.5]) for x in r]
+        return float(np.sum((np.array(b) * r - delta) ** 2 * density))
+
+    assert cost(0) == pytest.approx(0.333, abs=0.002)
+    assert cost(1.1) < 1 < cost(1.25)
+    assert cost(2.36) == pytest.approx(1.49, abs=0.005)
+    assert max(cost(2.0), cost(3.0)) < cost(2.36)
+    assert 1 < cost(6.0) < 1.1
+
+
+def test_the_error_of_the_plain_auc_is_delongs(ask):
+    found = ask(metrics="roc_auc")
+    (row,) = found.table.where(method="none")
+    auc, above, below = auc_and_parts(Y, Scorer().predict_proba(X)[:, 1])
+    assert row.value == pytest.approx(auc)
+    variance = sum(np.var(part) / len(part) for part in (above, below))
+    assert row.standard_error == pytest.approx(np.sqrt(N / (N - 1) * variance))
 
 
 # A metric is what it is, whatever else is asked

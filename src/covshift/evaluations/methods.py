@@ -10,8 +10,9 @@ weights w that carry the sample to the target, and the target's shares t,
     cbpe      target rows carry t c(s)           c: the scores calibrated on the labelled rows
     pape      target rows carry t c_w(s)         c_w: calibrated on the weighted labelled rows
 
-where weights sum to one; those of "dr" lean to flatter ones and to the model (`judged`). "cbpe" is the expected performance of calibrated scores, "pape" the same
-with a calibration for the target; both calibrate by a logistic regression on the log-odds (Platt).
+where weights sum to one; those of "dr" lean to flatter ones and to the model (`judged`). "cbpe" is
+the expected performance of calibrated scores, "pape" the same with a calibration for the target;
+both calibrate by a logistic regression on the log-odds (Platt).
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
 values L = sum_c y_c g_c with the prediction h = sum_c q_c g_c: errors are those of this mean by
