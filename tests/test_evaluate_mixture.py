@@ -435,3 +435,12 @@ def test_a_large_error_leaves_positive_numbers_positive(value):
     found = errors.number(Influence(np.array([value]), psi, np.zeros((0, 1))), positive=True)
     assert found.low < value < found.high < np.inf
     assert (found.low > 0) == (value > 0)  # a mean of squares may be estimated below zero
+
+
+def test_a_positive_metric_estimated_below_zero_counts_as_zero():
+    """Weighted residuals may take away more than there is; an interval from zero on is left."""
+    errors = Errors(Design.simple(4), 3.0, 4.0, 4.0, 0.95)
+    psi = np.array([[0.1], [-0.1], [0.2], [-0.2]])
+    number = errors.number(Influence(np.array([-0.05]), psi, np.zeros((1, 1))), positive=True)
+    assert number.value == number.low == 0
+    assert 0 < number.high < np.inf

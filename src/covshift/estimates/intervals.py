@@ -53,6 +53,8 @@ class Errors:
         if positive and value > 0 and np.isfinite(t * error):
             factor = float(np.exp(min(t * error / value, 700.0)))
             return Number(value, error, value / factor, value * factor)
+        if positive:  # what the weighted residuals take away may be more than there is
+            return Number(max(0.0, value), error, 0.0, max(0.0, value) + t * error)
         return interval_of(value, error, t, self, proportion=proportion)
 
     def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:

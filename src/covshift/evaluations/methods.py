@@ -64,6 +64,11 @@ class Classified:
     def __post_init__(self) -> None:
         self.problem = self.problem.about(self._left(), _CAUTION)
 
+    @property
+    def upright(self) -> Classified:
+        """The same, with the doubly robust form as it is: what the weights leave unbalanced."""
+        return replace(self, problem=self.problem.upright)
+
     def _left(self) -> Real:
         """What the outcome model leaves: residuals, and their products with what metrics use."""
         left = self.Y - self.predicted("dr").train
@@ -136,7 +141,7 @@ class Classified:
         found = self.influence(metric, method, group)
         besides = 0.0
         if self.problem.engine.counts_imbalance(engine_method(method)):
-            besides = abs(metric.of(self.masses("dr", group)).value - float(found.value[0]))
+            besides = abs(metric.of(self.upright.masses("dr", group)).value - float(found.value[0]))
         errors = self.problem.errors(engine_method(method), group)
         return errors.number(found, **limits(metric.range), besides=besides)
 

@@ -63,7 +63,8 @@ class Regressed:
                 one = self.influence(metric, method, group)
                 besides = 0.0
                 if self.problem.engine.counts_imbalance(method):
-                    balanced = self.influence(metric, "dr", group)
+                    upright = replace(self, problem=self.problem.upright)
+                    balanced = upright.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
                 errors = self.problem.errors(method, group)
                 numbers[method] = errors.number(one, positive=metric in POSITIVE, besides=besides)
