@@ -23,10 +23,12 @@ from pathlib import Path
 
 import numpy as np
 from estimates_coverage import Kept
+from evaluations_summary import monitored_sections, tables_sections
 from harness import machine, publish, table
 from sklearn.linear_model import LogisticRegression
 
 from covshift import evaluate
+from covshift.datasets import make_survey
 
 OUT = Path(__file__).parents[1] / "out"
 PARTS = ("tables", "monitored", "jobs", "scale")
@@ -84,6 +86,24 @@ def scale_sections(kept):
     ]
 
 
+def quick_line(kind, shift):
+    """Run one small made-up problem."""
+    from evaluations_problems import Problem, performance
+    from evaluations_tables import evaluated
+
+    survey = make_survey(160, 80, random_state=0)
+    y, p = survey.y, survey.probability_target
+    if kind == "regression":
+        y, p = survey.X[:, 0], survey.X_target[:, 0]
+    rng = np.random.default_rng(0)
+    said, said_T = (0.4 * part + 0.6 * rng.uniform(size=len(part)) for part in (y, p))
+    truth = performance(kind, p > 0.5 if kind == "classification" else p, said_T)
+    trained = np.arange(160) < 80
+    key = f"made up/{shift}/linear/small/0"
+    problem = Problem(key, kind, survey.X, y, said, trained, survey.X_target, said_T, truth)
+    return {"key": key, "kind": kind, "truth": truth, **evaluated(problem)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", choices=PARTS)
@@ -93,9 +113,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         with tempfile.TemporaryDirectory() as folder:
-            kept = Kept(Path(folder) / "runs.jsonl")
-            scale_part(kept, ((200, 5),))
-            publish("evaluations", "Evaluations", *scale_sections(kept), write=False)
+            runs, times = (Kept(Path(folder) / f"{name}.jsonl") for name in ("runs", "times"))
+            for kind in ("classification", "regression"):
+                for shift in ("direction", "natural"):
+                    runs.add(quick_line(kind, shift))
+            scale_part(times, ((200, 5),))
+            sections = tables_sections(runs, Path(folder) / "absent")
+            publish("evaluations", "Evaluations", *sections, *scale_sections(times), write=False)
         return
     runs, monitored, times = (
         Kept(OUT / f"evaluations_{name}.jsonl") for name in ("tables", "monitored", "scale")
@@ -113,8 +137,6 @@ def main() -> None:
             folder = OUT / "nannyml_monitored"
             evaluations_tables.measure_monitored(monitored, options.jobs, folder)
     if options.write:
-        from evaluations_summary import monitored_sections, tables_sections
-
         publish(
             "evaluations",
             "How good is the model there? Error, coverage, time",

@@ -407,3 +407,90 @@ def design_variance(psi, stratum, cluster):
         spread = sum((total - mean) ** 2 for total in totals)
         variance += len(totals) / (len(totals) - 1) * spread
     return variance
+
+
+# Performance on the target: rows one at a time, pairs of rows for what is ranked.
+
+
+def log_likelihood(shares, seen, weight, least=1e-3):
+    """Weighted log-likelihood of a mixture; a chance below ``least`` counts as that."""
+    total = 0.0
+    for i in range(len(seen)):
+        chance = sum(shares[k] * max(seen[i][k], least) for k in range(len(shares)))
+        total += weight[i] * math.log(chance)
+    return total
+
+
+def likeliest_on_a_grid(seen, weight, steps=200):
+    """Shares of two or three parts that maximise the likelihood, of all multiples of 1 / steps."""
+    parts = len(seen[0])
+    grid = [[a, steps - a] for a in range(steps + 1)]
+    if parts == 3:
+        grid = [[a, b, steps - a - b] for a in range(steps + 1) for b in range(steps + 1 - a)]
+    found = [[part / steps for part in shares] for shares in grid]
+    return max(found, key=lambda shares: log_likelihood(shares, seen, weight))
+
+
+def beyond_noise(rest, moved, full):
+    """max(0, 1 - v / D^2) of sum_i moved_i rest_i, both summed over the columns of rest."""
+    noise = signal = 0.0
+    for k in range(len(rest[0])):
+        mean = sum(full[i] * rest[i][k] for i in range(len(rest)))
+        noise += sum(moved[i] ** 2 * (rest[i][k] - mean) ** 2 for i in range(len(rest)))
+        signal += sum(moved[i] * rest[i][k] for i in range(len(rest))) ** 2
+    return max(0.0, 1 - noise / signal) if signal > 0 else 0.0
+
+
+def leaning_shares(rest, w, u, groups=None):
+    """Lean, trust, and the share of every residual: trust (lean w / sum w + (1 - lean) u / sum u).
+
+    Both are the largest of those of all rows and of each group, whose residuals elsewhere are zero.
+    """
+    N = len(rest)
+    w, u = ([value / sum(weights) for value in weights] for weights in (w, u))
+    kept = [[True] * N]
+    if groups is not None:
+        kept += [[group == one for group in groups] for one in sorted(set(groups))]
+    rests = [[[inside[i] * value for value in rest[i]] for i in range(N)] for inside in kept]
+    moved = [w[i] - u[i] for i in range(N)]
+    lean = max(beyond_noise(one, moved, w) for one in rests)
+    both = [lean * w[i] + (1 - lean) * u[i] for i in range(N)]
+    trust = max(beyond_noise(one, both, both) for one in rests)
+    return lean, trust, [trust * value for value in both]
+
+
+def judged_by_pairs(y, q, q_target, s, s_target, residual_share, share):
+    """Accuracy (threshold 1/2), Brier score and AUC of the doubly robust masses, all pairs."""
+    atoms = [
+        (residual_share[i] * (y[i] - q[i]), -residual_share[i] * (y[i] - q[i]), s[i])
+        for i in range(len(y))
+    ]
+    atoms += [
+        (share[j] * q_target[j], share[j] * (1 - q_target[j]), s_target[j])
+        for j in range(len(share))
+    ]
+    accuracy = sum(p if score >= 0.5 else n for p, n, score in atoms)
+    brier = sum(p * (1 - score) ** 2 + n * score**2 for p, n, score in atoms)
+    ordered = 0.0
+    for p, _, score in atoms:
+        for _, n, other in atoms:
+            ordered += p * n * (1.0 if score > other else 0.5 if score == other else 0.0)
+    P, N = sum(p for p, _, _ in atoms), sum(n for _, n, _ in atoms)
+    return {
+        "accuracy": accuracy / (P + N),
+        "brier": brier / (P + N),
+        "roc_auc": ordered / (P * N),
+    }
+
+
+def auc_and_parts(y, s):
+    """AUC, and the place of every row among those of the other class (DeLong et al., 1988)."""
+    ones = [s[i] for i in range(len(y)) if y[i] == 1]
+    zeros = [s[i] for i in range(len(y)) if y[i] == 0]
+
+    def wins(a, b):
+        return 1.0 if a > b else 0.5 if a == b else 0.0
+
+    above = [sum(wins(a, b) for b in zeros) / len(zeros) for a in ones]
+    below = [sum(wins(a, b) for a in ones) / len(ones) for b in zeros]
+    return sum(above) / len(above), above, below

@@ -57,6 +57,8 @@ class Errors:
             factor = float(np.exp(min(t * error / value, 700.0)))
             high = min(value * factor, value + _FAR * t * error)
             return Number(value, error, value / factor, high)
+        if positive:  # what the weighted residuals take away may be more than there is
+            return Number(max(0.0, value), error, 0.0, max(0.0, value) + t * error)
         return interval_of(value, error, t, self, proportion=proportion)
 
     def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:

@@ -132,10 +132,25 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
         boosted = HistGradientBoostingRegressor(**trees)
     else:
         found = {"logistic": LogisticRegression(C=0.1, max_iter=200)}
-        boosted = HistGradientBoostingClassifier(**trees)
+        boosted = BoostedClasses(**trees)
     if rows >= FEW_ROWS:
         found["boosted trees"] = boosted
     return found
+
+
+class BoostedClasses(HistGradientBoostingClassifier):  # type: ignore[misc]
+    """Boosted trees of classes, also where a class has a single row.
+
+    Above 10,000 rows some are held out to see when to stop, and scikit-learn refuses to split a
+    class of one row. Then no row is held out.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedClasses:
+        """Fit the trees."""
+        if np.unique(y, return_counts=True)[1].min() < 2:
+            self.early_stopping = False
+        super().fit(X, y, sample_weight=sample_weight)
+        return self
 
 
 def tree_settings(rows: int) -> dict[str, Any]:

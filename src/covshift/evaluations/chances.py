@@ -22,13 +22,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from .._crossfit import CrossFit, Features, FoldFits, fit_folds
 from .._types import Real, Rows
-from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, tree_settings
+from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, tree_settings
 
 _WEAK_PENALTY = 1e4  # of the calibration's logistic regression: C
 _STEPS = 200
@@ -49,9 +48,7 @@ class Part:
         """Fit a logistic model, and boosted trees where there are rows to split."""
         models = {"logistic": LogisticRegression(max_iter=300)}
         if len(self.labels) >= FEW_ROWS:
-            models["boosted trees"] = HistGradientBoostingClassifier(
-                **tree_settings(len(self.labels))
-            )
+            models["boosted trees"] = BoostedClasses(**tree_settings(len(self.labels)))
         return {name: self.fit(model, classes) for name, model in models.items()}
 
     def fit(self, model: object, classes: Rows) -> FoldFits:

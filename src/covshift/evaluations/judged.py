@@ -70,6 +70,11 @@ class Judged(Problem):
         trust = self._largest(lambda rest: beyond_noise(rest, share, share))
         return replace(engine, lean=lean, trust=trust, caution=self.caution)
 
+    @property
+    def upright(self) -> Judged:
+        """The same problem, whose doubly robust form does not lean."""
+        return replace(self, weights=replace(self.weights, steady=None))
+
     def about(self, rest: Real, caution: float = 2 / 3) -> Judged:
         """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""
         return replace(self, rest=rest, caution=caution)

@@ -10,8 +10,9 @@ weights w that carry the sample to the target, and the target's shares t,
     cbpe      target rows carry t c(s)           c: the scores calibrated on the labelled rows
     pape      target rows carry t c_w(s)         c_w: calibrated on the weighted labelled rows
 
-where weights sum to one. "cbpe" is the expected performance of calibrated scores, "pape" the same
-with a calibration for the target; both calibrate by a logistic regression on the log-odds (Platt).
+where weights sum to one; those of "dr" lean to flatter ones and to the model (`judged`). "cbpe" is
+the expected performance of calibrated scores, "pape" the same with a calibration for the target;
+both calibrate by a logistic regression on the log-odds (Platt).
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
 values L = sum_c y_c g_c with the prediction h = sum_c q_c g_c: errors are those of this mean by
@@ -62,6 +63,11 @@ class Classified:
 
     def __post_init__(self) -> None:
         self.problem = self.problem.about(self._left(), _CAUTION)
+
+    @property
+    def upright(self) -> Classified:
+        """The same, with the doubly robust form as it is: what the weights leave unbalanced."""
+        return replace(self, problem=self.problem.upright)
 
     def _left(self) -> Real:
         """What the outcome model leaves: residuals, and their products with what metrics use."""
@@ -135,7 +141,7 @@ class Classified:
         found = self.influence(metric, method, group)
         besides = 0.0
         if self.problem.engine.counts_imbalance(engine_method(method)):
-            besides = abs(metric.of(self.masses("dr", group)).value - float(found.value[0]))
+            besides = abs(metric.of(self.upright.masses("dr", group)).value - float(found.value[0]))
         errors = self.problem.errors(engine_method(method), group)
         return errors.number(found, **limits(metric.range), besides=besides)
 

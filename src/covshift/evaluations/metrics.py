@@ -195,8 +195,11 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
             f"predict_proba, or {kind.needs} of both samples, or leave this metric out."
         )
 
+    # The Brier score of three and more classes may be as large as two.
+    beyond = base == "brier" and len(classes) > 2
+
     def made(title: str, of: Callable[[Masses], Slope]) -> Metric:
-        return Metric(title, of, kind.needs, kind.range)
+        return Metric(title, of, kind.needs, "positive" if beyond else kind.range)
 
     if kind.whole is not None:
         yield made(name, kind.whole)

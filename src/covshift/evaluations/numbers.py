@@ -52,7 +52,8 @@ class Regressed:
         if metric == "median_absolute_error":
             size = np.abs(self.y - self.f)
             groups = every_group(self.problem)
-            found = quantiles(self.problem, size, np.array([0.5]), "absolute error")
+            alone = replace(self.problem, made={})  # leans by its own residuals
+            found = quantiles(alone, size, np.array([0.5]), "absolute error")
             for (group, label), item in zip(groups, found, strict=True):
                 yield group, label, {method: item.numbers[method] for method in ENGINE_METHODS}
             return
@@ -62,7 +63,8 @@ class Regressed:
                 one = self.influence(metric, method, group)
                 besides = 0.0
                 if self.problem.engine.counts_imbalance(method):
-                    balanced = self.influence(metric, "dr", group)
+                    upright = replace(self, problem=self.problem.upright)
+                    balanced = upright.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
                 errors = self.problem.errors(method, group)
                 numbers[method] = errors.number(one, positive=metric in POSITIVE, besides=besides)
@@ -70,6 +72,8 @@ class Regressed:
 
     def _signal(self, metric: Any) -> Signal:
         name = "error" if metric == "bias" else title(metric)
+        if callable(metric):
+            name = f"function {name}"  # which may be called like a metric
         return self.problem.numbers(losses(metric, self.y, self.f), name)
 
     def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:

@@ -106,8 +106,9 @@ class Labelled:
     def change_of_numbers(self, judge: Regressed, scored: Scored) -> Change:
         """Test whether p(y | x) has changed, by the errors of the predictions."""
         signal = judge.problem.numbers(judge.f - judge.y, "error")
+        rest = _products(signal.values - signal.h.train, residual_parts(scored)[0])
         error = scored.target[self.rows, 0] - self.y
-        return self._change(judge.problem, scored, signal, error[:, None])
+        return self._change(judge.problem.about(rest), scored, signal, error[:, None])
 
     def _change(self, problem: Judged, scored: Scored, signal: Signal, y: Real) -> Change:
         here, there = residual_parts(scored)

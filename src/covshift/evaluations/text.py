@@ -53,7 +53,7 @@ def describe(found: Evaluations) -> str:
         "\n".join(_batches(found)),
         "\n".join(_differences(found)),
         "\n".join(_checks(found)),
-        "\n".join(_facts(found)),
+        "\n".join(fill(line, 96, subsequent_indent="  ") for line in _facts(found)),
         "\n".join(fill(f"Note: {note}", 96, subsequent_indent="  ") for note in found.notes),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -49,6 +49,7 @@ class Evaluation:
     picture: pictures.Picture | None = None
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    curves: tuple[pictures.Picture, ...] = ()
 
 
 def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
@@ -72,6 +73,7 @@ def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
         pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}."),
         tuple(table for table in tables if table.rows),
         tuple(printable(str(note), width=5000) for note in found.notes),
+        pictures.curves(found),
     )
 
 
@@ -123,16 +125,10 @@ def _batches(found: Evaluations) -> Table:
 
 def _batches_drawn(found: Evaluations) -> pictures.Picture:
     first = [(name, part.overall[0]) for name, part in found.batches.items()]
-    plain = [found.batches[name].table.same(row, "none") for name, row in first]
     said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
     metric = _words(first[0][1].metric)
-    return pictures.batches(
-        [name for name, _ in first],
-        [(row.value, *row.interval) for row in plain],
-        [(row.value, *row.interval) for _, row in first],
-        metric,
-        f"{metric} expected in every batch of the target. {'; '.join(said)}.",
-    )
+    text = f"{metric} expected in every batch of the target. {'; '.join(said)}."
+    return pictures.batches(found, metric, text)
 
 
 def _differences(found: Evaluations) -> Table:

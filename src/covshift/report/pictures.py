@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,18 +69,53 @@ def metrics(found: Evaluations, text: str) -> Picture:
     return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
 
 
-def batches(names: Sequence[str], plain: Any, corrected: Any, metric: str, text: str) -> Picture:
-    """One metric of every batch of the target, beside that of the labelled rows."""
-    display = ForestPlotDisplay(names, plain, corrected, xlabel=metric)
+def batches(found: Evaluations, metric: str, text: str) -> Picture:
+    """One metric of every batch of the target, in their order, beside the labelled rows."""
     title = "From batch to batch"
     svg = draw_svg(
-        lambda ax: _draw(display, ax),
-        size=(5.0, 1.4 + 0.36 * min(len(names), display.most)),
+        lambda ax: _same(found.plot("batches", ax=ax)),
+        size=(min(9.0, 3.0 + 0.5 * len(found.batches)), 3.4),
         name="batches",
         title=title,
         text=text,
     )
-    caption = f"{metric[0].upper() + metric[1:]} with its intervals, the first batch on top."
+    return Picture(svg, title, f"{metric[0].upper() + metric[1:]} with its intervals.")
+
+
+def curves(found: Evaluations) -> tuple[Picture, ...]:
+    """Reliability and ROC curve of the first model, where it scores two classes."""
+    if not found.curves:
+        return ()
+    first, drawn = found.curves[0], []
+    if first.reliability is not None:
+        said = zip(first.reliability.score, first.reliability.share, strict=True)
+        text = "; ".join(f"{score:.2f}: {share:.2f}" for score, share in said if share == share)
+        drawn.append(
+            _curve(
+                found,
+                "reliability",
+                "Do its probabilities come true there?",
+                f"Mean score and share of the class in every bin on the target. {text}.",
+                "On the diagonal they do. Points with their intervals.",
+            )
+        )
+    if first.roc is not None:
+        title, caption = "How well it ranks", "The area under a curve is its AUC."
+        text = f"ROC curve on the target (AUC {first.roc.auc:.3f}) and on your data."
+        drawn.append(_curve(found, "roc", title, text, caption))
+    return tuple(drawn)
+
+
+def _curve(
+    found: Evaluations, kind: Literal["reliability", "roc"], title: str, text: str, caption: str
+) -> Picture:
+    svg = draw_svg(
+        lambda ax: _same(found.plot(kind, ax=ax, model=found.curves[0].model)),
+        size=(4.4, 4.0),
+        name=kind,
+        title=title,
+        text=text,
+    )
     return Picture(svg, title, caption)
 
 
