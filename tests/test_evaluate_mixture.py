@@ -428,13 +428,12 @@ def test_the_brier_score_of_three_classes_may_exceed_one(ask):
     assert all(row.interval[0] < row.value < row.interval[1] for row in found.table)
 
 
-@pytest.mark.parametrize("value", [1e-9, 1.0, 0.0, -1.0])
+@pytest.mark.parametrize("value", [1e-9, 1.0])
 def test_a_large_error_leaves_positive_numbers_positive(value):
     psi = np.array([[40.0], [-40.0]])
     errors = Errors(Design.simple(2), 1, 2, 2, 0.95)
     found = errors.number(Influence(np.array([value]), psi, np.zeros((0, 1))), positive=True)
-    assert found.low < value < found.high < np.inf
-    assert (found.low > 0) == (value > 0)  # a mean of squares may be estimated below zero
+    assert 0 < found.low < value < found.high < np.inf
 
 
 def test_a_positive_metric_estimated_below_zero_counts_as_zero():
