@@ -8,6 +8,7 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
+from .._notes import Note
 from ..diagnostics.text import printable
 
 if TYPE_CHECKING:
@@ -61,18 +62,29 @@ def describe(found: Estimates) -> str:
 
 
 def as_html(found: Estimates) -> str:
-    """Write sentence, table and notes as HTML that a notebook shows; all names are escaped."""
+    """Write sentence, table and notes as HTML that a notebook shows."""
     head, rows = _cells(found)
+    return html(sentence(found), head, rows, _facts(found), found.notes)
+
+
+def html(
+    first: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    facts: Sequence[str],
+    notes: Sequence[Note],
+) -> str:
+    """Write a sentence, a table, facts and notes as HTML; all of it is escaped."""
     cells = "".join(f"<th>{escape(title)}</th>" for title in head)
     lines = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    notes = "".join(f"<li>{escape(str(note))}</li>" for note in found.notes)
-    facts = "<br>".join(escape(line) for line in _facts(found))
+    items = "".join(f"<li>{escape(str(note))}</li>" for note in notes)
+    below = "<br>".join(escape(line) for line in facts)
     return (
-        f"<div><p><strong>{escape(sentence(found))}</strong></p>"
+        f"<div><p><strong>{escape(first)}</strong></p>"
         f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-        f"<p>{facts}</p>" + (f"<ul>{notes}</ul>" if notes else "") + "</div>"
+        f"<p>{below}</p>" + (f"<ul>{items}</ul>" if items else "") + "</div>"
     )
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..diagnostics.text import printable
-from ..estimates.text import METHOD_WORDS, aligned, shown
+from ..estimates.text import METHOD_WORDS, aligned, html, shown
 from .metrics import words
 
 if TYPE_CHECKING:
@@ -60,19 +59,9 @@ def describe(found: Evaluations) -> str:
 
 
 def as_html(found: Evaluations) -> str:
-    """Write sentence, table and notes as HTML that a notebook shows; all names are escaped."""
+    """Write sentence, table and notes as HTML that a notebook shows."""
     head, rows = _cells(found)
-    cells = "".join(f"<th>{escape(title)}</th>" for title in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    notes = "".join(f"<li>{escape(str(note))}</li>" for note in found.notes)
-    facts = "<br>".join(escape(line) for line in _facts(found))
-    return (
-        f"<div><p><strong>{escape(sentence(found))}</strong></p>"
-        f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-        f"<p>{facts}</p>" + (f"<ul>{notes}</ul>" if notes else "") + "</div>"
-    )
+    return html(sentence(found), head, rows, _facts(found), found.notes)
 
 
 def table_lines(rows: Sequence[Performance]) -> list[str]:

@@ -1,0 +1,54 @@
+"""Pages of the documentation run from top to bottom and print what they show.
+
+Words must agree exactly, numbers nearly: the last digits may depend on versions of other libraries,
+and so may the mixture of outcome models, whose lines are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+DOCS = Path(__file__).parents[1] / "docs"
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+
+
+def page(name: str) -> str:
+    """Return the text of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def check_page(name: str, *, atol: float) -> None:
+    """Run a page's examples in one namespace, and compare what they print with the page."""
+    text = page(name)
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    # A fence of another kind would be an example that nobody runs.
+    assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
+    namespace = {"__name__": name}
+    for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
+        if kind == "text":
+            continue
+        assert following == "text", "an example without what it prints"
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block, name, "exec"), namespace)
+        shown, found = _without_models(output), _without_models(printed.getvalue())
+        assert _words(found) == _words(shown)
+        np.testing.assert_allclose(_numbers(found), _numbers(shown), rtol=0.05, atol=atol)
+
+
+def _words(text: str) -> str:
+    return " ".join(NUMBER.sub("N", text).split())
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(found.replace(",", "")) for found in NUMBER.findall(text)]
+
+
+def _without_models(text: str) -> str:
+    return re.sub(r"^Outcome model: .*(?:\n  .*)*$", "", text, flags=re.MULTILINE)
