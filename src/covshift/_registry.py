@@ -236,6 +236,10 @@ _weighter("ulsif", "ulsif:ULSIF", "density ratio by least squares")
 _weighter("rulsif", "ulsif:RULSIF", "relative density ratio by least squares")
 _weighter("neighbors", "neighbors:NearestNeighbors", "target rows among nearest neighbours",
           quadratic=True)
+_weighter("raking", "raking:Raking", "shares of cells, by iterative proportional fitting",
+          rows=30_000)
+_weighter("poststratification", "poststratification:PostStratification",
+          "shares of crossed cells", rows=30_000)
 # fmt: on
 
 register(
