@@ -78,7 +78,7 @@ def refuse_margins(X_target: Any, name: str, who: str = "this method") -> None:
     """Refuse margins where rows are needed, and say what takes them."""
     if is_margins(X_target):
         raise InputError(
-            f"{name} is margins, and {who} needs the rows of the target: fit CDFWeights, "
+            f"{name} is a covshift.Margins, and {who} needs target rows: fit CDFWeights, "
             "EntropyBalancing, Raking or PostStratification of covshift.weights to the margins, "
             "and pass their weights_ as sample_weight."
         )

@@ -70,6 +70,8 @@ def checked_shares(values: Real, title: str) -> tuple[Real, str | None]:
             f"The shares of {title} add up to {total:.6g}. They must add up to 1, or to 100 for "
             "percentages: a cell may be missing or counted twice. Divide counts by their total."
         )
+    if abs(total / unit - 1) <= 1e-12:  # one already: a file changes nothing
+        return share / unit, None
     if abs(total / unit - 1) <= 1e-9:
         return share / total, None
     return share / total, f"The shares of {title} add up to {total:.6g}; they were scaled to fit."

@@ -61,7 +61,7 @@ class Margins:
     ...     source="census 2021",
     ... )
     >>> print(margins)
-    Margins of 2 columns, 1200000 in the population (census 2021)
+    Margins of 2 columns, size 1200000 (census 2021)
       age  brackets: 18 to under 30 16.0 %, 30 to under 65 58.0 %, 65 and over 26.0 %
       sex  categories: f 51.0 %, m 49.0 %
     """
@@ -141,7 +141,7 @@ class Margins:
         >>> from covshift import Margins
         >>> T = np.random.default_rng(0).normal(size=(200, 1))
         >>> print(Margins.from_rows(T, bins=2))
-        Margins of 1 column, 200 in the population
+        Margins of 1 column, size 200
           0  brackets: up to 0.048 50.0 %, above 0.048 50.0 %
         """
         from .rows import summarised
@@ -217,6 +217,24 @@ class Margins:
         tables = [table for table in self.tables if set(table.columns) <= set(wanted)]
         given: dict[str, Any] = {"size": self.size, "source": self.source, "notes": self.notes}
         return Margins.of(single, tables, **given)
+
+    def balance(self, X: Any, weight: Any = None) -> list[Any]:
+        """Compare every number here with the one of a sample, weighted or not.
+
+        Returns a list of tuples (what, target, sample, gap): a share, mean or standard deviation,
+        its value here, in the sample, and the difference. Gaps of means and standard deviations
+        are in units of the standard deviation, where that is known.
+
+        Examples
+        --------
+        >>> from covshift import Margins
+        >>> margins = Margins({0: {(18, 40): 0.3, (40, None): 0.7}})
+        >>> margins.balance([[20.0], [50.0]])[0]
+        Balance(what="'0' in 18 to under 40", target=0.3, sample=0.5, gap=0.2)
+        """
+        from .balance import balance_of
+
+        return balance_of(self, X, weight)
 
     def __str__(self) -> str:
         from .text import described

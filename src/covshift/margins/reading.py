@@ -100,7 +100,7 @@ def reading_of(
             MarginsWarning,
             stacklevel=5,
         )
-    levels = tuple(_levels(margins, name) for name in used)
+    levels = tuple(levels_of(margins, name) for name in used)
     return Reading(tuple(used), levels)
 
 
@@ -125,7 +125,8 @@ def refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: 
         warnings.warn(text + advice, MarginsWarning, stacklevel=5)
 
 
-def _levels(margins: Margins, name: str) -> tuple[str, ...]:
+def levels_of(margins: Margins, name: str) -> tuple[str, ...]:
+    """Levels of a category; none for a number."""
     margin = margins.margin(name)
     return margin.cells.levels if margin and isinstance(margin.cells, Categories) else ()
 

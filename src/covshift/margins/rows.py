@@ -41,10 +41,9 @@ def summarised(
             f"T has {M} rows, fewer than min_count={min_count}: no cell could hold them. Summarise "
             "more rows, or lower min_count if these may be shared."
         )
-    share = np.full(M, 1 / M)
+    share = np.ones(M)
     if weight is not None:
         share = check_weight(weight, M, "weight", of="T")
-        share = share / share.sum()
     notes: list[Note] = []
     single: dict[str, Margin] = {}
     codes: dict[str, Whole] = {}
@@ -56,6 +55,7 @@ def summarised(
             notes.append(Note("single cells", text))
             continue
         sums = np.bincount(code, weights=share, minlength=len(cells)).astype(np.float64)
+        sums = sums / share.sum()
         single[name], codes[name] = Margin(cells, sums), code
     if not single:
         raise InputError(f"No column has two cells of {min_count} rows. Lower min_count.")
@@ -84,14 +84,15 @@ def _columns(T: Any) -> dict[str, Any]:
 def _split_numbers(x: Real, bins: int | None, min_count: int) -> tuple[Brackets, Whole]:
     """Cut a column of numbers, equal values together; return the brackets, and whose rows are."""
     values, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-    fewest = max(min_count, 0 if bins is None else -(-len(x) // bins))
+    even = bins is not None and len(values) > bins  # cells of about equally many rows
     group = np.empty(len(values), dtype=np.int64)
     number, held = 0, 0
     left = len(x)
     for k, count in enumerate(counts.tolist()):
         group[k] = number
         held, left = held + count, left - count
-        if held >= fewest and left >= fewest:  # what is left fills a cell of its own
+        part = (held + left) / (bins - number) if even and bins is not None else 0
+        if held >= max(part, min_count) and left >= min_count:  # the rest fills a cell as well
             number, held = number + 1, 0
     last = np.flatnonzero(np.append(np.diff(group) > 0, True))
     if min_count == 1:
@@ -170,7 +171,7 @@ def _table(
             )
         wanted[larger] = -(-wanted[larger] // 2)
     sums = np.bincount(code, weights=share, minlength=len(counts)).astype(np.float64)
-    return Table((names[0], names[1]), (a, b), sums.reshape(len(a), len(b)))
+    return Table((names[0], names[1]), (a, b), (sums / share.sum()).reshape(len(a), len(b)))
 
 
 def _room(cells: Cells, wanted: int) -> int:

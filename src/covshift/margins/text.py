@@ -16,7 +16,7 @@ def described(margins: Any) -> str:
     if margins.tables:
         head += f" and {len(margins.tables)} table{'s' if len(margins.tables) > 1 else ''}"
     if margins.size is not None:
-        head += f", {margins.size:.0f} in the population"
+        head += f", size {margins.size:.0f}"
     if margins.source:
         head += f" ({margins.source})"
     rows = [(name, _part(part)) for name, part in margins.single.items()]

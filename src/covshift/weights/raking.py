@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,6 +35,19 @@ LIMITS = one_of(None) | Rule(
     ),
 )
 """What bounds of weights may be."""
+
+
+@dataclass(frozen=True)
+class Raked:
+    """The cells of one margin, and the factor of each."""
+
+    table: CellTable
+    factor: Real  # (cells,)
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "table": Part(CellTable, cells="cells"),
+        "factor": Reals("cells"),
+    }
 
 
 class Raking(Weighter):
@@ -102,8 +116,7 @@ class Raking(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_tables": Each(Part(CellTable)),
-        "_factors": Each(Reals("cells")),
+        "_raked": Each(Part(Raked)),
         "imbalance_": FINITE,
         "n_iter_": WHOLE,
     }
@@ -173,7 +186,7 @@ class Raking(Weighter):
     def _rake(
         self, X: Real, tables: list[CellTable], labels: list[list[str]], found: Fitted
     ) -> Real:
-        self._tables, self._factors = tuple(tables), tuple(found.factors)
+        self._raked = tuple(map(Raked, tables, found.factors))
         self.imbalance_, self.n_iter_ = found.off, found.rounds
         self._judge(found, labels)
         return self._ratio(X)
@@ -182,7 +195,7 @@ class Raking(Weighter):
         """Say where the weighted shares are not the target's."""
         worst, cell = found.worst
         name = labels[worst][cell]
-        if self.limits is None and found.off > _GROSS:
+        if self.limits is None and found.stalled and found.off > _GROSS:
             raise NoOverlapError(
                 "No weights give the training rows all margins together: there is too little "
                 f"overlap. After {found.rounds} rounds the share of {name} is still off by "
@@ -206,17 +219,16 @@ class Raking(Weighter):
 
     def _ratio(self, X: Real) -> Real:
         weight = np.ones(len(X))
-        for table, factor in zip(self._tables, self._factors, strict=True):
-            place = table.places(X)
-            weight *= np.where(place < 0, 0.0, factor[place])
+        for part in self._raked:
+            place = part.table.places(X)
+            weight *= np.where(place < 0, 0.0, part.factor[place])
         return weight if self.limits is None else np.clip(weight, *self.limits)
 
     def _after_loading(self) -> None:
         reading = getattr(self, "_reading", None)
         n = self.n_features_in_ if reading is None else reading.width
-        columns = [axis.column for table in self._tables for axis in table.axes]
-        sizes = [(len(t.share), len(f)) for t, f in zip(self._tables, self._factors, strict=True)]
-        if not columns or min(columns) < 0 or max(columns) >= n or any(a != b for a, b in sizes):
+        columns = [axis.column for part in self._raked for axis in part.table.axes]
+        if not columns or min(columns) < 0 or max(columns) >= n:
             raise ValueError("cells of other columns")
         super()._after_loading()
 
@@ -230,6 +242,7 @@ class Fitted(NamedTuple):
     bound: float  # how far the limits alone keep a share from the target's
     rounds: int
     converged: bool
+    stalled: bool  # more rounds would not help
 
 
 def fitted_factors(
@@ -246,7 +259,7 @@ def fitted_factors(
     bound = max(float(np.abs(a - s).max()) for a, s in zip(aims, shares, strict=True))
     factors = [np.ones(k) for k in sizes]
     weight = np.ones(len(codes))
-    rounds, converged, before = 0, False, np.inf
+    rounds, converged, stalled, before = 0, False, False, np.inf
     for rounds in range(1, max_iter + 1):
         off = 0.0
         for m, aim in enumerate(aims):
@@ -263,8 +276,9 @@ def fitted_factors(
             converged = True
             break
         if rounds % _PATIENCE == 0:
-            if off > before / 2:
-                break  # at this pace it would not converge in a thousand rounds either
+            stalled = off > before / 2  # at this pace a thousand rounds would not do
+            if stalled:
+                break
             before = off
     found = mass * np.clip(weight, low, high)
     gaps = [
@@ -273,4 +287,5 @@ def fitted_factors(
     ]
     worst = int(np.argmax([gap.max() for gap in gaps]))
     cell = int(gaps[worst].argmax())
-    return Fitted(factors, float(gaps[worst][cell]), (worst, cell), bound, rounds, converged)
+    off = float(gaps[worst][cell])
+    return Fitted(factors, off, (worst, cell), bound, rounds, converged, stalled)
