@@ -224,12 +224,13 @@ class EntropyBalancing(LogRatioWeighter):
 
     def _refuse(self, Z: Real, weight: Real) -> None:
         n = len(self._units.center)
-        labels: list[str] = getattr(self, "_labels", [f"column {k}" for k in range(n)])
+        labels: list[str] = getattr(self, "_labels", [])
         worst = np.argsort(-np.abs(weight @ Z))[:3]
         low, high = Z.min(axis=0), Z.max(axis=0)
         outside = np.flatnonzero((low > 0) | (high < 0))
         columns = sorted({int(k) for k in (outside[:5] if len(outside) else worst) if k < n})
-        where = f" ({', '.join(labels[k] for k in columns)})" if columns else ""
+        named = ", ".join(labels[k] if labels else str(k) for k in columns)
+        where = f" ({named if labels else 'columns ' + named})" if columns else ""
         raise NoOverlapError(
             f"No weights give the training rows the moments of the target{where}: there is too "
             "little overlap. Restrict the target, leave out features, use moments=1, or allow a "
