@@ -85,6 +85,7 @@ class WeighterEntry(Entry):
 
     path: str
     rows: int = 1_000  # of either sample that a diagnosis or report gives it
+    compared_up_to: float = inf  # features up to which a comparison tries it
     in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size
     in_auto: bool = False  # whether correction="auto" tries its weights
 
@@ -244,7 +245,7 @@ _weighter("neighbors", "neighbors:NearestNeighbors", "target rows among nearest 
 _weighter("raking", "raking:Raking", "shares of cells, by iterative proportional fitting",
           rows=30_000, can=frozenset({MARGINS}))
 _weighter("poststratification", "poststratification:PostStratification",
-          "shares of crossed cells", rows=30_000, can=frozenset({MARGINS}))
+          "shares of crossed cells", rows=30_000, compared_up_to=3, can=frozenset({MARGINS}))
 # fmt: on
 
 register(
