@@ -115,6 +115,16 @@ def test_a_column_of_a_table_has_a_margin():
     assert found.columns == ["sex", "age"]
 
 
+def test_a_rounded_table_is_scaled_to_the_margins_of_its_columns():
+    rounded = {**CELLS, ("f", (18, 30)): 0.11}
+    found = Margins({"age": AGE, "sex": SEX, ("sex", "age"): rounded})
+    share = found.tables[0].share
+    np.testing.assert_allclose(share.sum(axis=0), [0.2, 0.55, 0.25], atol=1e-12)
+    np.testing.assert_allclose(share.sum(axis=1), [0.52, 0.48], atol=1e-12)
+    np.testing.assert_allclose(share.ravel(), list(CELLS.values()), atol=0.006)
+    assert any("was scaled to the margins" in note.text for note in found.notes)
+
+
 def test_a_selection_keeps_the_tables_of_its_columns():
     found = everything()
     assert found.select(["sex", "age"]).tables == found.tables
@@ -305,6 +315,13 @@ def test_rare_levels_go_into_one_cell_that_does_not_name_them():
     assert found.cells.levels == ("a", "(other)")
     np.testing.assert_allclose(found.share, [0.6, 0.4])
     np.testing.assert_array_equal(found.cells.codes(["a", "b", "zz"]), [0, 1, 1])
+
+
+def test_a_level_called_other_holds_the_rare_ones_too():
+    frame = pd.DataFrame({"town": ["a"] * 30 + ["(other)"] * 12 + ["c"] * 6})
+    found = Margins.from_rows(frame, min_count=10).single["town"]
+    assert found.cells.levels == ("a", "(other)")
+    np.testing.assert_allclose(found.share, [30 / 48, 18 / 48])
 
 
 def test_too_few_rows_are_refused():

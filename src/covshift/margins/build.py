@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from ..exceptions import InputError
 from .brackets import number_of, ordered_brackets, quantile_brackets
 from .cells import Categories, Cells, level_of
 from .kinds import Margin, Moments, Table, checked_shares
+
+_ROUNDED = 0.01  # that a table and a margin may differ by
+_ROUNDS = 30  # far more than a difference of one percent needs
 
 _FORMS = (
     "Write {(18, 30): 0.2, (30, None): 0.8} for brackets, {'north': 0.3, 'south': 0.7} for "
@@ -41,8 +45,7 @@ def built(
         else:
             name = level_of(key)
             single[name] = _margin(repr(name), content, notes, name in right)
-    _check_agreement(single, tables)
-    return single, tuple(tables)
+    return single, tuple(_agreeing(table, single, notes) for table in tables)
 
 
 def _margin(title: str, content: Mapping[Any, Any], notes: list[Note], right: bool) -> Any:
@@ -118,18 +121,41 @@ def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
     return share
 
 
-def _check_agreement(single: Mapping[str, Margin | Moments], tables: list[Table]) -> None:
-    """Refuse a table whose sums are not the shares that a column has by itself."""
-    for table in tables:
-        for side, name in enumerate(table.columns):
-            own, other = single.get(name), table.margin(side)
-            if not isinstance(own, Margin) or own.cells.labels != other.cells.labels:
-                continue
-            off = np.abs(own.share - other.share)
-            if off.max() > 0.01:
-                k = int(off.argmax())
-                raise InputError(
-                    f"The margin of {name!r} and the table {table.title} disagree: "
-                    f"{own.cells.labels[k]!r} has {own.share[k]:.1%} in one and "
-                    f"{other.share[k]:.1%} in the other."
-                )
+def _agreeing(table: Table, single: Mapping[str, Margin | Moments], notes: list[Note]) -> Table:
+    """Return the table with the sums that its columns have by themselves.
+
+    Published numbers are rounded, and differ a little; more than that is an error. The nearest
+    table is found by iterative proportional fitting.
+    """
+    sides = [side for side in (0, 1) if _same_cells(single.get(table.columns[side]), table, side)]
+    aims = {side: single[table.columns[side]].share for side in sides}  # type: ignore[union-attr]
+    off = max((float(np.abs(aims[s] - table.margin(s).share).max()) for s in sides), default=0.0)
+    for side in sides:
+        _refuse_disagreement(table, side, aims[side])
+    if off <= 1e-9:
+        return table
+    share = table.share
+    for _ in range(_ROUNDS):
+        for side in sides:
+            sums = share.sum(axis=1 - side)
+            scale = np.divide(aims[side], sums, out=np.zeros_like(sums), where=sums > 0)
+            share = share * (scale[:, None] if side == 0 else scale[None, :])
+    text = f"The table {table.title} was scaled to the margins of its columns: off by {off:.2g}."
+    notes.append(Note("rounded shares", text))
+    return replace(table, share=share / share.sum())
+
+
+def _same_cells(own: Any, table: Table, side: int) -> bool:
+    return isinstance(own, Margin) and own.cells.labels == table.cells[side].labels
+
+
+def _refuse_disagreement(table: Table, side: int, share: Any) -> None:
+    found = table.margin(side)
+    off = np.abs(share - found.share)
+    k = int(off.argmax())
+    if off[k] > _ROUNDED:
+        raise InputError(
+            f"The margin of {table.columns[side]!r} and the table {table.title} disagree: "
+            f"{found.cells.labels[k]!r} has {share[k]:.1%} in one and {found.share[k]:.1%} in the "
+            "other."
+        )

@@ -122,9 +122,9 @@ def roundest(low: float, high: float) -> float:
 def _split_levels(x: Any, bins: int | None, min_count: int) -> tuple[Categories, Whole]:
     """Keep the levels of enough rows; all others become one."""
     levels, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-    order = np.argsort(counts, kind="stable")
-    rare = counts[order] < min_count
-    some = int(rare.sum())
+    named = levels == OTHER  # a level of this name goes where it says
+    order = np.argsort(np.where(named, -1, counts), kind="stable")
+    some = int((named | (counts < min_count)).sum())
     while 0 < some < len(levels) and counts[order[:some]].sum() < min_count:
         some += 1
     merged = set(order[:some].tolist())

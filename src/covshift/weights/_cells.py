@@ -6,6 +6,7 @@ is named, or joins the nearest cell that has rows, along columns whose cells hav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -78,9 +79,20 @@ class CellTable:
 
     def places(self, Z: Real) -> Whole:
         """Cell of each row: its own, or the nearest that has training rows; -1 where none is."""
-        codes = np.column_stack([axis.codes(Z) for axis in self.axes])
-        some, where = np.unique(codes, axis=0, return_inverse=True)
-        return nearest(self.axes, self.known, some)[where.reshape(-1)]
+        some, where = distinct_codes([axis.codes(Z) for axis in self.axes])
+        return nearest(self.axes, self.known, some)[where]
+
+
+def distinct_codes(columns: Sequence[Whole]) -> tuple[Whole, Whole]:
+    """Return the distinct rows (S, columns) of whole numbers from 0, sorted, and whose each is."""
+    sizes = [int(column.max()) + 1 for column in columns]
+    if math.prod(sizes) < 2**62:  # one number stands for a row
+        flat = np.ravel_multi_index(tuple(columns), sizes)
+        some, where = np.unique(flat, return_inverse=True)
+        found = np.column_stack(np.unravel_index(some, sizes))
+    else:
+        found, where = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return found.astype(np.int64), where.reshape(-1).astype(np.int64)
 
 
 def nearest(axes: Sequence[Axis], known: Whole, wanted: Whole) -> Whole:
@@ -106,9 +118,9 @@ def table_of(
     what one is called. Returns also the share that joined another cell; without ``collapse``
     empty cells are refused.
     """
-    known = np.unique(np.column_stack([axis.codes(Z) for axis in axes]), axis=0)
-    cells, where = np.unique(codes, axis=0, return_inverse=True)
-    mass = np.bincount(where.reshape(-1), weights=share)
+    known, _ = distinct_codes([axis.codes(Z) for axis in axes])
+    cells, where = distinct_codes(list(codes.T))
+    mass = np.bincount(where, weights=share)
     cells, mass = cells[mass > 0], mass[mass > 0]
     place = nearest(axes, known, cells)
     lost = place < 0

@@ -16,7 +16,7 @@ from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
 from ._bounded import attainable, bounded_factors
-from ._cells import CellTable, quantile_axis, table_of
+from ._cells import CellTable, distinct_codes, quantile_axis, table_of
 from ._margin_cells import crossed
 from .base import Weighter
 
@@ -177,9 +177,8 @@ class Raking(Weighter):
         return table_of([axis], X, axis.codes(T)[:, None], share, **given)
 
     def _fitted(self, X: Real, tables: list[CellTable]) -> Fitted:
-        codes = np.column_stack([table.places(X) for table in tables])
-        some, where = np.unique(codes, axis=0, return_inverse=True)
-        mass = np.bincount(where.reshape(-1), weights=self._own).astype(np.float64)
+        some, where = distinct_codes([table.places(X) for table in tables])
+        mass = np.bincount(where, weights=self._own).astype(np.float64)
         shares = [table.share for table in tables]
         return fitted_factors(some, mass, shares, self.limits, self.tol, self.max_iter)
 
