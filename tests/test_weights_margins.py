@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from contract import run_check
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covshift
 from covshift import Margins, Reweighted
@@ -351,6 +353,13 @@ def test_a_cell_of_nobody_weighs_nothing():
 @pytest.mark.parametrize("weighter", [Raking(), Raking((0.2, 5)), PostStratification()], ids=str)
 def test_the_contract_of_weighters_holds_for_rows(weighter):
     check_weighter(weighter)
+
+
+@parametrize_with_checks([Raking(), PostStratification()])
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)
+        run_check(estimator, check)
 
 
 def test_the_table_says_who_takes_margins():
