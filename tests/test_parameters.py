@@ -108,6 +108,14 @@ OUT_OF_RANGE = {
         "width": [*POSITIVE, "wide", "cv", None],
     },
     weights.NearestNeighbors: {"n_neighbors": [0, 2.0, "few"], "standardize": FLAG},
+    weights.PostStratification: {"bins": [1, 5.0], "collapse": FLAG},
+    weights.Raking: {
+        "limits": [(0.5,), (0.5, 0.9), (1.1, 2.0), (1.0, 1.0), (-0.1, 2.0), 2.0, "auto"],
+        "bins": [1, 5.0],
+        "collapse": FLAG,
+        "tol": POSITIVE,
+        "max_iter": [0, 10.0],
+    },
     weights.RULSIF: {**RATIO, "alpha": [-0.1, 1.0]},
     weights.ULSIF: RATIO,
     Additive: EMPIRICAL,
@@ -122,13 +130,13 @@ OUT_OF_RANGE = {
 
 WRONG_KIND = [object(), NAN, INF, {"a": 1}, 1j]
 OTHER = {  # what they may be is not a number, a word or a flag, and is checked where it is used
-    "V", "cdfs", "classifier", "correction", "directions", "estimator", "high", "kernel_params",
-    "low", "mean", "preprocess", "random_state", "std", "weighter", "weights",
+    "V", "by", "cdfs", "classifier", "correction", "directions", "estimator", "high",
+    "kernel_params", "low", "mean", "preprocess", "random_state", "std", "weighter", "weights",
 }  # fmt: skip
 REQUIRED = {Product: {"cdfs": lambda x: x}}
 TAKES_TRUE = {
-    "allow_no_overlap", "early_stopping", "fast", "interactions", "normalize", "relevance",
-    "standardize", "symmetric",
+    "allow_no_overlap", "collapse", "early_stopping", "fast", "interactions", "normalize",
+    "relevance", "standardize", "symmetric",
     "verbose",
 }  # fmt: skip
 

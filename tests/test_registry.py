@@ -207,6 +207,12 @@ def test_diagnoses_show_the_weighters_that_the_table_says():
     assert list(METHODS) == names(entry for entry in weighters() if entry.in_diagnosis)
 
 
+def test_comparisons_cross_cells_of_few_columns_only():
+    for n, found in ((3, True), (4, False)):
+        assert ("poststratification" in names(methods_for("linear", n))) == found
+        assert "raking" in names(methods_for("linear", n))
+
+
 def test_comparisons_try_the_corrections_that_the_table_says():
     for n, more in ((10, set()), (4, {"pairwise"}), (3, {"pairwise", "multiplicative"})):
         found = {m.name for m in methods_for("vsvm", n) if m.kind == "correction"}

@@ -52,6 +52,7 @@ LAYERS = [
         "datasets",
         "_tables",
         "_qp",
+        "margins",
     ],
     ["_folds"],
     ["weights"],

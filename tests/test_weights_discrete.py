@@ -25,6 +25,8 @@ from covshift.weights import (
     EntropyBalancing,
     GaussianRatio,
     NearestNeighbors,
+    PostStratification,
+    Raking,
     Weighter,
 )
 from covshift.weights import _rows as rows_of_samples
@@ -53,6 +55,8 @@ FREE = {
     "kmm": (KMM(), 0.05, 0.05),
     "energy": (EnergyWeights(), 0.05, 0.05),
     "entropy": (EntropyBalancing(), 0.6, 0.05),
+    "raking": (Raking(), 0.05, 0.05),
+    "poststratification": (PostStratification(), 0.05, 0.05),
     "gaussian-ratio": (GaussianRatio(), 0.8, np.inf),  # normal densities are no model of indicators
 }
 
@@ -136,7 +140,8 @@ def test_repeated_values_weigh_as_the_same_values_moved_by_a_little(name, form):
     tied, untied = (by_cell(quiet(weighter, *pair).weights_, x) for pair in ((X, T), moved))
     far, near = (np.abs(found - cells).max() / cells.max() for found in (tied, untied))
     assert far < near + 0.1
-    if name not in ("neighbors", "cdf-cv"):  # these see order where values were equal
+    crossed = name == "poststratification" and form is indicators  # its cells cut equal values
+    if name not in ("neighbors", "cdf-cv") and not crossed:  # these see order in equal values
         assert np.abs(tied - untied).max() / untied.max() < 0.1
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         estimates,
         evaluations,
         exceptions,
+        margins,
         objectives,
         operators,
         persistence,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .estimates import estimate, estimate_mean, estimate_risk
     from .evaluations import evaluate
     from .machine import VSVC, VSVR
+    from .margins import Margins
     from .persistence import load, save
     from .reweighted import Reweighted
     from .robust import RobustBiasAware
@@ -51,6 +53,7 @@ _MODULES = (
     "estimates",
     "evaluations",
     "exceptions",
+    "margins",
     "objectives",
     "operators",
     "persistence",
@@ -62,6 +65,7 @@ _MODULES = (
 _EXTRAS = ("torch",)  # not in __all__: without its package ``import *`` would fail
 _HOME = {
     "Diagnosis": "diagnostics",
+    "Margins": "margins",
     "Reweighted": "reweighted",
     "RobustBiasAware": "robust",
     "VBoostClassifier": "boosting",
@@ -82,6 +86,7 @@ __all__ = [
     "VSVC",
     "VSVR",
     "Diagnosis",
+    "Margins",
     "Reweighted",
     "RobustBiasAware",
     "VBoostClassifier",
@@ -102,6 +107,7 @@ __all__ = [
     "evaluations",
     "exceptions",
     "load",
+    "margins",
     "objectives",
     "operators",
     "persistence",

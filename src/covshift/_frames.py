@@ -53,7 +53,7 @@ class FrameColumns:
                     "must be a data frame with the same columns."
                 )
         levels = [
-            tuple(sorted({cell for frame in frames for cell in _cells(frame, name, "X")}))
+            tuple(sorted({cell for frame in frames for cell in cells_of(frame, name, "X")}))
             if name in found
             else ()
             for name in names
@@ -94,7 +94,7 @@ class FrameColumns:
         parts, at = [], 0
         for name, levels in zip(self.names, self.levels, strict=True):
             if levels:
-                parts.append(_one_hot(_cells(X, name, title), levels, name, title))
+                parts.append(_one_hot(cells_of(X, name, title), levels, name, title))
             elif values is not None:
                 parts.append(np.asarray(values[:, at : at + 1], dtype=np.float64))
                 at += 1
@@ -126,8 +126,8 @@ def _shown(levels: tuple[str, ...]) -> range:
     return range(len(levels)) if len(levels) > 2 else range(len(levels) - 1, len(levels))
 
 
-def _cells(X: Any, name: str, title: str) -> list[str]:
-    """Return the cells of a column as text; a missing one is an error."""
+def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any]:
+    """Return the cells of a frame's column, as text unless told otherwise; none may be missing."""
     column = X[column_label(X, name)]
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
     missing = sum(cell is None or cell != cell for cell in cells)
@@ -136,7 +136,7 @@ def _cells(X: Any, name: str, title: str) -> list[str]:
             f"{title}: column {name!r} has {missing} missing values. Fill them first, for example "
             "with a level of their own, in the same way for X and X_target."
         )
-    return [str(cell) for cell in cells]
+    return [str(cell) for cell in cells] if as_text else cells
 
 
 def column_label(X: Any, name: str) -> Any:

@@ -28,6 +28,9 @@ AUTO = "auto"
 FILES = "model files"
 """What a learner can do whose classes say in ``_saved`` how they are saved (covshift._fields)."""
 
+MARGINS = "margins"
+"""What a weighter can do that learns from `covshift.Margins` in place of target rows."""
+
 NEEDS = {
     "target rows": "it sees the target through its rows",
     "labels": "it learns from outcomes",
@@ -40,6 +43,7 @@ CAN = {
     "many outputs": "its regressor takes a column of y for each output",
     "blocks": "it can be summed over blocks of rows: landmarks, partial_fit, clusters",
     "device": "it computes in the array library and on the device of its input",
+    MARGINS: "its fit takes X_target=Margins, which has no rows",
     FILES: "its fitted estimators can be saved, and `covshift fit` offers it",
 }
 
@@ -81,6 +85,7 @@ class WeighterEntry(Entry):
 
     path: str
     rows: int = 1_000  # of either sample that a diagnosis or report gives it
+    compared_up_to: float = inf  # features up to which a comparison tries it
     in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size
     in_auto: bool = False  # whether correction="auto" tries its weights
 
@@ -223,10 +228,11 @@ _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows
             "target rows, weights", in_auto=True)
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
-          in_diagnosis=True, in_auto=True, can=frozenset({"device"}))
+          in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))
 _weighter("discriminative", "discriminative:Discriminative", "a classifier of the two samples",
           rows=30_000, in_diagnosis=True)
-_weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000, in_diagnosis=True)
+_weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000,
+          in_diagnosis=True, can=frozenset({MARGINS}))
 _weighter("energy", "energy:EnergyWeights", "energy distance", quadratic=True, in_diagnosis=True)
 _weighter("gaussian-ratio", "gaussian:GaussianRatio", "ratio of two normal densities", rows=30_000)
 _weighter("kde", "kde:KDE", "ratio of two kernel densities", quadratic=True)
@@ -236,6 +242,10 @@ _weighter("ulsif", "ulsif:ULSIF", "density ratio by least squares")
 _weighter("rulsif", "ulsif:RULSIF", "relative density ratio by least squares")
 _weighter("neighbors", "neighbors:NearestNeighbors", "target rows among nearest neighbours",
           quadratic=True)
+_weighter("raking", "raking:Raking", "shares of cells, by iterative proportional fitting",
+          rows=30_000, can=frozenset({MARGINS}))
+_weighter("poststratification", "poststratification:PostStratification",
+          "shares of crossed cells", rows=30_000, compared_up_to=3, can=frozenset({MARGINS}))
 # fmt: on
 
 register(

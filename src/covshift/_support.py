@@ -43,7 +43,7 @@ from ._types import Real
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
 NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused
 STRONG = 0.05  # and from which they need caution
-_MISSED = 10.0  # rows' worth of training mass that may have been missed
+MISSED = 10.0  # rows' worth of training mass that may have been missed
 _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
 
 
@@ -228,7 +228,7 @@ def _significant(found: list[_Part], others: int, rows: Rows) -> tuple[Uncovered
     p_values = [chance(rows.counted(p.share, p.present), rows.N, rows.size) for p in found]
     corrected = holm(np.concatenate([p_values, np.ones(others)]))[: len(found)]
     kept = [
-        Uncovered(*part[:4], max(0.0, part.share - _MISSED / rows.N), float(p))
+        Uncovered(*part[:4], max(0.0, part.share - MISSED / rows.N), float(p))
         for part, p in zip(found, corrected, strict=True)
         if p <= LEVEL
     ]

@@ -69,6 +69,21 @@ def unwrap_target(X_target: Any) -> Any:
     return X_target
 
 
+def is_margins(X_target: Any) -> bool:
+    """Tell whether a target is a `covshift.Margins`, which has no rows."""
+    return getattr(type(X_target), "_covshift_margins", False) is True
+
+
+def refuse_margins(X_target: Any, name: str, who: str = "this method") -> None:
+    """Refuse margins where rows are needed, and say what takes them."""
+    if is_margins(X_target):
+        raise InputError(
+            f"{name} is a covshift.Margins, and {who} needs target rows: fit CDFWeights, "
+            "EntropyBalancing, Raking or PostStratification of covshift.weights to the margins, "
+            "and pass their weights_ as sample_weight."
+        )
+
+
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
     """Check rows by themselves, then against the columns of the fit, or learn these (``reset``)."""
     points = check_points(X, "X")
@@ -84,6 +99,7 @@ def check_host_rows(estimator: Any, X: Any, *, reset: bool) -> Real:
 
 def check_points(X: Any, name: str) -> Array:
     """Return ``X`` as a finite (rows, columns) float array, at least one of each."""
+    refuse_margins(X, name)
     names = column_names(X)
     if is_array(X) and not isinstance(X, np.ndarray):
         X = _check_foreign(X, name)

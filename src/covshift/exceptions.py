@@ -25,6 +25,10 @@ class UnseenLevelWarning(UserWarning):
     """A category has levels that the fit never saw; nothing is known about them."""
 
 
+class MarginsWarning(UserWarning):
+    """Margins and a sample do not speak of the same columns or values."""
+
+
 class ConditionWarning(UserWarning):
     """A system is so ill conditioned that rounding may dominate its coefficients."""
 

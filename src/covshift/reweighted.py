@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, Reals
 from ._types import Real
-from ._validation import check_weight, unwrap_target
+from ._validation import check_weight, is_margins, unwrap_target
 from .exceptions import InputTypeError
 from .weights import as_weighter
 
@@ -104,7 +104,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y : training rows and their outcomes
         X_target : rows of the target, or a one-tuple of them
-            None: the target is the training sample, and the weights are one.
+            None: the target is the training sample, and the weights are one. A `covshift.Margins`
+            is for the weighter alone, which then sees X as it came, before any preprocessing.
         sample_weight : (N,) array, optional
             Weights that the rows have by the design of the sample. The weighter looks at the
             weighted sample, and the estimator gets the product.
@@ -121,12 +122,13 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         *steps, (name, last) = self._steps()
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
-            if before is not None:
-                points, target = before.fit(X, y).transform(X), before.transform(target)
-            else:
-                points = X
+            points = X if before is None else before.fit(X, y).transform(X)
             looked_at = own / own.max() if itself and own is not None else target_weight
-            weights = self._weigh(points, y, target, looked_at, own)
+            if is_margins(target):  # they speak of the columns as they came
+                weights = self._weigh(X, y, target, looked_at, own)
+            else:
+                target = target if before is None else before.transform(target)
+                weights = self._weigh(points, y, target, looked_at, own)
             if own is not None:
                 weights = own if weights is None else own * weights
             fitted = _fit_last(clone(last), points, y, target, weights, target_weight)

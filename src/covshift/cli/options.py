@@ -169,6 +169,7 @@ def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> 
     """
     from .._tables import ColumnOptions, read_samples
 
+    refuse_margins_file(args.target)
     named = getattr(args, "label", None)
     if not label and named is not None:
         args.drop = [*args.drop, named]
@@ -189,6 +190,17 @@ def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> 
     for found in samples.notes:
         console.tell(found)
     return samples
+
+
+def refuse_margins_file(path: str) -> None:
+    """Refuse a file of margins where a command needs target rows."""
+    from ..margins.files import is_margins_file
+
+    if is_margins_file(path):
+        raise InputError(
+            f"{path} holds margins, and this command needs rows of the target. `covshift weigh` "
+            "takes margins: use its weights in the next step."
+        )
 
 
 def exit_code(verdict: str, args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 import covshift
 
-from . import compare, demo, diagnose, estimate, evaluate, fit, predict, report, weigh
+from . import compare, demo, diagnose, estimate, evaluate, fit, margins, predict, report, weigh
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
@@ -24,6 +24,7 @@ examples:
   covshift fit      train.csv target.csv --label y -o model.covshift
   covshift predict  model.covshift new.csv -o predictions.csv
   covshift weigh    train.csv target.csv -o weights.csv
+  covshift margins  target.csv -o margins.json
   covshift report   train.csv target.csv --label y -o report.html
 
 exit codes: 0 success, 1 internal error, 2 bad input; with --strict, 3 if the shift is strong or
@@ -31,7 +32,7 @@ there is no overlap
 """
 
 
-COMMANDS = [estimate, evaluate, diagnose, compare, fit, predict, weigh, report, demo]
+COMMANDS = [estimate, evaluate, diagnose, compare, fit, predict, weigh, margins, report, demo]
 """The modules of the commands, in the order of the help."""
 
 

@@ -21,7 +21,8 @@ def add(commands: Any) -> None:
         commands,
         "weigh",
         "weights that make the training sample look like the target",
-        "Write one weight per training row, mean one, for use with R, Stata or any learner.",
+        "Write one weight per training row, mean one, for use with R, Stata or any learner. The "
+        "target may be a file of margins: see covshift margins.",
     )
     options.add_samples(parser, label="optional")
     parser.add_argument(
@@ -29,6 +30,11 @@ def add(commands: Any) -> None:
         default=_METHOD,
         metavar="NAME",
         help=f"{listed(entry.name for entry in weighters())} (default: {_METHOD}; see compare)",
+    )
+    parser.add_argument(
+        "--by",
+        metavar="COL[,COL]",
+        help="with margins and poststratification: the column, or two, whose cells are used",
     )
     options.add_output(parser, what="weights (CSV; TSV for .tsv)")
     options.add_verdict(parser)
@@ -42,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     from ..compare.comparison import imbalance
     from ..compare.methods import fit_weights
+    from ..margins.files import is_margins_file
     from ..weights import WEIGHTERS, effective_sample_size
 
     if args.method not in WEIGHTERS:
@@ -52,6 +59,10 @@ def run(args: argparse.Namespace) -> int:
             "--json prints the summary on stdout: name a file for the weights with -o."
         )
     options.check_output(args)
+    if is_margins_file(args.target):
+        return _run_with_margins(args, to_file)
+    if args.by is not None:
+        raise InputError("--by is for margins: with target rows all columns are used.")
     samples = options.samples_of(args, label=False)
     verdict = diagnosis_of(samples, args).verdict
     whole = samples.repeated(target=False)
@@ -69,18 +80,35 @@ def run(args: argparse.Namespace) -> int:
         "smd_before": imbalance(X, T, None, whole.target_weight),
         "smd_after": imbalance(X, T, fitted.weights_, whole.target_weight),
     }
-    with console.text_file(args.output) as file:
-        separator = "\t" if str(args.output).lower().endswith(".tsv") else ","
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        first = samples.id_name or "row"
-        writer.writerow(["id" if first == "weight" else first, "weight"])
-        ids: Any = range(1, len(w) + 1) if samples.ids is None else samples.ids.tolist()
-        writer.writerows(zip(ids, w.tolist(), strict=True))
+    _write(args.output, w, samples.id_name, samples.ids)
     if args.json:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
     else:
         print(_summary(facts, args.output), file=sys.stdout if to_file else sys.stderr)
     return options.exit_code(verdict, args)
+
+
+def _run_with_margins(args: argparse.Namespace, to_file: bool) -> int:
+    from .weigh_margins import summary, weighed
+
+    w, ids, facts = weighed(args)
+    _write(args.output, w, args.id, ids)
+    if args.json:
+        print(console.as_json({**facts, "file": args.output}))
+    else:
+        print(summary(facts, args.output), file=sys.stdout if to_file else sys.stderr)
+    return 0
+
+
+def _write(output: str | None, w: Any, id_name: str | None, ids: Any) -> None:
+    """Write one weight per row, with its id or number."""
+    with console.text_file(output) as file:
+        separator = "\t" if str(output).lower().endswith(".tsv") else ","
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        first = id_name or "row"
+        writer.writerow(["id" if first == "weight" else first, "weight"])
+        numbered: Any = range(1, len(w) + 1) if ids is None else ids.tolist()
+        writer.writerows(zip(numbered, w.tolist(), strict=True))
 
 
 def _summary(facts: dict[str, Any], path: str | None) -> str:

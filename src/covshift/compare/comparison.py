@@ -16,6 +16,7 @@ from .._notes import Note
 from .._parameters import one_of
 from .._progress import track
 from .._types import Real
+from .._validation import refuse_margins, unwrap_target
 from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
 from ..exceptions import InputError
@@ -103,6 +104,7 @@ def compare_methods(
     >>> found.rows[0]["method"], found.recommended
     ('none', 'none')
     """
+    refuse_margins(unwrap_target(X_target), "X_target", "a comparison")
     X, X_target = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
     y = np.asarray(y)
     one_of(*LOSSES).check(loss, "loss")

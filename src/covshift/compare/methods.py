@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed
+from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed, weighters
 from .._types import Real
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..exceptions import InputError
@@ -35,7 +35,10 @@ def methods_for(learner: str, n_features: int) -> list[Method]:
     without a correction, so that the learner's part and the correction's part can be told apart.
     """
     entry = learner_entry(learner)
-    methods = [Method(NONE, "baseline"), *(Method(name, "weights") for name in WEIGHTERS)]
+    methods = [Method(NONE, "baseline")]
+    methods += [
+        Method(found.name, "weights") for found in weighters() if n_features <= found.compared_up_to
+    ]
     if "V" in entry.can:
         return methods + [
             Method(found.name, "correction")

@@ -20,7 +20,7 @@ from .._gains import paired_gains
 from .._parameters import function, one_of
 from .._registry import NONE
 from .._types import Real
-from .._validation import unwrap_target
+from .._validation import refuse_margins, unwrap_target
 from ..estimates import estimate_risk
 from ..exceptions import InputError
 from ..reweighted import fit_for_target
@@ -210,6 +210,7 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['none', 'weighted']
     """
+    refuse_margins(unwrap_target(X_target), "X_target", "a comparison")
     if baseline is not None and NONE in estimators:
         raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'

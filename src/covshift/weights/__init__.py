@@ -11,6 +11,8 @@ from .kde import KDE
 from .kliep import KLIEP
 from .kmm import KMM
 from .neighbors import NearestNeighbors
+from .poststratification import PostStratification
+from .raking import Raking
 from .ulsif import RULSIF, ULSIF
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "EntropyBalancing",
     "GaussianRatio",
     "NearestNeighbors",
+    "PostStratification",
+    "Raking",
     "Weighter",
     "as_weighter",
     "cdf_mismatch",

@@ -11,11 +11,13 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._fields import FINITE, WHOLE, Kind, Maybe, Reals
+from .._fields import FINITE, WHOLE, Kind, Maybe, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._types import Real
-from .._validation import check_host_rows, check_samples, unwrap_target
+from .._validation import check_host_rows, check_samples, is_margins, refuse_margins, unwrap_target
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
+from ..margins import Margins
+from ..margins.reading import Reading
 from ..operators import LineViews
 from ._design import Design, design_of, kish, shares_of
 from ._rows import row_counts, target_size
@@ -37,6 +39,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     (M,) and ``_target_size`` do. The training rows have shares too, ``_own`` (N,), equal unless
     ``sample_weight`` was given: a subclass that uses them sets ``_takes_sample_weight``. It gets
     only rows that have a share.
+    One that can learn from `covshift.Margins` in place of target rows implements ``_read(margins,
+    X)``, which says how rows become numbers, and ``_fit_margins(Z, margins)``, with Z (N, p) these
+    numbers; ``_ratio`` gets them as well.
 
     Attributes
     ----------
@@ -59,6 +64,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         "_scale": FINITE,
         "_most": FINITE,
         "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
+        "_reading": Maybe(Part(Reading)),  # of fits to margins
     }
 
     def fit(
@@ -79,7 +85,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         y : (N,) array, optional
             Labels; ignored, except by a weighter that chooses a parameter with their help.
         X_target : (M, n) array or data frame, or a one-tuple of it
-            Target rows. None: the target is the training sample, with its weights.
+            Target rows. None: the target is the training sample, with its weights. Some weighters
+            take a `covshift.Margins` too, and then X with text and category columns.
         target_weight : (M,) array, optional
             Weights of the target rows; integer weights equal repeated rows.
         sample_weight : (N,) array, optional
@@ -90,6 +97,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
+        self.__dict__.pop("_reading", None)
+        if is_margins(unwrap_target(X_target)):
+            return self._fit_to_margins(X, unwrap_target(X_target), target_weight, sample_weight)
         samples = check_samples(X, X_target, target_weight)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
@@ -106,6 +116,32 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
         finally:
             del self._target_counts, self._target_size, self._own
+        final = self._keep(X, design, raw)
+        if not self._part:
+            self._warn_of_the_shift(rows, design.share, final, T, share, size)
+        return self
+
+    def _fit_to_margins(
+        self, X: Any, margins: Margins, target_weight: Any, sample_weight: Any
+    ) -> Self:
+        if type(self)._fit_margins is Weighter._fit_margins:
+            refuse_margins(margins, "X_target", type(self).__name__)
+        if target_weight is not None:
+            raise InputError("target_weight is for target rows, and X_target is margins.")
+        reading = self._read(margins, X)
+        points = reading.encode(X)
+        design = design_of(sample_weight, len(points))
+        self._refuse_if_ignored(design)
+        self._reading, self._own = reading, design.share
+        try:
+            raw = np.asarray(self._fit_margins(points[design.kept], margins), dtype=np.float64)
+        finally:
+            del self._own
+        self._keep(points, design, raw)
+        return self
+
+    def _keep(self, X: Real, design: Design, raw: Real) -> Real:
+        """Check and scale the raw weights of the kept rows; return these times their shares."""
         mean = design.mean(raw)
         smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
         if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
@@ -123,9 +159,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         final = design.share * self.weights_[design.kept]
         self.effective_sample_size_ = effective_sample_size(final)
         self._warn_if_few_rows(design.size)
-        if not self._part:
-            self._warn_of_the_shift(rows, design.share, final, T, share, size)
-        return self
+        return final
 
     def predict_weights(self, X: Any) -> Real:
         """Return the weights of new rows, on the scale of ``weights_``.
@@ -134,8 +168,22 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         N without ``sample_weight``.
         """
         check_is_fitted(self, "weights_")
-        points = check_host_rows(self, X, reset=False)
+        points = self._points(X)
         return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
+
+    def _points(self, X: Any) -> Real:
+        """Return checked rows in the form that `_ratio` takes."""
+        reading: Reading | None = getattr(self, "_reading", None)
+        if reading is None:
+            return check_host_rows(self, X, reset=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return reading.encode(X)
+
+    def _read(self, margins: Margins, X: Any) -> Reading:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _read.")
+
+    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _fit_margins.")
 
     def _fit_labelled(self, X: Real, y: Any, T: Real, share: Real) -> Real:
         return self._fit(X, T, share)
@@ -163,6 +211,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         N = getattr(self, "_n_rows", self._most)
         if len(self.weights_) != N:
             raise ValueError(f"{len(self.weights_)} weights of {N:g} rows")
+        reading: Reading | None = getattr(self, "_reading", None)
+        if reading is not None:
+            self._ratio(np.zeros((1, reading.width)))  # which may be of another width
 
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""
@@ -188,7 +239,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 f"is {self.effective_sample_size_:.1f} of {N:.6g}. Estimates will be noisy; check "
                 "the overlap of X and X_target, or use a stronger penalty.",
                 FewRowsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _flat_on_purpose(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -13,6 +14,9 @@ from .._fields import FINITE, WHOLE, Kind, Part, Reals
 from .._parameters import Rules, flag, number, whole
 from .._types import Real
 from ..exceptions import NoOverlapError
+from ..margins import Margins
+from ..margins.features import moment_features
+from ..margins.reading import Reading, reading_of, refuse_outside
 from ._m_estimation import Influences, tilted
 from ._points import Units, pooled_units
 from .base import LogRatioWeighter
@@ -66,6 +70,10 @@ class EntropyBalancing(LogRatioWeighter):
     does, and `NoOverlapError` names the moments. New rows get the
     same exponential. Cost: O(N q^2) per step, a handful of steps; O(N q) memory.
 
+    `covshift.Margins` as a target: f holds what they give the mean of, whatever ``moments`` says:
+    the numbers and their squares where a mean and a standard deviation are known, and the
+    indicators of brackets, categories and cells of tables. With cells alone this is raking.
+
     Examples
     --------
     >>> import numpy as np
@@ -88,7 +96,7 @@ class EntropyBalancing(LogRatioWeighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units),
         "_scales": Part(Units, n="q"),
         "coef_": Reals("q"),
         "imbalance_": FINITE,
@@ -109,6 +117,18 @@ class EntropyBalancing(LogRatioWeighter):
         self.reg = reg
         self.tol = tol
         self.max_iter = max_iter
+
+    def _read(self, margins: Margins, X: Any) -> Reading:
+        reading = reading_of(margins, X, margins.columns, type(self).__name__)
+        refuse_outside(margins, reading, reading.encode(X), strict=True)
+        return replace(reading, features=moment_features(margins, reading.names)[0])
+
+    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        _, means, self._labels = moment_features(margins, tuple(margins.columns))
+        try:
+            return self._fit(Z, means[None, :], np.ones(1))
+        finally:
+            del self._labels
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         self._units = pooled_units(X, T, share, own=self._own)
@@ -143,8 +163,17 @@ class EntropyBalancing(LogRatioWeighter):
             value = self._scales(self._raw_moments(X)) @ self.coef_
         return np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
 
+    def _after_loading(self) -> None:
+        reading = getattr(self, "_reading", None)
+        n = self.n_features_in_ if reading is None else reading.width
+        if len(self._units.center) != n or self._raw_moments(np.zeros((1, n))).shape[1] != len(
+            self.coef_
+        ):
+            raise ValueError("moments of other columns")
+        super()._after_loading()
+
     def _has_mean_influence(self) -> bool:
-        return True
+        return getattr(self, "_reading", None) is None
 
     def _mean_influence(
         self, values: Real, X: Real, T: Real, d: Real, share: Real
@@ -155,7 +184,7 @@ class EntropyBalancing(LogRatioWeighter):
     def _raw_moments(self, X: Real) -> Real:
         Z = self._units(X)
         parts = [Z]
-        if self.moments == 2:
+        if self.moments == 2 and getattr(self, "_reading", None) is None:
             parts.append(Z**2)
             if self.interactions:
                 first, second = np.triu_indices(Z.shape[1], 1)
@@ -195,11 +224,13 @@ class EntropyBalancing(LogRatioWeighter):
 
     def _refuse(self, Z: Real, weight: Real) -> None:
         n = len(self._units.center)
+        labels: list[str] = getattr(self, "_labels", [])
         worst = np.argsort(-np.abs(weight @ Z))[:3]
         low, high = Z.min(axis=0), Z.max(axis=0)
         outside = np.flatnonzero((low > 0) | (high < 0))
         columns = sorted({int(k) for k in (outside[:5] if len(outside) else worst) if k < n})
-        where = f" (columns {', '.join(map(str, columns))})" if columns else ""
+        named = ", ".join(labels[k] if labels else str(k) for k in columns)
+        where = f" ({named if labels else 'columns ' + named})" if columns else ""
         raise NoOverlapError(
             f"No weights give the training rows the moments of the target{where}: there is too "
             "little overlap. Restrict the target, leave out features, use moments=1, or allow a "

@@ -68,6 +68,18 @@ class LineTarget:
     ) -> LineTarget:
         """Sort the target T (M, n) in each view; ``scale`` multiplies R'R."""
         lines = [Thresholds.of(t, share) for t in project(T)]
+        return cls.from_lines(project, lines, anderson_darling=anderson_darling, scale=scale)
+
+    @classmethod
+    def from_lines(
+        cls,
+        project: Callable[[Array], Iterable[Array]],
+        lines: list[Thresholds],
+        *,
+        anderson_darling: bool = False,
+        scale: float = 1.0,
+    ) -> LineTarget:
+        """Take each view by itself: its thresholds, and the share of the target at each."""
         below = [line.below() for line in lines]
         if anderson_darling:
             lines = [line.anderson_darling() for line in lines]

@@ -107,11 +107,12 @@ def make_target(
         return FactorTarget(boxes, T, share, symmetric=symmetric, even_tails=even_tails)
     if symmetric:
         return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails)
-    scale = _scale(even_tails)
+    scale = tails_scale(even_tails)
     return LineTarget.of(project, T, share, anderson_darling=even_tails, scale=scale)
 
 
-def _scale(even_tails: bool) -> float:
+def tails_scale(even_tails: bool) -> float:
+    """Return what R'R is multiplied by, so that phi does not change its size."""
     return _TAILS if even_tails else 1.0
 
 
@@ -166,7 +167,7 @@ class FactorTarget:
             views = BoxViews(project.groups.tolist(), T, share, **sides)
         else:
             views = LineViews(project, T, share, **sides)
-        scale = _scale(even_tails)
+        scale = tails_scale(even_tails)
         self._views, self._scale = views, float(np.sqrt(scale))
         kept = share > 0
         R = views.factor(T[kept])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,16 +19,20 @@ from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
 from ..._validation import check_rows, check_samples
 from ...exceptions import InputError, NoOverlapError, WeightWarning
+from ...margins import Margins
+from ...margins.features import cdf_features
+from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
 from .._rows import distinct, target_size
 from ..base import Weighter
+from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
 from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .saved import TARGET
 from .thresholds import LocalParts, ThresholdMatching
-from .views import VIEWS, Target, make_target
+from .views import VIEWS, Target, make_target, tails_scale
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
@@ -105,7 +110,7 @@ class CDFWeights(Weighter):
         False is an alarm: parts of the target have no training rows. Either no weights bring the
         mismatch within the sampling noise of M target rows and a quarter of the N training rows,
         or more than 1/10 + 10/N of the target is uncovered in a single column.
-    uncovered_ : tuple of Uncovered
+    uncovered_ : tuple of Uncovered, or of UncoveredCells with margins
         Significant parts of the target beyond the training values of a column, or at a value that
         no training row has (theory, section 7), the largest share first. On a device and on a
         cluster only what lies beyond the training values is looked for.
@@ -123,6 +128,12 @@ class CDFWeights(Weighter):
     on training rows this is ``weights_``. Integer target weights count as repeated rows; others
     enter the noise by their effective sample size, and so does ``sample_weight``. It is taken in
     memory, not on a device or a cluster.
+
+    `covshift.Margins` as a target: the distribution function of each number is compared at the
+    ends of the published brackets, and nowhere else, with their shares as weights of the points;
+    a category, and a table of two columns, enters as the indicators of its cells. In additive
+    views, for any penalty but "cv". Margins that hold every value of some rows give the weights
+    of these rows.
 
     The limit of "discrepancy" is ``noise_`` times the square of (noise of both samples) /
     (mismatch of equal weights), at least 0.1 and at most 1: where the samples look alike the
@@ -172,7 +183,7 @@ class CDFWeights(Weighter):
         "mismatch_": FINITE,
         "noise_": NUMBER,
         "overlap_": FLAG,
-        "uncovered_": Each(Part(Uncovered)),
+        "uncovered_": Each(Part(Uncovered, UncoveredCells)),
         "scores_": Maybe(Reals(2, "penalties")),
     }
 
@@ -287,6 +298,32 @@ class CDFWeights(Weighter):
             )
         return match.w if len(match.w) else match.ratio(target.rows(X))
 
+    def _read(self, margins: Margins, X: Any) -> Reading:
+        if self.views != "additive" or self.symmetric or self._penalty() == "cv":
+            raise InputError(
+                "Margins tell distribution functions of single columns, not rows: use "
+                "CDFWeights(views='additive', symmetric=False) and a penalty other than 'cv'."
+            )
+        reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
+        refuse_outside(margins, reading, reading.encode(X), strict=False)
+        return replace(reading, features=cdf_features(margins, reading.names)[0])
+
+    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        lines = cdf_features(margins, tuple(cell_columns(margins)))[1]
+        even_tails = self.phi is not None
+        target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
+        N, size = kish(self._own), margins.size or EXACT
+        with one_blas_thread(len(Z) ** 2 if self._is_dense(Z, target) else 0):
+            match = self._match_rows(
+                N,
+                target,
+                size,
+                lambda target: self._problem(Z, self._own, target),
+                lambda: 0.0,
+                uncovered_cells(Z, lines, N, size),
+            )
+        return match.w if len(match.w) else match.ratio(target.rows(Z))
+
     def _match_rows(
         self,
         N: float,
@@ -294,7 +331,7 @@ class CDFWeights(Weighter):
         size: float,
         make: Callable[[Target], Matching | ThresholdMatching],
         by_folds: Callable[[], float],
-        gaps: tuple[Uncovered, ...],
+        gaps: tuple[Uncovered | UncoveredCells, ...],
     ) -> Match:
         """Choose the penalty, match the rows to the target, and tell what was found.
 
@@ -328,10 +365,11 @@ class CDFWeights(Weighter):
         return self.noise_ + target.spread / (_RESTS_ON * N)
 
     def _after_loading(self) -> None:
-        super()._after_loading()
         if self._match.tilt.shape != self._made.F.shape:
             raise ValueError("weights for other views")
-        self._made.rows(np.zeros((1, self.n_features_in_)))  # which may have other columns
+        super()._after_loading()
+        if getattr(self, "_reading", None) is None:
+            self._made.rows(np.zeros((1, self.n_features_in_)))  # which may have other columns
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         for part in self.uncovered_:
             part.describe([str(name) for name in names])
@@ -417,7 +455,9 @@ class CDFWeights(Weighter):
         most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
 
-    def _refuse_no_overlap(self, matched: bool, missing: list[Uncovered], noise: float) -> None:
+    def _refuse_no_overlap(
+        self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
+    ) -> None:
         names = getattr(self, "feature_names_in_", None)
         reasons = [part.describe(names) for part in missing[:_NAMED]]
         if len(missing) > _NAMED:

@@ -1,0 +1,87 @@
+"""One table as a data frame, categories as they are: what margins are made of or matched to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from .columns import Kind
+from .encoding import incomplete
+from .samples import ColumnOptions, _refuse_codes, _refuse_doubtful, _refuse_row_numbers
+from .table import Table, read_table
+from .text import ReadOptions
+
+
+class TableFrame:
+    """Some columns of a table, read as a data frame is."""
+
+    def __init__(self, table: Table, names: list[str]) -> None:
+        self._table = table
+        self.columns = names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self._table), len(self.columns)
+
+    @property
+    def dtypes(self) -> list[str]:
+        """What each column holds."""
+        kinds = (self._table.columns[name].kind for name in self.columns)
+        return ["float64" if kind in ("number", "date") else "object" for kind in kinds]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, names: Any) -> Any:
+        if isinstance(names, list):
+            return TableFrame(self._table, names)
+        return self._table.columns[names].values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
+
+
+def read_frame(
+    path: str, declared: ColumnOptions, reading: ReadOptions
+) -> tuple[TableFrame, Table]:
+    """Read the features of one file; an `InputError` where that would need a guess."""
+    table = read_table(path, declared.kinds(weight=declared.weight), reading)
+    named = [*declared.numeric, *declared.categorical, *declared.date, *declared.roles()]
+    _check_there(table, named)
+    names = [name for name in table.names if name not in declared.roles()]
+    if not names:
+        raise InputError(f"{table.title} has no column left to summarise.")
+    _refuse_doubtful(table, table, names)
+    _refuse_codes(table, names, declared)
+    _refuse_row_numbers(table, names, declared)
+    lost = incomplete({name: table.columns[name] for name in names})
+    if lost:
+        raise InputError(
+            f"{table.title}: {lost}. Drop these rows, or leave the columns out with --drop."
+        )
+    return TableFrame(table, names), table
+
+
+def read_known(
+    path: str, kinds: Mapping[str, Kind], roles: Mapping[str, Kind], reading: ReadOptions
+) -> tuple[TableFrame, Table]:
+    """Read the columns of which it is known what they are; others do not belong to the frame.
+
+    ``roles`` are columns besides, such as weights.
+    """
+    table = read_table(path, {**kinds, **roles}, reading)
+    _check_there(table, roles)
+    return TableFrame(table, [name for name in table.names if name in kinds]), table
+
+
+def _check_there(table: Table, names: Any) -> None:
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        raise InputError(
+            f"{table.title} has no column {absent[0]!r}. Its columns are: "
+            f"{', '.join(map(repr, table.names))}."
+        )

@@ -1,0 +1,98 @@
+"""``covshift margins``: what a table says about each column, without its rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ..exceptions import InputError
+from . import console, options
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "margins",
+        "what a table says about each column, without its rows",
+        "Write shares of brackets and categories, no cell of fewer rows than --min-count, so that "
+        "they can be shared where rows cannot. `covshift weigh` takes them as a target.",
+    )
+    parser.add_argument("table", help="sample of the target population: CSV, TSV or Parquet, or -")
+    group = parser.add_argument_group("columns")
+    for name, help in (
+        ("numeric", "read as numbers"),
+        ("categorical", "read as categories"),
+        ("date", "read as ISO dates: days since 1970-01-01"),
+        ("drop", "leave out"),
+    ):
+        group.add_argument(
+            f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
+        )
+    group.add_argument("--weight", metavar="COL", help="weights of the rows")
+    group.add_argument(
+        "--cross",
+        metavar="COL,COL",
+        action="append",
+        default=[],
+        help="add a table of two columns (repeatable)",
+    )
+    group = parser.add_argument_group("cells")
+    group.add_argument(
+        "--bins", type=int, default=100, metavar="N", help="most cells of a number (default: 100)"
+    )
+    group.add_argument(
+        "--min-count",
+        type=int,
+        default=10,
+        metavar="N",
+        help="fewest rows of a cell (default: 10)",
+    )
+    group.add_argument("--source", default="", metavar="TEXT", help="where the numbers come from")
+    options.add_reading(parser)
+    options.add_output(parser, what="margins (JSON; tidy CSV for .csv)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Summarise the table, write the margins, and show them."""
+    from .._tables import ColumnOptions
+    from .._tables.frame import read_frame
+    from ..margins import Margins
+    from ..margins.csv_form import csv_text
+    from ..margins.json_form import json_text
+
+    options.check_output(args)
+    declared = ColumnOptions(
+        weight=args.weight,
+        numeric=tuple(args.numeric),
+        categorical=tuple(args.categorical),
+        date=tuple(args.date),
+        drop=tuple(args.drop),
+    )
+    frame, table = read_frame(args.table, declared, options.read_options_of(args))
+    weight = None if args.weight is None else table.columns[args.weight].values
+    margins = Margins.from_rows(
+        frame,
+        bins=args.bins,
+        min_count=args.min_count,
+        weight=weight,
+        tables=[_pair(text) for text in args.cross],
+        source=args.source,
+    )
+    for found in margins.notes:
+        console.tell(found)
+    to_csv = str(args.output).lower().endswith(".csv")
+    with console.text_file(args.output) as file:
+        file.write(csv_text(margins) if to_csv else json_text(margins))
+    if args.output not in (None, "-"):
+        print(f"{margins}\nWrote {args.output}.", file=sys.stdout)
+    return 0
+
+
+def _pair(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise InputError(f"--cross {text!r} must name two columns, as in --cross sex,age.")
+    return names

@@ -1,0 +1,97 @@
+"""``covshift weigh`` with a file of margins in place of target rows."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from .._registry import MARGINS, listed, weighters
+from .._tables.frame import TableFrame, read_known
+from .._tables.samples import _weights
+from .._types import Real
+from ..exceptions import InputError
+from ..margins import Margins
+from ..margins.cells import Categories
+from ..margins.files import read_margins
+from ..weights import as_weighter, effective_sample_size
+from . import console, options
+
+
+def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
+    """Return the weights, the ids where there are any, and what is worth knowing."""
+    able = [entry.name for entry in weighters() if MARGINS in entry.can]
+    if args.method not in able:
+        raise InputError(
+            f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
+            f"margins. Use {listed(able)}."
+        )
+    if args.target_weight is not None:
+        raise InputError("--target-weight is for target rows, and margins have none.")
+    margins = read_margins(args.target)
+    for found in margins.notes:
+        console.tell(found)
+    frame, table = _training_rows(args, margins)
+    d = _weights(table, args.weight)
+    weighter = as_weighter(args.method)
+    if "allow_no_overlap" in weighter.get_params(deep=False):
+        weighter.set_params(allow_no_overlap=True)
+    if args.by is not None:
+        if "by" not in weighter.get_params(deep=False):
+            raise InputError(f"--by is for poststratification, not {args.method}.")
+        weighter.set_params(by=[name.strip() for name in args.by.split(",")])
+    fitted = weighter.fit(frame, X_target=margins, sample_weight=d)
+    w = fitted.weights_ if d is None else d * fitted.weights_
+    w = w / w.mean()
+    before, after = (_largest(margins, frame, weight) for weight in (d, w))
+    facts = {
+        "method": args.method,
+        "n_train": len(frame),
+        "effective_sample_size": effective_sample_size(w),
+        "largest_weight": float(w.max()),
+        "gap_before": before[0],
+        "gap_after": after[0],
+        "worst_after": after[1],
+    }
+    return w, None if args.id is None else table.columns[args.id].values, facts
+
+
+def summary(facts: dict[str, Any], path: str | None) -> str:
+    """Say how good the weights are."""
+    written = f"\nWrote {facts['n_train']} weights, mean one, to {path}." if path else ""
+    return (
+        f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
+        f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
+        f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
+        f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']}).{written}"
+    )
+
+
+def _training_rows(args: argparse.Namespace, margins: Margins) -> tuple[TableFrame, Any]:
+    """Read the columns that the margins know, as what the margins say they are."""
+    kinds: dict[str, Any] = {}
+    for name in margins.columns:
+        margin = margins.margin(name)
+        category = margin is not None and isinstance(margin.cells, Categories)
+        number = "date" if name in args.date else "number"
+        kinds[name] = "category" if category else number
+    roles: dict[str, Any] = {}
+    if args.weight is not None:
+        roles[args.weight] = "number"
+    if args.id is not None:
+        roles[args.id] = "text"
+    frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
+    named = getattr(args, "label", None)
+    beside = {*kinds, *roles, *args.drop, *([named] if named else [])}
+    free = [name for name in table.names if name not in beside]
+    if free:
+        shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
+        console.note(f"no margin tells about {shown}: the weights do nothing for these columns.")
+    return frame, table
+
+
+def _largest(margins: Margins, frame: TableFrame, weight: Any) -> tuple[float, str]:
+    rows = margins.balance(frame, np.ones(len(frame)) if weight is None else weight)
+    worst = max(rows, key=lambda row: abs(row.gap))
+    return abs(worst.gap), worst.what

@@ -1,0 +1,161 @@
+"""From a plain dictionary to checked margins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._notes import Note
+from ..exceptions import InputError
+from .brackets import number_of, ordered_brackets, quantile_brackets
+from .cells import Categories, Cells, level_of
+from .kinds import Margin, Moments, Table, checked_shares
+
+_ROUNDED = 0.01  # that a table and a margin may differ by
+_ROUNDS = 30  # far more than a difference of one percent needs
+
+_FORMS = (
+    "Write {(18, 30): 0.2, (30, None): 0.8} for brackets, {'north': 0.3, 'south': 0.7} for "
+    "categories, {'quantiles': {0.5: 24.0}} for quantiles, or {'mean': 27.1, 'sd': 4.8}."
+)
+
+
+def built(
+    given: Mapping[Any, Any], notes: list[Note], *, right: frozenset[str] = frozenset()
+) -> tuple[dict[str, Margin | Moments], tuple[Table, ...]]:
+    """Return the margins of single columns and the tables of two; ``right`` are columns whose
+    brackets hold their upper ends.
+    """
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(
+            "Margins need a dictionary from columns to what is known of them. " + _FORMS
+        )
+    single: dict[str, Margin | Moments] = {}
+    tables: list[Table] = []
+    for key, content in given.items():
+        if not isinstance(content, Mapping) or not content:
+            raise InputError(f"The margin of {key!r} is {content!r}. {_FORMS}")
+        if isinstance(key, tuple):
+            tables.append(_table(key, content, notes, right))
+        elif level_of(key) in single:
+            raise InputError(f"The column {level_of(key)!r} has two margins. Keep one of them.")
+        else:
+            name = level_of(key)
+            single[name] = _margin(repr(name), content, notes, name in right)
+    return single, tuple(_agreeing(table, single, notes) for table in tables)
+
+
+def _margin(title: str, content: Mapping[Any, Any], notes: list[Note], right: bool) -> Any:
+    keys = set(content)
+    if "mean" in keys and keys <= {"mean", "sd"}:
+        return _moments(title, content)
+    if keys == {"quantiles"} and isinstance(content["quantiles"], Mapping):
+        brackets, share = quantile_brackets(content["quantiles"], title)
+        return Margin(brackets, share)
+    cells, order = _cells(list(content), title, notes, right)
+    return Margin(cells, _shares([list(content.values())[k] for k in order], title, notes))
+
+
+def _moments(title: str, content: Mapping[Any, Any]) -> Moments:
+    mean = number_of(content["mean"], title)
+    sd = content.get("sd")
+    if sd is None:
+        return Moments(mean)
+    if number_of(sd, title) <= 0:
+        raise InputError(f"{title}: the standard deviation is {sd}. It must be above zero.")
+    return Moments(mean, float(sd))
+
+
+def _cells(keys: list[Any], title: str, notes: list[Note], right: bool) -> tuple[Cells, list[int]]:
+    """Return the cells that these keys name, and which key each belongs to."""
+    pairs = [isinstance(key, tuple) for key in keys]
+    if all(pairs) and all(len(key) == 2 for key in keys):
+        return ordered_brackets(keys, title, right=right, notes=notes)
+    if any(pairs):
+        raise InputError(f"{title} mixes brackets and categories, or has odd brackets. {_FORMS}")
+    levels = [level_of(key) for key in keys]
+    twice = sorted({level for level in levels if levels.count(level) > 1})
+    if twice:
+        raise InputError(f"{title} has the category {twice[0]!r} more than once.")
+    return Categories(tuple(levels)), list(range(len(levels)))
+
+
+def _table(
+    key: tuple[Any, ...], content: Mapping[Any, Any], notes: list[Note], right: Any
+) -> Table:
+    if len(key) != 2 or level_of(key[0]) == level_of(key[1]):
+        raise InputError(
+            f"The key {key!r} is no pair of two columns. A table is written as "
+            "('sex', 'age'): {('f', (18, 30)): 0.1, ...}."
+        )
+    names = (level_of(key[0]), level_of(key[1]))
+    title = f"the table {' x '.join(names)}"
+    if not all(isinstance(cell, tuple) and len(cell) == 2 for cell in content):
+        raise InputError(f"In {title} every cell is a pair, such as ('f', (18, 30)).")
+    sides: list[Cells] = []
+    places: list[dict[Any, int]] = []
+    for side, name in enumerate(names):
+        keys = list(dict.fromkeys(cell[side] for cell in content))
+        cells, order = _cells(keys, f"{title}, {name!r}", notes, name in right)
+        sides.append(cells)
+        places.append({keys[k]: place for place, k in enumerate(order)})
+    share = np.full((len(sides[0]), len(sides[1])), np.nan)
+    for cell, value in content.items():
+        share[places[0][cell[0]], places[1][cell[1]]] = number_of(value, title)
+    if np.isnan(share).any():
+        a, b = np.argwhere(np.isnan(share))[0]
+        labels = sides[0].labels[a], sides[1].labels[b]
+        raise InputError(f"In {title} the cell {labels} is missing. Write 0 if nobody is there.")
+    flat = _shares(share.ravel().tolist(), title, notes)
+    return Table(names, (sides[0], sides[1]), flat.reshape(share.shape))
+
+
+def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
+    numbers = np.array([number_of(value, title) for value in values])
+    share, note = checked_shares(numbers, title)
+    if note is not None:
+        notes.append(Note("rounded shares", note))
+    return share
+
+
+def _agreeing(table: Table, single: Mapping[str, Margin | Moments], notes: list[Note]) -> Table:
+    """Return the table with the sums that its columns have by themselves.
+
+    Published numbers are rounded, and differ a little; more than that is an error. The nearest
+    table is found by iterative proportional fitting.
+    """
+    sides = [side for side in (0, 1) if _same_cells(single.get(table.columns[side]), table, side)]
+    aims = {side: single[table.columns[side]].share for side in sides}  # type: ignore[union-attr]
+    off = max((float(np.abs(aims[s] - table.margin(s).share).max()) for s in sides), default=0.0)
+    for side in sides:
+        _refuse_disagreement(table, side, aims[side])
+    if off <= 1e-9:
+        return table
+    share = table.share
+    for _ in range(_ROUNDS):
+        for side in sides:
+            sums = share.sum(axis=1 - side)
+            scale = np.divide(aims[side], sums, out=np.zeros_like(sums), where=sums > 0)
+            share = share * (scale[:, None] if side == 0 else scale[None, :])
+    text = f"The table {table.title} was scaled to the margins of its columns: off by {off:.2g}."
+    notes.append(Note("rounded shares", text))
+    return replace(table, share=share / share.sum())
+
+
+def _same_cells(own: Any, table: Table, side: int) -> bool:
+    return isinstance(own, Margin) and own.cells.labels == table.cells[side].labels
+
+
+def _refuse_disagreement(table: Table, side: int, share: Any) -> None:
+    found = table.margin(side)
+    off = np.abs(share - found.share)
+    k = int(off.argmax())
+    if off[k] > _ROUNDED:
+        raise InputError(
+            f"The margin of {table.columns[side]!r} and the table {table.title} disagree: "
+            f"{found.cells.labels[k]!r} has {share[k]:.1%} in one and {found.share[k]:.1%} in the "
+            "other."
+        )

@@ -1,0 +1,113 @@
+"""Cells of one column: brackets of a number, or levels of a category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._types import Real, Whole
+
+OTHER = "(other)"
+"""A category of this name takes every level that has no cell of its own."""
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """Brackets of a number, in order.
+
+    A bracket holds its lower end, and its upper end unless the next one begins there: 18 to 30 and
+    30 to 45 as well as 18 to 29 and 30 to 44. With ``right`` it holds its upper end and not its
+    lower one, as cells between quantiles do.
+    """
+
+    lower: Real  # (k,), -inf where the first is open
+    upper: Real  # (k,), inf where the last is open
+    right: bool = False
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    @property
+    def cuts(self) -> Real:
+        """Where one bracket ends and the next begins, (k - 1,)."""
+        return self.upper[:-1] if self.right else self.lower[1:]
+
+    @property
+    def ends(self) -> Real:
+        """The largest number in each bracket, (k,), with all up to where the next begins."""
+        inner = self.upper[:-1] if self.right else np.nextafter(self.lower[1:], -np.inf)
+        return np.append(inner, min(float(self.upper[-1]), _LARGEST))
+
+    @property
+    def starts(self) -> Real:
+        """The smallest number in each bracket, (k,)."""
+        first = float(self.lower[0])
+        if self.right and np.isfinite(first):
+            first = float(np.nextafter(first, np.inf))
+        return np.append(max(first, -_LARGEST), np.nextafter(self.ends[:-1], np.inf))
+
+    @property
+    def labels(self) -> list[str]:
+        """What each bracket is called."""
+        return [self._label(k) for k in range(len(self))]
+
+    def outside(self, x: Real) -> Any:
+        """Which numbers (N,) lie in no bracket."""
+        code = np.searchsorted(self.cuts, x, side="left" if self.right else "right")
+        low, high = self.lower[code], self.upper[code]
+        return ((x <= low) & np.isfinite(low) if self.right else x < low) | (x > high)
+
+    def _label(self, k: int) -> str:
+        low, high = float(self.lower[k]), float(self.upper[k])
+        touches = k + 1 < len(self) and high == self.lower[k + 1]
+        if np.isinf(low) and np.isinf(high):
+            return "all"
+        if np.isinf(low):
+            return f"up to {high:.6g}" if self.right or not touches else f"under {high:.6g}"
+        if np.isinf(high):
+            return f"above {low:.6g}" if self.right else f"{low:.6g} and over"
+        if self.right:
+            return f"above {low:.6g} to {high:.6g}"
+        return f"{low:.6g} to {'under ' if touches else ''}{high:.6g}"
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Levels of a category; one called "(other)" takes those that are not named."""
+
+    levels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @property
+    def labels(self) -> list[str]:
+        """What each level is called."""
+        return list(self.levels)
+
+    def unknown(self, cells: Iterable[str]) -> list[str]:
+        """Levels that have no cell, in order."""
+        return [] if OTHER in self.levels else sorted(set(cells) - set(self.levels))
+
+    def codes(self, cells: Iterable[str]) -> Whole:
+        """Number of each cell's level; -1 where it has none."""
+        place = {level: k for k, level in enumerate(self.levels)}
+        other = place.get(OTHER, -1)
+        return np.array([place.get(cell, other) for cell in cells], dtype=np.int64)
+
+
+Cells = Brackets | Categories
+
+
+def level_of(value: Any) -> str:
+    """Return a level as text: 1, 1.0 and "1" are the same."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | float | np.number) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()

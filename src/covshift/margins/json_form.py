@@ -1,0 +1,118 @@
+"""Margins as JSON: the same words as in the dictionary, with lists where it has tuples."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._notes import Note
+from ..exceptions import InputError
+from .build import built
+from .cells import Brackets, Cells
+from .kinds import Margin, Moments, Table
+
+FORMAT = "covshift margins"
+
+
+def json_text(margins: Any) -> str:
+    """Return the text of a file."""
+    return json.dumps(to_data(margins), indent=1, ensure_ascii=False) + "\n"
+
+
+def read_json(path: Any) -> Any:
+    """Return the data of a file; an `InputError` where it is none."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise InputError(f"{path} is no JSON file: {error}.") from None
+
+
+def to_data(margins: Any) -> dict[str, Any]:
+    """Return margins as plain data."""
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "size": margins.size,
+        "source": margins.source,
+        "columns": {name: _part(part) for name, part in margins.single.items()},
+        "tables": [_table(table) for table in margins.tables],
+    }
+
+
+def from_data(cls: Any, data: Any, title: str) -> Any:
+    """Return the margins of plain data; ``title`` is where they come from."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InputError(
+            f'{title} holds no margins: "format" must be "{FORMAT}". Write such a file with '
+            "Margins.to_json or `covshift margins`."
+        )
+    if data.get("version") != 1:
+        raise InputError(f"{title} is of version {data.get('version')!r}; this covshift reads 1.")
+    notes: list[Note] = []
+    try:
+        right = {name for name, part in data["columns"].items() if part.get("closed") == "right"}
+        for table in data["tables"]:
+            closed = table.get("closed", [None, None])
+            names = zip(table["columns"], closed, strict=True)
+            right |= {name for name, side in names if side == "right"}
+        given: dict[Any, Any] = {name: _given(part) for name, part in data["columns"].items()}
+        for table in data["tables"]:
+            given[tuple(table["columns"])] = {
+                (_key(a), _key(b)): share for a, b, share in table["cells"]
+            }
+        size, source = data.get("size"), data.get("source", "")
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{title} has another structure than margins have: {error!r}.") from None
+    single, tables = built(given, notes, right=frozenset(right))
+    return cls.of(single, tables, size=size, source=source, notes=notes)
+
+
+def _part(part: Margin | Moments) -> dict[str, Any]:
+    if isinstance(part, Moments):
+        return {"mean": part.mean} if part.sd is None else {"mean": part.mean, "sd": part.sd}
+    keys = zip(cell_keys(part.cells), part.share.tolist(), strict=True)
+    if isinstance(part.cells, Brackets):
+        closed = {"closed": "right"} if part.cells.right else {}
+        return {"brackets": [[*key, share] for key, share in keys], **closed}
+    return {"categories": [[key, share] for key, share in keys]}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    pairs = product(*map(cell_keys, table.cells))
+    cells = [
+        [a, b, share] for (a, b), share in zip(pairs, table.share.ravel().tolist(), strict=True)
+    ]
+    closed = ["right" if getattr(side, "right", False) else "left" for side in table.cells]
+    return {"columns": list(table.columns), "closed": closed, "cells": cells}
+
+
+def cell_keys(cells: Cells) -> list[Any]:
+    """Return what names each cell: [lower, upper] with None for an open end, or the level."""
+    if not isinstance(cells, Brackets):
+        return list(cells.levels)
+    ends = zip(cells.lower.tolist(), cells.upper.tolist(), strict=True)
+    return [[_end(end) for end in pair] for pair in ends]
+
+
+def _end(end: float) -> float | None:
+    if np.isinf(end):
+        return None
+    return int(end) if end.is_integer() and abs(end) < 1e15 else end
+
+
+def _given(part: dict[str, Any]) -> dict[Any, Any]:
+    if "brackets" in part:
+        return {(low, high): share for low, high, share in part["brackets"]}
+    if "categories" in part:
+        return dict(part["categories"])
+    return part
+
+
+def _key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

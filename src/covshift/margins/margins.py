@@ -1,0 +1,252 @@
+"""`Margins`: what official statistics publish of a population, as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .._files import write_atomically
+from .._notes import Note
+from ..exceptions import InputError
+from .build import built
+from .kinds import Margin, Moments, Table
+
+
+class Margins:
+    """A target known by the distributions of single columns, and of pairs of them.
+
+    Official statistics publish distribution functions, not rows: age brackets, income deciles,
+    shares of categories. ``X_target=margins`` takes the place of target rows in `CDFWeights`,
+    `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`.
+
+    Parameters
+    ----------
+    margins : dict
+        For each column one of
+
+        - brackets with shares, ``{(18, 30): 0.2, (30, 65): 0.55, (65, None): 0.25}``. None is an
+          open end. A bracket holds its lower end, and its upper end unless the next bracket begins
+          there, so that ``(18, 29), (30, 64)`` are the same brackets of whole numbers;
+        - categories with shares, ``{"north": 0.3, "south": 0.7}``. A category ``"(other)"`` takes
+          all levels that are not named;
+        - quantiles, ``{"quantiles": {0.25: 18.5, 0.5: 24.0, 0.75: 30.2}}``: so large a share of the
+          population is at or below the value;
+        - a mean, with a standard deviation if that is known, ``{"mean": 27.1, "sd": 4.8}``.
+
+        A pair of columns, ``("sex", "age")``, has a table: ``{("f", (18, 30)): 0.1, ...}``, every
+        combination once. The columns of an array without names are called 0, 1, 2, ...
+
+        Shares add up to 1, or to 100 as percentages; rounded ones may miss that by 1 %.
+    size : float, optional
+        Number of people, or of rows, that the margins describe. None: so many that the margins
+        are exact.
+    source : str
+        Where the numbers come from; kept in files and shown.
+
+    Attributes
+    ----------
+    single : dict
+        What is known of each column by itself.
+    tables : tuple
+        Tables of two columns.
+    notes : list of Note
+        What is worth knowing about the numbers, such as gaps and rounded shares.
+
+    Examples
+    --------
+    >>> from covshift import Margins
+    >>> margins = Margins(
+    ...     {"age": {(18, 30): 16, (30, 65): 58, (65, None): 26}, "sex": {"f": 51, "m": 49}},
+    ...     size=1_200_000,
+    ...     source="census 2021",
+    ... )
+    >>> print(margins)
+    Margins of 2 columns, size 1200000 (census 2021)
+      age  brackets: 18 to under 30 16.0 %, 30 to under 65 58.0 %, 65 and over 26.0 %
+      sex  categories: f 51.0 %, m 49.0 %
+    """
+
+    _covshift_margins = True  # how the lower layers know one: see covshift._validation
+
+    def __init__(
+        self, margins: Mapping[Any, Any], *, size: float | None = None, source: str = ""
+    ) -> None:
+        notes: list[Note] = []
+        single, tables = built(margins, notes)
+        self._set(single, tables, size, source, notes)
+
+    @classmethod
+    def of(
+        cls,
+        single: Mapping[str, Margin | Moments],
+        tables: Iterable[Table] = (),
+        *,
+        size: float | None = None,
+        source: str = "",
+        notes: Iterable[Note] = (),
+    ) -> Margins:
+        """Make margins of checked parts."""
+        made = cls.__new__(cls)
+        made._set(dict(single), tuple(tables), size, source, list(notes))
+        return made
+
+    def _set(
+        self,
+        single: dict[str, Margin | Moments],
+        tables: tuple[Table, ...],
+        size: float | None,
+        source: str,
+        notes: list[Note],
+    ) -> None:
+        if size is not None and not (isinstance(size, int | float) and 1 <= size < float("inf")):
+            raise InputError(f"size={size!r} must be a number of at least 1, or None.")
+        self.single, self.tables = single, tables
+        self.size, self.source, self.notes = size, str(source), notes
+
+    # Where they come from
+
+    @classmethod
+    def from_rows(
+        cls, T: Any, *, bins: int | None = 100, min_count: int = 10, **more: Any
+    ) -> Margins:
+        """Summarise rows; no cell holds fewer than ``min_count`` of them.
+
+        Such margins can be shared where rows cannot. Neighbouring values are merged until a cell
+        holds ``min_count`` rows, and levels rarer than that go into "(other)"; rows that are too
+        few for one cell are refused. Ends of cells are round numbers between neighbouring values,
+        and the outermost cells are open, since the smallest and largest value are each one row's.
+        With ``min_count=1`` nothing is hidden: the ends are the values themselves, and with
+        ``bins=None`` every value has a cell, so that the margins say all that the rows say about
+        each column.
+
+        Parameters
+        ----------
+        T : (M, n) array or data frame
+            Target rows; text and category columns of a frame are categories.
+        bins : int or None
+            Most cells of a column of numbers.
+        min_count : int
+            Fewest rows of a cell.
+        weight : (M,) array, optional
+            Weights of the rows; the shares are then weighted, ``min_count`` still counts rows.
+        tables : list of pairs of columns, optional
+            Tables to add. Their cells are made of whole cells of the single columns, so that no
+            difference of two numbers tells of fewer rows than ``min_count``.
+        source : str
+            See `Margins`. ``size`` is the number of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from covshift import Margins
+        >>> T = np.random.default_rng(0).normal(size=(200, 1))
+        >>> print(Margins.from_rows(T, bins=2))
+        Margins of 1 column, size 200
+          0  brackets: up to 0.048 50.0 %, above 0.048 50.0 %
+        """
+        from .rows import summarised
+
+        made: Margins = summarised(cls, T, bins=bins, min_count=min_count, **more)
+        return made
+
+    @classmethod
+    def from_csv(cls, path: Any, *, size: float | None = None, source: str = "") -> Margins:
+        """Read a tidy file with the header column,lower,upper,category,share.
+
+        One line is one cell: a bracket has ``lower`` and ``upper``, empty where open, a category
+        has ``category``. Further columns may be there: ``mean`` and ``sd`` for a line that gives
+        these instead of a share; ``column2``, ``lower2``, ``upper2``, ``category2`` for the second
+        column of a table; ``closed``, "right" where brackets hold their upper ends.
+        """
+        from .csv_form import read_csv
+
+        found, right = read_csv(path)
+        notes: list[Note] = []
+        return cls.of(*built(found, notes, right=right), size=size, source=source, notes=notes)
+
+    @classmethod
+    def from_json(cls, path: Any) -> Margins:
+        """Read a file that `to_json` wrote."""
+        from .json_form import from_data, read_json
+
+        made: Margins = from_data(cls, read_json(path), str(path))
+        return made
+
+    def to_json(self, path: Any) -> None:
+        """Write a JSON file, with the size and the source."""
+        from .json_form import json_text
+
+        write_atomically(path, json_text(self))
+
+    def to_csv(self, path: Any) -> None:
+        """Write a tidy CSV file, as `from_csv` reads it; it has no place for size and source."""
+        from .csv_form import csv_text
+
+        write_atomically(path, csv_text(self))
+
+    # What they hold
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of which something is known."""
+        beside = [name for table in self.tables for name in table.columns]
+        return list(dict.fromkeys([*self.single, *beside]))
+
+    def margin(self, column: str) -> Margin | None:
+        """Shares of the cells of a column, from its own margin or a table; None without any."""
+        own = self.single.get(column)
+        if isinstance(own, Margin):
+            return own
+        found = (
+            table.margin(table.columns.index(column))
+            for table in self.tables
+            if column in table.columns
+        )
+        return next(found, None)
+
+    def select(self, columns: Iterable[Any]) -> Margins:
+        """Keep some columns, and the tables of these."""
+        wanted = [str(name) for name in columns]
+        absent = [name for name in wanted if name not in self.columns]
+        if absent:
+            raise InputError(
+                f"The margins have no column {', '.join(map(repr, absent))}. They have "
+                f"{', '.join(map(repr, self.columns))}."
+            )
+        single = {name: part for name, part in self.single.items() if name in wanted}
+        tables = [table for table in self.tables if set(table.columns) <= set(wanted)]
+        given: dict[str, Any] = {"size": self.size, "source": self.source, "notes": self.notes}
+        return Margins.of(single, tables, **given)
+
+    def balance(self, X: Any, weight: Any = None) -> list[Any]:
+        """Compare every number here with the one of a sample, weighted or not.
+
+        Returns a list of tuples (what, target, sample, gap): a share, mean or standard deviation,
+        its value here, in the sample, and the difference. Gaps of means and standard deviations
+        are in units of the standard deviation, where that is known.
+
+        Examples
+        --------
+        >>> from covshift import Margins
+        >>> margins = Margins({0: {(18, 40): 0.3, (40, None): 0.7}})
+        >>> margins.balance([[20.0], [50.0]])[0]
+        Balance(what="'0' in 18 to under 40", target=0.3, sample=0.5, gap=0.2)
+        """
+        from .balance import balance_of
+
+        return balance_of(self, X, weight)
+
+    def __str__(self) -> str:
+        from .text import described
+
+        return described(self)
+
+    def __repr__(self) -> str:
+        return f"<Margins of {', '.join(self.columns)}>"
+
+    def __eq__(self, other: object) -> bool:
+        from .json_form import to_data
+
+        return isinstance(other, Margins) and to_data(self) == to_data(other)
+
+    __hash__ = None  # type: ignore[assignment]

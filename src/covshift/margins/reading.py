@@ -1,0 +1,184 @@
+"""A sample read with the eyes of margins: the columns that they know, as numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._array import to_numpy
+from .._fields import PLAIN, Kind, OrNone, Part
+from .._frames import cells_of, column_label
+from .._types import Real
+from .._validation import check_points, column_names
+from ..exceptions import InputError, MarginsWarning
+from .cells import Brackets, Categories, level_of
+from .features import Features
+from .kinds import Margin, Moments
+from .margins import Margins
+
+_NAMED = 5  # columns or levels that a message names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Columns to read, by name; a category becomes the number of its level.
+
+    With ``features`` the numbers are turned into these.
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]  # empty for a number
+    features: Features | None = None
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "names": PLAIN,
+        "levels": PLAIN,
+        "features": OrNone(Part(Features)),
+    }
+
+    @classmethod
+    def _from_saved(cls, names: Any, levels: Any, features: Features | None) -> Reading:
+        texts = [names, *levels] if isinstance(levels, tuple) else [None]
+        if not all(isinstance(t, tuple) and all(isinstance(v, str) for v in t) for t in texts):
+            raise ValueError("names or levels that are not texts")
+        if len(levels) != len(names) or not names:
+            raise ValueError("levels of another number of columns")
+        if features is not None and features.width > len(names):
+            raise ValueError("features of other columns")
+        return cls(names, levels, features)
+
+    @property
+    def width(self) -> int:
+        """Number of columns that `encode` returns."""
+        return len(self.names) if self.features is None else len(self.features)
+
+    def encode(self, X: Any, title: str = "X") -> Real:
+        """Return the numbers (N, width) of a sample."""
+        names = column_names(X)
+        parts = zip(self.names, self.levels, strict=True)
+        found = np.column_stack([_numbers(X, names, name, levels, title) for name, levels in parts])
+        return found if self.features is None else self.features(found)
+
+
+def reading_of(
+    margins: Margins, X: Any, used: Sequence[str], who: str, *, asked: bool = False
+) -> Reading:
+    """Match margins and a sample by name: say which columns one of the two lacks.
+
+    ``used`` are the columns that the weighter named ``who`` can use, or was ``asked`` to use.
+    """
+    names = column_names(X)
+    given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
+    absent = [name for name in margins.columns if name not in given]
+    if absent:
+        how = "X has no column names: its columns are called 0, 1, 2, ..." if names is None else ""
+        raise InputError(
+            f"The margins have {_listed(absent)}, which X lacks. {how or 'X has ' + _listed(given)}"
+            f"{'' if how else '.'} Leave them out with margins.select([...]), or rename them."
+        )
+    if not used:
+        raise InputError(
+            f"{who} can use none of the margins: they are means of {_listed(margins.columns)}. Use "
+            "EntropyBalancing, or give brackets or categories."
+        )
+    unused = [name for name in margins.columns if name not in used]
+    if unused and not asked:
+        warnings.warn(
+            f"{who} does not use the means of {_listed(unused)}: a mean is no distribution. "
+            "EntropyBalancing does.",
+            MarginsWarning,
+            stacklevel=5,
+        )
+    free = [name for name in given if name not in margins.columns]
+    if free and not asked:
+        warnings.warn(
+            f"X has columns without a margin: {_listed(free)}. The weights do nothing for them.",
+            MarginsWarning,
+            stacklevel=5,
+        )
+    levels = tuple(levels_of(margins, name) for name in used)
+    return Reading(tuple(used), levels)
+
+
+def refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: bool) -> None:
+    """Name the columns in which rows (N, columns) lie in no bracket."""
+    for k, name in enumerate(reading.names):
+        margin = margins.margin(name)
+        if margin is None or not isinstance(margin.cells, Brackets):
+            continue
+        outside = margin.cells.outside(points[:, k])
+        if not outside.any():
+            continue
+        there = points[outside, k]
+        text = (
+            f"{int(outside.sum())} of {len(points)} rows of X lie in no bracket of {name!r}: they "
+            f"have values from {there.min():.6g} to {there.max():.6g}, and the brackets are "
+            f"{_listed(margin.cells.labels)}."
+        )
+        advice = " Drop these rows, or open the first or last bracket with None."
+        if strict:
+            raise InputError(text + advice)
+        warnings.warn(text + advice, MarginsWarning, stacklevel=5)
+
+
+def levels_of(margins: Margins, name: str) -> tuple[str, ...]:
+    """Levels of a category; none for a number."""
+    margin = margins.margin(name)
+    return margin.cells.levels if margin and isinstance(margin.cells, Categories) else ()
+
+
+def cell_columns(margins: Margins) -> list[str]:
+    """Columns whose cells have shares."""
+    return [name for name in margins.columns if margins.margin(name) is not None]
+
+
+def mean_columns(margins: Margins) -> list[str]:
+    """Columns of which a mean is known, and no more."""
+    return [name for name, part in margins.single.items() if isinstance(part, Moments)]
+
+
+def table_parts(margins: Margins) -> list[tuple[tuple[str, ...], Any]]:
+    """All that has cells: (columns, margin or table), tables last."""
+    single = [((name,), part) for name, part in margins.single.items() if isinstance(part, Margin)]
+    return [*single, *((table.columns, table) for table in margins.tables)]
+
+
+def _numbers(
+    X: Any, names: list[str] | None, name: str, levels: tuple[str, ...], title: str
+) -> Real:
+    if names is None:
+        shape = np.shape(X)
+        if not name.isdecimal() or len(shape) != 2 or int(name) >= shape[1]:
+            raise InputError(f"{title} has no column {name!r}, which the margins name.")
+        column = check_points(X, title)[:, int(name)]
+        values: Any = to_numpy(column).astype(np.float64)
+        cells = [level_of(value) for value in values] if levels else []
+    elif name not in names:
+        raise InputError(f"{title} lacks the column {name!r}, which the margins name.")
+    elif levels:
+        cells = [level_of(cell) for cell in cells_of(X, name, title, as_text=False)]
+    else:
+        label = column_label(X, name)
+        part = X.select([label]) if hasattr(X, "select") else X[[label]]
+        values = to_numpy(check_points(part, title)).astype(np.float64)[:, 0]
+    if not levels:
+        return np.asarray(values)
+    known = Categories(levels)
+    unknown = known.unknown(cells)
+    if unknown:
+        count = sum(cell in set(unknown) for cell in cells)
+        raise InputError(
+            f"{title}: the column {name!r} has {_listed(unknown)} ({count} of {len(cells)} rows), "
+            f"and the margins know {_listed(levels)}. Spell them alike, drop these rows, or give "
+            "the margins a category '(other)'."
+        )
+    return known.codes(cells).astype(np.float64)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(map(repr, names[:_NAMED])) + more

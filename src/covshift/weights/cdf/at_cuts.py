@@ -1,0 +1,110 @@
+"""A target that is known at published cuts alone: its distribution functions, and what is missing.
+
+The problem of the CDF weights asks for one distribution function per view, at some thresholds with
+some masses. Rows give one threshold for each value; margins one for each cell, at its upper end,
+with its share as mass. Nothing else changes, and nothing is assumed between the cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..._fields import FINITE, TEXT, Kind
+from ..._holm import holm
+from ..._support import LEVEL, MISSED, chance
+from ..._types import Flags, Real
+from ...margins.features import Line
+from ...operators import Coordinates
+from ...operators.lines.thresholds import Thresholds
+from ...operators.lines.vectors import LineTarget
+
+EXACT = 1e15
+"""Rows that margins of no given size stand for: so many that they have no sampling noise."""
+
+_COUNTABLE = 1e7  # rows up to which chances are counted; beyond, the target is a distribution
+
+
+@dataclass(frozen=True)
+class UncoveredCells:
+    """Cells of a margin, next to each other, that no training row is in.
+
+    ``share`` of the target is there, ``excess`` of it beyond the 10 / N that N training rows may
+    miss by chance, and ``p_value`` is corrected for all cells (Holm).
+    """
+
+    name: str
+    cells: str
+    share: float
+    excess: float
+    p_value: float
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "name": TEXT,
+        "cells": TEXT,
+        "share": FINITE,
+        "excess": FINITE,
+        "p_value": FINITE,
+    }
+
+    def describe(self, names: Sequence[str] | None = None) -> str:
+        """Say it in a sentence without its full stop.
+
+        >>> UncoveredCells("age", "65 and over", 0.26, 0.25, 1e-9).describe()
+        "26% of the target has 'age' in 65 and over, where there are no training rows"
+        """
+        share = f"{self.share:.0%}" if self.share >= 0.01 else f"{100 * self.share:.2g}%"
+        return (
+            f"{share} of the target has {self.name!r} in {self.cells}, where there are no "
+            "training rows"
+        )
+
+
+def target_of(lines: Sequence[Line], *, even_tails: bool, scale: float) -> LineTarget:
+    """Return the target that the CDF weights are matched to."""
+    views = [Thresholds.of(line.values, line.share) for line in lines]
+    return LineTarget.from_lines(Coordinates(), views, anderson_darling=even_tails, scale=scale)
+
+
+def uncovered_cells(
+    Z: Real, lines: Sequence[Line], N: float, size: float
+) -> tuple[UncoveredCells, ...]:
+    """Return the significant parts of the target without training rows, the largest first."""
+    found: list[tuple[str, str, float]] = []
+    tests = 0
+    for line, z in zip(lines, Z.T, strict=True):
+        code = np.minimum(np.searchsorted(line.values, z), len(line.values) - 1)
+        seen = np.bincount(code, minlength=len(line.values)) > 0
+        tests += len(seen)
+        for first, last in _runs(~seen):
+            share = float(line.share[first : last + 1].sum())
+            if share > 0:
+                found.append((line.column, _named(line.labels, first, last), share))
+    p_values = [_chance(share, N, size) for *_, share in found]
+    corrected = holm(np.concatenate([p_values, np.ones(max(0, tests - len(found)))]))
+    kept = [
+        UncoveredCells(*part, max(0.0, part[2] - MISSED / N), float(p))
+        for part, p in zip(found, corrected, strict=False)
+        if p <= LEVEL
+    ]
+    return tuple(sorted(kept, key=lambda part: -part.share))
+
+
+def _runs(flags: Flags) -> list[tuple[int, int]]:
+    """First and last places of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int64), [0]])))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
+def _named(labels: list[str], first: int, last: int) -> str:
+    return labels[first] if first == last else f"{labels[first]} ... {labels[last]}"
+
+
+def _chance(share: float, N: float, size: float) -> float:
+    """Chance that no training row is there, where a sample or a population has this share."""
+    if size > _COUNTABLE:
+        return float((1 - min(share, 1.0)) ** N)
+    return chance(float(np.floor(share * size + 1e-6)), N, size)

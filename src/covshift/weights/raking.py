@@ -1,0 +1,290 @@
+"""Raking: the margins of the target by iterative proportional fitting."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._fields import FINITE, WHOLE, Each, Kind, Part, Reals
+from .._parameters import Rule, Rules, flag, number, one_of, whole
+from .._types import Real, Whole
+from ..exceptions import NoOverlapError, WeightWarning
+from ..margins import Margins
+from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
+from ._bounded import attainable, bounded_factors
+from ._cells import CellTable, distinct_codes, quantile_axis, table_of
+from ._margin_cells import crossed
+from .base import Weighter
+
+_GROSS = 1e-3  # a share that is still wrong by more: no weights give the margins
+_PATIENCE = 50  # rounds in which the largest difference should halve
+_MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
+
+LIMITS = one_of(None) | Rule(
+    ("a pair (low, high) with 0 <= low <= 1 <= high and low < high",),
+    lambda value: (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(number(least=0).allows(end) for end in value)
+        and value[0] <= 1 <= value[1]
+        and value[0] < value[1]
+    ),
+)
+"""What bounds of weights may be."""
+
+
+@dataclass(frozen=True)
+class Raked:
+    """The cells of one margin, and the factor of each."""
+
+    table: CellTable
+    factor: Real  # (cells,)
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "table": Part(CellTable, cells="cells"),
+        "factor": Reals("cells"),
+    }
+
+
+class Raking(Weighter):
+    """Weights that give the sample the target's margins, as even as possible.
+
+        minimise  sum_i d_i w_i log w_i   over   weighted share of every cell = target's share ,
+
+    for the cells of one column, or of two together, at a time; d are the design weights. The
+    solution is a product of one factor for each margin, and iterative proportional fitting finds
+    it: scale the cells of one margin to their shares, then those of the next, until all agree.
+    With ``limits`` the product is clipped to these, and the factors solve the clipped equations.
+
+    Parameters
+    ----------
+    limits : (low, high), optional
+        Bounds of the weights, whose mean is one: bounded (trimmed) raking. A cell that cannot have
+        its share within the limits gets what comes nearest, and a warning says what that costs.
+    bins : int
+        With target rows: most cells of a column, cut at the target's quantiles. Fewer are taken,
+        down to two, where no weights give all of them their shares.
+    collapse : bool
+        With margins: brackets without training rows join the nearest one that has some, instead
+        of being refused. Levels of a category have no neighbours, and are refused in any case.
+    tol : float
+        Largest difference between a weighted share and the target's at which it ends.
+    max_iter : int
+        Most rounds through all margins; it ends earlier where 50 of them do not halve the error.
+
+    Attributes
+    ----------
+    imbalance_ : float
+        Largest difference that is left between a weighted share and the target's.
+    n_iter_ : int
+        Rounds through all margins.
+    weights_, effective_sample_size_
+        See `Weighter`.
+
+    Notes
+    -----
+    Source: Deming and Stephan (1940), *On a least squares adjustment of a sampled frequency table*;
+    with limits, Deville and Särndal (1992), *Calibration estimators in survey sampling*. The
+    target is `covshift.Margins` with brackets, categories or tables of two columns; or rows, whose
+    columns are cut at quantiles. New rows get the factors of their cells. Cost: O(S) for a margin
+    and round, S the number of different combinations of cells, at most N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift import Margins
+    >>> from covshift.weights import Raking
+    >>> X = np.random.default_rng(0).integers(0, 2, size=(200, 2)) * [20, 1] + [30, 0]
+    >>> margins = Margins({0: {(18, 40): 0.3, (40, None): 0.7}, 1: {0: 0.6, 1: 0.4}})
+    >>> w = Raking().fit(X, X_target=margins).weights_
+    >>> float(np.average(X[:, 0] < 40, weights=w).round(6)), float(w.mean().round(6))
+    (0.3, 1.0)
+    """
+
+    _takes_sample_weight = True
+
+    _rules: ClassVar[Rules] = {
+        "limits": LIMITS,
+        "bins": whole(2),
+        "collapse": flag(),
+        "tol": number(above=0),
+        "max_iter": whole(1),
+    }
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_raked": Each(Part(Raked)),
+        "imbalance_": FINITE,
+        "n_iter_": WHOLE,
+    }
+
+    def __init__(
+        self,
+        limits: Any = None,
+        *,
+        bins: int = 5,
+        collapse: bool = False,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.limits = limits
+        self.bins = bins
+        self.collapse = collapse
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _read(self, margins: Margins, X: Any) -> Reading:
+        reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
+        refuse_outside(margins, reading, reading.encode(X), strict=True)
+        return reading
+
+    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        names = cell_columns(margins)
+        found = [
+            crossed(part, [names.index(name) for name in columns], Z, collapse=self.collapse)
+            for columns, part in table_parts(margins)
+        ]
+        tables = [table for table, _ in found]
+        return self._rake(Z, tables, [label for _, label in found], self._fitted(Z, tables))
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        for bins in range(self.bins, 1, -1):
+            found = [self._cut(X, T, share, k, bins) for k in range(X.shape[1])]
+            tables = [table for table, _ in found]
+            fitted = self._fitted(X, tables)
+            if fitted.converged:
+                break
+        moved = max(joined for _, joined in found)
+        if moved > _MOVED:
+            warnings.warn(
+                f"{moved:.0%} of the target lies in cells of a column without training rows, and "
+                "was counted in the nearest cell that has some: Raking does nothing about it.",
+                WeightWarning,
+                stacklevel=5,
+            )
+        labels = [
+            [f"cell {c} of column {k}" for c in range(len(table.share))]
+            for k, table in enumerate(tables)
+        ]
+        return self._rake(X, tables, labels, fitted)
+
+    def _cut(self, X: Real, T: Real, share: Real, k: int, bins: int) -> tuple[CellTable, float]:
+        axis = quantile_axis(k, T[:, k], share, bins)
+        given: dict[str, Any] = {"collapse": True, "label": str, "advice": ""}
+        return table_of([axis], X, axis.codes(T)[:, None], share, **given)
+
+    def _fitted(self, X: Real, tables: list[CellTable]) -> Fitted:
+        some, where = distinct_codes([table.places(X) for table in tables])
+        mass = np.bincount(where, weights=self._own).astype(np.float64)
+        shares = [table.share for table in tables]
+        return fitted_factors(some, mass, shares, self.limits, self.tol, self.max_iter)
+
+    def _rake(
+        self, X: Real, tables: list[CellTable], labels: list[list[str]], found: Fitted
+    ) -> Real:
+        self._raked = tuple(map(Raked, tables, found.factors))
+        self.imbalance_, self.n_iter_ = found.off, found.rounds
+        self._judge(found, labels)
+        return self._ratio(X)
+
+    def _judge(self, found: Fitted, labels: list[list[str]]) -> None:
+        """Say where the weighted shares are not the target's."""
+        worst, cell = found.worst
+        name = labels[worst][cell]
+        if self.limits is None and found.stalled and found.off > _GROSS:
+            raise NoOverlapError(
+                "No weights give the training rows all margins together: there is too little "
+                f"overlap. After {found.rounds} rounds the share of {name} is still off by "
+                f"{found.off:.2g}. Merge cells, or leave out a margin."
+            )
+        if found.bound > self.tol:
+            warnings.warn(
+                f"Within limits={tuple(self.limits)} the weights do not reach the margins: the "
+                f"share of {name} is off by {found.off:.2g}. Widen the limits, or merge cells.",
+                WeightWarning,
+                stacklevel=6,
+            )
+        elif not found.converged:
+            warnings.warn(
+                f"Raking did not converge in {found.rounds} rounds: the share of {name} "
+                f"is off by {found.off:.2g}. Raise max_iter or tol, widen the limits, or merge "
+                "cells.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+
+    def _ratio(self, X: Real) -> Real:
+        weight = np.ones(len(X))
+        for part in self._raked:
+            place = part.table.places(X)
+            weight *= np.where(place < 0, 0.0, part.factor[place])
+        return weight if self.limits is None else np.clip(weight, *self.limits)
+
+    def _after_loading(self) -> None:
+        reading = getattr(self, "_reading", None)
+        n = self.n_features_in_ if reading is None else reading.width
+        columns = [axis.column for part in self._raked for axis in part.table.axes]
+        if not columns or min(columns) < 0 or max(columns) >= n:
+            raise ValueError("cells of other columns")
+        super()._after_loading()
+
+
+class Fitted(NamedTuple):
+    """The factors of each margin's cells, and how well they do."""
+
+    factors: list[Real]
+    off: float  # largest difference between a weighted share and the target's
+    worst: tuple[int, int]  # margin and cell of it
+    bound: float  # how far the limits alone keep a share from the target's
+    rounds: int
+    converged: bool
+    stalled: bool  # more rounds would not help
+
+
+def fitted_factors(
+    codes: Whole, mass: Real, shares: list[Real], limits: Any, tol: float, max_iter: int
+) -> Fitted:
+    """Iterative proportional fitting of rows (S, margins) of cells, each of some mass."""
+    low, high = (0.0, np.inf) if limits is None else (float(limits[0]), float(limits[1]))
+    sizes = [len(share) for share in shares]
+    held = [
+        np.bincount(codes[:, m], weights=mass, minlength=k).astype(np.float64)
+        for m, k in enumerate(sizes)
+    ]
+    aims = [attainable(s, own, low, high) for s, own in zip(shares, held, strict=True)]
+    bound = max(float(np.abs(a - s).max()) for a, s in zip(aims, shares, strict=True))
+    factors = [np.ones(k) for k in sizes]
+    weight = np.ones(len(codes))
+    rounds, converged, stalled, before = 0, False, False, np.inf
+    for rounds in range(1, max_iter + 1):
+        off = 0.0
+        for m, aim in enumerate(aims):
+            code = codes[:, m]
+            now = np.bincount(code, weights=mass * np.clip(weight, low, high), minlength=sizes[m])
+            off = max(off, float(np.abs(now - aim).max()))
+            if limits is None:
+                step = np.divide(aim, now, out=np.ones_like(aim), where=now > 0)
+            else:
+                step = bounded_factors(code, weight, mass, aim, low, high)
+            factors[m] = factors[m] * step
+            weight = weight * step[code]
+        if off <= tol:
+            converged = True
+            break
+        if rounds % _PATIENCE == 0:
+            stalled = off > before / 2  # at this pace a thousand rounds would not do
+            if stalled:
+                break
+            before = off
+    found = mass * np.clip(weight, low, high)
+    gaps = [
+        np.abs(np.bincount(codes[:, m], weights=found, minlength=k) / found.sum() - shares[m])
+        for m, k in enumerate(sizes)
+    ]
+    worst = int(np.argmax([gap.max() for gap in gaps]))
+    cell = int(gaps[worst].argmax())
+    off = float(gaps[worst][cell])
+    return Fitted(factors, off, (worst, cell), bound, rounds, converged, stalled)

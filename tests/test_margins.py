@@ -1,0 +1,382 @@
+"""Margins: what they hold, where they come from, what they refuse, and that they hide rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covshift import Margins
+from covshift.exceptions import InputError
+from covshift.margins.cells import Brackets, Categories
+from covshift.margins.kinds import Margin, Moments
+from covshift.margins.rows import roundest
+
+AGE = {(18, 30): 0.2, (30, 65): 0.55, (65, None): 0.25}
+SEX = {"f": 0.52, "m": 0.48}
+CELLS = {(s, a): SEX[s] * share for s in SEX for a, share in AGE.items()}
+
+
+def everything():
+    return Margins(
+        {
+            "age": AGE,
+            "sex": SEX,
+            "income": {"quantiles": {0.1: 9.5, 0.5: 24.0, 0.9: 61.0}},
+            "bmi": {"mean": 27.1, "sd": 4.8},
+            "height": {"mean": 171.0},
+            ("sex", "age"): CELLS,
+        },
+        size=1_000_000,
+        source="census 2021, table 3",
+    )
+
+
+# What they hold
+
+
+def test_every_form_is_understood():
+    found = everything()
+    age, income = found.single["age"], found.single["income"]
+    np.testing.assert_array_equal(age.cells.lower, [18, 30, 65])
+    np.testing.assert_array_equal(age.cells.upper, [30, 65, np.inf])
+    np.testing.assert_allclose(age.share, [0.2, 0.55, 0.25])
+    np.testing.assert_array_equal(income.cells.upper, [9.5, 24, 61, np.inf])
+    np.testing.assert_allclose(income.share, [0.1, 0.4, 0.4, 0.1])
+    assert income.cells.right
+    assert found.single["sex"].cells == Categories(("f", "m"))
+    assert found.single["bmi"] == Moments(27.1, 4.8)
+    assert found.single["height"] == Moments(171.0)
+    assert found.columns == ["age", "sex", "income", "bmi", "height"]
+    np.testing.assert_allclose(found.tables[0].share.sum(axis=1), [0.52, 0.48])
+
+
+def test_a_print_shows_what_they_hold():
+    text = str(everything())
+    for words in (
+        "5 columns and 1 table, size 1000000 (census 2021, table 3)",
+        "18 to under 30 20.0 %, 30 to under 65 55.0 %, 65 and over 25.0 %",
+        "f 52.0 %, m 48.0 %",
+        "up to 9.5 10.0 %",
+        "above 61 10.0 %",
+        "mean 27.1, standard deviation 4.8",
+        "table of 2 x 3 cells",
+    ):
+        assert words in text
+    assert repr(everything()) == "<Margins of age, sex, income, bmi, height>"
+
+
+def test_brackets_hold_their_ends_as_people_write_them():
+    meeting = Margins({"a": {(18, 30): 0.5, (30, 45): 0.5}}).single["a"].cells
+    whole = Margins({"a": {(18, 29): 0.5, (30, 45): 0.5}}).single["a"].cells
+    assert meeting.labels == ["18 to under 30", "30 to 45"]
+    assert whole.labels == ["18 to 29", "30 to 45"]
+    for cells in (meeting, whole):
+        found = np.searchsorted(cells.ends, [18, 29, 30, 45])
+        np.testing.assert_array_equal(found, [0, 0, 1, 1])
+    x = np.array([17.0, 29.5, 46.0])
+    np.testing.assert_array_equal(meeting.outside(x), [True, False, True])
+    np.testing.assert_array_equal(whole.outside(x), [True, True, True])
+
+
+def test_the_order_of_brackets_does_not_matter():
+    turned = dict(reversed(AGE.items()))
+    assert Margins({"age": turned}) == Margins({"age": AGE})
+
+
+def test_percentages_are_recognised_by_their_sum():
+    plain = Margins({"sex": SEX}).single["sex"].share
+    np.testing.assert_allclose(Margins({"sex": {"f": 52, "m": 48}}).single["sex"].share, plain)
+
+
+def test_rounded_shares_are_scaled_and_noted():
+    found = Margins({"region": {"n": 33.3, "s": 33.3, "e": 33.3}})
+    assert found.single["region"].share.sum() == pytest.approx(1, abs=1e-15)
+    assert "'region' add up to 99.9" in found.notes[0].text
+
+
+def test_equal_quantiles_leave_the_largest_share_below():
+    cells = Margins({"x": {"quantiles": {0.1: 0, 0.4: 0, 0.9: 5}}}).single["x"]
+    np.testing.assert_array_equal(cells.cells.upper, [0, 5, np.inf])
+    np.testing.assert_allclose(cells.share, [0.4, 0.5, 0.1])
+
+
+def test_quantiles_of_zero_and_one_are_the_ends():
+    cells = Margins({"x": {"quantiles": {0: 1.0, 0.5: 2.0, 1: 4.0}}}).single["x"].cells
+    np.testing.assert_array_equal(cells.outside(np.array([0.9, 1.0, 4.0, 4.1])), [1, 0, 0, 1])
+
+
+def test_a_column_of_a_table_has_a_margin():
+    found = Margins({("sex", "age"): CELLS})
+    np.testing.assert_allclose(found.margin("age").share, [0.2, 0.55, 0.25])
+    assert found.margin("bmi") is None
+    assert found.columns == ["sex", "age"]
+
+
+def test_a_rounded_table_is_scaled_to_the_margins_of_its_columns():
+    rounded = {**CELLS, ("f", (18, 30)): 0.11}
+    found = Margins({"age": AGE, "sex": SEX, ("sex", "age"): rounded})
+    share = found.tables[0].share
+    np.testing.assert_allclose(share.sum(axis=0), [0.2, 0.55, 0.25], atol=1e-12)
+    np.testing.assert_allclose(share.sum(axis=1), [0.52, 0.48], atol=1e-12)
+    np.testing.assert_allclose(share.ravel(), list(CELLS.values()), atol=0.006)
+    assert any("was scaled to the margins" in note.text for note in found.notes)
+
+
+def test_a_selection_keeps_the_tables_of_its_columns():
+    found = everything()
+    assert found.select(["sex", "age"]).tables == found.tables
+    assert found.select(["age", "bmi"]).columns == ["age", "bmi"]
+    with pytest.raises(InputError, match=r"no column 'weight'.*They have 'age'"):
+        found.select(["weight"])
+
+
+# What they refuse
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "dictionary from columns"),
+        ({"age": 0.5}, "margin of 'age' is 0.5"),
+        ({"age": {(18, 30): 0.2, (30, 65): 0.55}}, r"shares of 'age' add up to 0.75"),
+        ({"sex": {"f": 120, "m": 80}}, "add up to 200.*Divide counts by their total"),
+        ({"sex": {"f": 1.2, "m": -0.2}}, "'sex' has shares that are negative"),
+        ({"sex": {"f": "half", "m": 0.5}}, "'half' where a number is expected"),
+        ({"age": {(18, 35): 0.5, (30, 65): 0.5}}, "'18 to 35' and '30 to 65' overlap"),
+        ({"age": {(30, 18): 1.0}}, "from 30 to 18 is empty"),
+        ({"age": {(18, 30): 0.5, "older": 0.5}}, "mixes brackets and categories"),
+        ({"age": {(18, 30, 40): 1.0}}, "odd brackets"),
+        ({"sex": {"1": 0.5, 1: 0.5}}, "category '1' more than once"),
+        ({"x": {"mean": 1.0, "sd": 0.0}}, "standard deviation is 0.0"),
+        ({"x": {"quantiles": {0.5: 2.0, 0.9: 1.0}}}, "quantiles fall"),
+        ({"x": {"quantiles": {50: 2.0}}}, "shares from 0 to 1"),
+        ({("a",): {("f",): 1.0}}, "no pair of two columns"),
+        ({("sex", "age"): {("f", (18, 30)): 0.5, ("m", (30, 40)): 0.5}}, "is missing. Write 0"),
+        ({("sex", "age"): {"f": 1.0}}, "every cell is a pair"),
+        ({"sex": {"f": 0.6, "m": 0.4}, ("sex", "age"): CELLS}, "'sex' and the table.*disagree"),
+        ({"0": SEX, 0: SEX}, "'0' has two margins"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(given, words):
+    with pytest.raises(InputError, match=words):
+        Margins(given)
+
+
+def test_a_gap_between_brackets_is_noted():
+    found = Margins({"age": {(18, 30): 0.5, (40, 65): 0.5}})
+    assert "between 30 and 40" in found.notes[0].text
+    assert found.notes[0].severity == "warning"
+    assert not Margins({"age": {(18, 39): 0.5, (40, 65): 0.5}}).notes
+
+
+@pytest.mark.parametrize("size", [0, -5, float("inf"), "many"])
+def test_a_size_that_counts_nothing_is_refused(size):
+    with pytest.raises(InputError, match="size="):
+        Margins({"sex": SEX}, size=size)
+
+
+# Files
+
+
+def test_json_holds_everything(tmp_path):
+    path = tmp_path / "margins.json"
+    everything().to_json(path)
+    again = Margins.from_json(path)
+    assert again == everything()
+    assert (again.size, again.source) == (1_000_000, "census 2021, table 3")
+    assert again != everything().select(["age"])
+
+
+def test_csv_holds_all_cells(tmp_path):
+    path = tmp_path / "margins.csv"
+    everything().to_csv(path)
+    assert Margins.from_csv(path, size=1_000_000, source="census 2021, table 3") == everything()
+
+
+def test_a_tidy_file_is_read(tmp_path):
+    path = tmp_path / "published.csv"
+    path.write_text(
+        "column,lower,upper,category,share\n"
+        "age,18,30,,16 %\nage,30,65,,58 %\nage,65,,,26 %\n"
+        "sex,,,f,51\nsex,,,m,49\n"
+    )
+    expected = {"age": {(18, 30): 16, (30, 65): 58, (65, None): 26}, "sex": {"f": 51, "m": 49}}
+    assert Margins.from_csv(path) == Margins(expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("name,share\na,1\n", "Margins need column, lower, upper, category, share"),
+        ("column,lower,upper,category,share,colour\n", "do not know: 'colour'"),
+        ("column,lower,upper,category,share\na,1,2,x,1\n", "line 2: a cell is a bracket or a cat"),
+        ("column,lower,upper,category,share\na,,,,1\n", "neither ends nor a category"),
+        ("column,lower,upper,category,share\na,,,f,1\na,,,f,0\n", "line 3: the cell 'f'.*twice"),
+        ("column,lower,upper,category,share\n,,,f,1\n", "has no column"),
+        ("column,lower,upper,category,share\na,,,f,much\n", "'much' where a number"),
+    ],
+)
+def test_a_file_that_is_no_tidy_table_is_refused(lines, words, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(lines)
+    with pytest.raises(InputError, match=words):
+        Margins.from_csv(path)
+
+
+def test_other_json_is_refused(tmp_path):
+    path = tmp_path / "other.json"
+    for text, words in (
+        ("{", "no JSON file"),
+        ('{"a": 1}', "holds no margins"),
+        ('{"format": "covshift margins", "version": 9}', "of version 9"),
+        ('{"format": "covshift margins", "version": 1}', "another structure"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=words):
+            Margins.from_json(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        Margins.from_json(tmp_path / "absent.json")
+
+
+# From rows
+
+
+def rows_of(margins, frame):
+    """Rows in each cell, counted by what the cells say of themselves."""
+    found = {}
+    for name, part in margins.single.items():
+        x = frame[name].to_numpy()
+        if isinstance(part.cells, Brackets):
+            code = np.searchsorted(part.cells.ends, x.astype(float))
+        else:
+            code = part.cells.codes(map(str, x))
+        found[name] = np.bincount(code, minlength=len(part.cells))
+    for table in margins.tables:
+        codes = [
+            np.searchsorted(cells.ends, frame[name].astype(float))
+            if isinstance(cells, Brackets)
+            else cells.codes(map(str, frame[name]))
+            for name, cells in zip(table.columns, table.cells, strict=True)
+        ]
+        counts = np.zeros(table.share.shape)
+        np.add.at(counts, tuple(codes), 1)
+        found[table.title] = counts
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_cell_holds_fewer_rows_than_allowed(seed):
+    rng = np.random.default_rng(seed)
+    M = int(rng.integers(40, 400))
+    levels = list("abcdefghij")
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=M) ** 3,
+            "whole": rng.poisson(2, M),
+            "rare": np.where(rng.random(M) < 0.97, 0.0, rng.integers(1, 9, M)),
+            "level": rng.choice(levels, M, p=rng.dirichlet(np.full(10, 0.4))),
+        }
+    )
+    min_count, bins = int(rng.integers(2, 20)), int(rng.integers(2, 60))
+    tables = [("number", "whole")]
+    try:
+        found = Margins.from_rows(frame, bins=bins, min_count=min_count, tables=tables)
+    except InputError as error:  # a column of the table may be left out
+        assert "needs two columns" in str(error)  # noqa: PT017
+        found = Margins.from_rows(frame, bins=bins, min_count=min_count)
+    counts = rows_of(found, frame)
+    for name, held in counts.items():
+        assert held.min() >= min_count, name
+        assert held.sum() == M
+        part = {table.title: table for table in found.tables}.get(name) or found.single[name]
+        np.testing.assert_allclose(part.share, held / M, atol=1e-12)
+        if isinstance(part, Margin) and isinstance(part.cells, Brackets):
+            assert len(part.cells) <= bins
+            assert np.isinf([part.cells.lower[0], part.cells.upper[-1]]).all()
+    assert found.size == M
+
+
+def test_a_table_s_cuts_are_cuts_of_its_columns():
+    rng = np.random.default_rng(0)
+    T = rng.normal(size=(300, 2))
+    found = Margins.from_rows(T, bins=30, min_count=5, tables=[(0, 1)])
+    for side, name in enumerate(("0", "1")):
+        own = found.single[name].cells.cuts
+        assert 1 <= len(found.tables[0].cells[side].cuts) < len(own)
+        assert set(found.tables[0].cells[side].cuts) <= set(own)
+
+
+def test_rare_levels_go_into_one_cell_that_does_not_name_them():
+    frame = pd.DataFrame({"town": ["a"] * 30 + ["b"] * 12 + ["c"] * 6 + ["d"] * 2})
+    found = Margins.from_rows(frame, min_count=10).single["town"]
+    assert found.cells.levels == ("a", "(other)")
+    np.testing.assert_allclose(found.share, [0.6, 0.4])
+    np.testing.assert_array_equal(found.cells.codes(["a", "b", "zz"]), [0, 1, 1])
+
+
+def test_a_level_called_other_holds_the_rare_ones_too():
+    frame = pd.DataFrame({"town": ["a"] * 30 + ["(other)"] * 12 + ["c"] * 6})
+    found = Margins.from_rows(frame, min_count=10).single["town"]
+    assert found.cells.levels == ("a", "(other)")
+    np.testing.assert_allclose(found.share, [30 / 48, 18 / 48])
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(InputError, match="9 rows, fewer than min_count=10"):
+        Margins.from_rows(np.arange(9.0)[:, None])
+    with pytest.raises(InputError, match="No column has two cells"):
+        Margins.from_rows(np.ones((50, 1)))
+
+
+def test_a_column_of_one_cell_is_left_out_and_noted():
+    T = np.column_stack([np.arange(50.0), np.ones(50)])
+    found = Margins.from_rows(T)
+    assert found.columns == ["0"]
+    assert "'1' was left out" in found.notes[0].text
+
+
+def test_all_values_have_a_cell_where_nothing_is_hidden():
+    T = np.random.default_rng(1).normal(size=(40, 1)).round(1)
+    found = Margins.from_rows(T, bins=None, min_count=1).single["0"]
+    values, counts = np.unique(T, return_counts=True)
+    np.testing.assert_array_equal(found.cells.ends, values)
+    np.testing.assert_allclose(found.share, counts / 40)
+
+
+def test_weighted_rows_have_weighted_shares_and_are_counted_as_rows():
+    T, weight = np.repeat([0.0, 1.0], [10, 30])[:, None], np.repeat([3.0, 1.0], [10, 30])
+    found = Margins.from_rows(T, weight=weight)
+    np.testing.assert_allclose(found.single["0"].share, [0.5, 0.5])
+    assert found.size == 40
+
+
+def test_rows_survive_a_file(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(60.0), "k": list("abc") * 20})
+    for min_count in (1, 10):
+        found = Margins.from_rows(
+            frame, min_count=min_count, tables=[("k", "x")][: min_count // 10]
+        )
+        found.to_json(tmp_path / "m.json")
+        assert Margins.from_json(tmp_path / "m.json") == found
+        found.to_csv(tmp_path / "m.csv")
+        assert Margins.from_csv(tmp_path / "m.csv", size=60) == found
+        assert "NaN" not in json.dumps(json.loads((tmp_path / "m.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (29, 30, 29),
+        (0.43712, 0.43891, 0.438),
+        (-0.2, 0.1, 0),
+        (99.7, 130, 100),
+        (-130, -99.7, -100),
+    ],
+)
+def test_ends_are_round_numbers_between_neighbours(low, high, found):
+    assert roundest(low, high) == found
+    tight = np.nextafter(low, np.inf)
+    assert low <= roundest(low, tight) < tight
