@@ -11,6 +11,7 @@ import io
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +24,13 @@ def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def check_page(name: str, *, atol: float) -> None:
+def check_page(name: str, *, atol: float, rtol: float = 0.05) -> dict[str, Any]:
     """Run a page's examples in one namespace, and compare what they print with the page."""
     text = page(name)
     blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     # A fence of another kind would be an example that nobody runs.
     assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
-    namespace = {"__name__": name}
+    namespace: dict[str, Any] = {"__name__": name}
     for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
         if kind == "text":
             continue
@@ -39,7 +40,8 @@ def check_page(name: str, *, atol: float) -> None:
             exec(compile(block, name, "exec"), namespace)
         shown, found = _without_models(output), _without_models(printed.getvalue())
         assert _words(found) == _words(shown)
-        np.testing.assert_allclose(_numbers(found), _numbers(shown), rtol=0.05, atol=atol)
+        np.testing.assert_allclose(_numbers(found), _numbers(shown), rtol=rtol, atol=atol)
+    return namespace
 
 
 def _words(text: str) -> str:
