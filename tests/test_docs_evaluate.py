@@ -41,10 +41,6 @@ def test_pictures_of_the_page_exist():
         assert (DOCS / picture).exists(), picture
 
 
-def test_the_page_says_that_the_benchmark_is_still_to_be_run():
-    assert "has not been run yet" in page("evaluate.md")
-
-
 def test_the_commands_of_the_page_exist():
     from covshift.cli.parser import build_parser
 
