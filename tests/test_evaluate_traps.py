@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from datetime import datetime
 
 import numpy as np
@@ -19,7 +20,7 @@ from covshift.evaluations.batches import rows_of_batches
 from covshift.evaluations.judged import _with_scores
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.scores import Scored
-from covshift.exceptions import InputError, InputTypeError
+from covshift.exceptions import FewRowsWarning, InputError, InputTypeError
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -332,3 +333,18 @@ def test_columns_of_scores_have_a_spread_of_one_whatever_their_size():
         s = (P * size)[:, None]
         scored = Scored("s", np.hstack([-s, s]), np.hstack([-s, s]), "scores", ("0", "1"), 1)
         assert scored.columns()[0].std() == pytest.approx(1.0)
+
+
+def test_a_strong_shift_is_a_warning():
+    """Far from the labelled rows the models extrapolate, and no interval counts that."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(400, 3)), rng.normal(size=(300, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    model = LogisticRegression().fit(X[:200], y[:200])
+    for far, warned in ((0.0, []), (1.4, ["warning"])):
+        away = T + np.array([far, far / 2, 0.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewRowsWarning)
+            found = evaluate(model, X[200:], y[200:], away)
+        assert [note.severity for note in found.notes if note.kind == "strong shift"] == warned
+        assert (found.verdict == "strong") == bool(warned)

@@ -32,6 +32,7 @@ _FLATTERED = (
 _AS_OPTIONS = {  # remedies of the library, as options of the command
     'Pass restrict="overlap"': "Use --restrict overlap",
     "(trained_on=, cv=)": "(--trained-on)",
+    "(y_target=)": "(--target-label)",
     "unless threshold= says": "unless --threshold says",
     "Mark them by trained_on=, or let cv= refit it by folds.": "Mark them with --trained-on.",
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._notes import Note
 from .._types import Flags
+from ..diagnostics import Diagnosis
 from ..estimates.columns import Outcome, row_list
 from ..estimates.data import Groups
 from ..estimates.intervals import Number
@@ -22,6 +23,17 @@ _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show
 _ENOUGH = 20  # rows, of which none is beyond 0 and 1 by chance
 _CHANGED = 0.01  # level of the test of p(y | x)
+
+
+def strong_shift(diagnosis: Diagnosis | None) -> Iterator[Note]:
+    """Warn where most target rows are unlike the labelled ones."""
+    if diagnosis is not None and diagnosis.verdict == "strong":
+        text = (
+            "The shift is strong: few labelled rows are like the target's, and what is said of the "
+            "others is extrapolated, which the intervals do not count. Labels of some target rows "
+            "(y_target=) would check it."
+        )
+        yield Note("strong shift", text, "warning")
 
 
 def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iterator[Note]:
