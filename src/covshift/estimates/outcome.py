@@ -157,7 +157,13 @@ def tree_settings(rows: int) -> dict[str, Any]:
     """Return what boosted trees are made with: small ones for few rows."""
     if rows < _MANY_ROWS:
         return {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
-    return {"learning_rate": 0.1, "max_leaf_nodes": 31, "max_iter": 200, "random_state": 0}
+    return {
+        "learning_rate": 0.1,
+        "max_leaf_nodes": 31,
+        "max_iter": 200,
+        "early_stopping": True,
+        "random_state": 0,
+    }
 
 
 def most_rows(candidate: Any) -> int:
