@@ -2,7 +2,8 @@
 
 The table is the population. Every row has a chance p to be the target's (`tables_shifts`: a
 logistic of a random direction, or the rank in a random column), and the others are the labelled
-sample's; or a column's values tell the two apart ("natural": then p(y | x) may differ as well).
+sample's; or a column's values tell the two apart ("natural": then p(y | x) may differ as well); or
+a coin does ("none": the control, where nothing is to be corrected).
 Half of the labelled rows train a model, the other half judge it. The truth is the metric over all
 rows that did not train the model, weighted by p.
 
@@ -28,8 +29,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables_shifts import target_chance
 
-SHIFTS, MODELS = ("direction", "rank", "natural"), ("linear", "boosted", "restricted")
-SIZES = {"small": (300, 300), "middle": (1000, 1000), "large": (5000, 5000)}
+SHIFTS = ("direction", "rank", "natural", "none")
+MODELS = ("linear", "boosted", "restricted")
+SIZES = {
+    "small": (300, 300),
+    "middle": (1000, 1000),
+    "large": (5000, 5000),
+    "few target rows": (1000, 50),
+}
 METRICS = {"classification": ("accuracy", "brier", "roc_auc"), "regression": ("mse",)}
 MOST_COLUMNS, LEAST_CLASS, SPARE = 40, 20, 1.5
 

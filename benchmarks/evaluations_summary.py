@@ -26,7 +26,8 @@ TEXT = "\n\n".join(
         "The table is the population, and every row has a chance to be the target's: a logistic "
         "of a random direction, or the rank in a random column (induced shifts); or a column's "
         "values tell the two apart (natural shifts: p(y | x) may differ as well, and no method "
-        "knows). Half of the labelled rows train a model, the other half judge it: `held out` "
+        "knows); or a coin (no shift: the control). "
+        "Half of the labelled rows train a model, the other half judge it: `held out` "
         "passes these alone, `all rows` passes both and marks the former by `trained_on`. The "
         "truth is the metric over all rows of the table that did not train the model, weighted "
         "by their chance. Models: linear; boosted trees; a linear one that sees a third of the "
@@ -37,7 +38,7 @@ TEXT = "\n\n".join(
         "Error: mean absolute error over the runs of a cell (table, shift, model, size) "
         "relative to that of the labelled rows as they are; geometric mean over the cells. "
         "Coverage: share of 95 % intervals that hold the truth; width: relative to the plain "
-        "interval, mean. Rows are drawn without replacement from finite tables, so that "
+        "interval, median. Rows are drawn without replacement from finite tables, so that "
         "intervals cover a little too often.",
     ]
 )
@@ -53,10 +54,19 @@ def tables_sections(kept, nannyml):
         f"{len(every) - len(lines)} more were refused for lack of overlap. Seeds from the names."
     )
     found = ["## Real tables", TEXT, counts]
-    for title, wanted in (("Induced", _induced), ("Natural", _natural)):
-        part = [line for line in lines if wanted(line)]
-        found += [f"### {title} shifts", _errors_table(part), _coverage_table(part)]
-    found += ["### By shift, model and size (induced and natural)", _groups_table(lines)]
+    few = [line for line in lines if _of_few(line) and _induced(line)]
+    lines = [line for line in lines if not _of_few(line)]
+    parts = {
+        "Induced shifts": [line for line in lines if _induced(line)],
+        "Natural shifts": [line for line in lines if _natural(line)],
+        "No shift: the control": [line for line in lines if _unshifted(line)],
+        "Induced shifts, 1000 rows that judge, a target of 50": few,
+    }
+    for title, part in parts.items():
+        if part:
+            found += [f"### {title}", _errors_table(part), _coverage_table(part)]
+    shifted = [line for line in lines if not _unshifted(line)]
+    found += ["### By shift, model and size (induced and natural)", _groups_table(shifted)]
     if nannyml.exists():
         theirs = [json.loads(line) for line in nannyml.read_text().splitlines()]
         found += ["### NannyML beside it", NANNYML, _beside(lines, theirs)]
@@ -148,7 +158,8 @@ def _errors_table(lines):
             cells = [_relative(lines, metric, method, way) for metric in METRICS]
             rows.append([WORDS[method], way, *("" if c is None else f"{c[0]:.2f}" for c in cells)])
     rows.append(["goal", "", *(f"{goal:.2f}" for goal in GOALS.values())])
-    sizes = [f"{METRICS[m]} {_relative(lines, m, 'dr', 'held out')[1]}" for m in METRICS]
+    counts = {m: _relative(lines, m, "dr", "held out") for m in METRICS}
+    sizes = [f"{METRICS[m]} {found[1]}" for m, found in counts.items() if found is not None]
     return table(head, rows) + f"\n\nCells: {', '.join(sizes)}."
 
 
@@ -283,8 +294,16 @@ def _number(line, metric, method, way="held out"):
 
 
 def _induced(line):
-    return "/natural/" not in line["key"]
+    return not _natural(line) and not _unshifted(line)
 
 
 def _natural(line):
-    return not _induced(line)
+    return "/natural/" in line["key"]
+
+
+def _unshifted(line):
+    return "/none/" in line["key"]
+
+
+def _of_few(line):
+    return "/few target rows/" in line["key"]

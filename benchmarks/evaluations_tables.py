@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from covshift import evaluate
 from covshift.exceptions import NoOverlapError
 
-RUNS = {"small": 5, "middle": 5, "large": 2}
+RUNS = {"small": 5, "middle": 5, "large": 2, "few target rows": 2}
 FOR_NANNYML = {"small": 2, "middle": 2, "large": 1}  # runs of each cell
 MONITORED_THRESHOLDS = {"employment": 0.5, "california": 0.8, "car loan": 0.65, "car price": None}
 MONITORED_SIZES = ((1000, 1000, 5), (50_000, 5000, 1), (60_000, 50_000, 1))  # N, M, runs

@@ -44,6 +44,14 @@ def check_page(name: str, *, atol: float, rtol: float = 0.05) -> dict[str, Any]:
     return namespace
 
 
+def check_pictures(name: str) -> None:
+    """Find the files of a page's pictures."""
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page(name))
+    assert pictures
+    for picture in pictures:
+        assert (DOCS / picture).exists(), picture
+
+
 def _words(text: str) -> str:
     return " ".join(NUMBER.sub("N", text).split())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from pages import DOCS, check_page, page
+from pages import check_page, check_pictures, page
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
@@ -24,7 +24,4 @@ def test_the_page_names_everything_that_can_be_asked():
 
 
 def test_pictures_of_the_page_exist():
-    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page("estimate.md"))
-    assert pictures
-    for picture in pictures:
-        assert (DOCS / picture).exists(), picture
+    check_pictures("estimate.md")

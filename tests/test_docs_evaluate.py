@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from pages import DOCS, check_page, page
+from pages import check_page, check_pictures, page
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
@@ -35,10 +35,7 @@ def test_the_page_names_every_metric_and_method():
 
 
 def test_pictures_of_the_page_exist():
-    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page("evaluate.md"))
-    assert pictures
-    for picture in pictures:
-        assert (DOCS / picture).exists(), picture
+    check_pictures("evaluate.md")
 
 
 def test_the_commands_of_the_page_exist():

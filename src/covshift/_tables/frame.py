@@ -10,7 +10,8 @@ import numpy as np
 from ..exceptions import InputError
 from .columns import Kind
 from .encoding import incomplete
-from .samples import ColumnOptions, _refuse_codes, _refuse_doubtful, _refuse_row_numbers
+from .refused import refuse_codes, refuse_doubtful, refuse_row_numbers
+from .samples import ColumnOptions
 from .table import Table, read_table
 from .text import ReadOptions
 
@@ -55,9 +56,9 @@ def read_frame(
     names = [name for name in table.names if name not in declared.roles()]
     if not names:
         raise InputError(f"{table.title} has no column left to summarise.")
-    _refuse_doubtful(table, table, names)
-    _refuse_codes(table, names, declared)
-    _refuse_row_numbers(table, names, declared)
+    refuse_doubtful(table, table, names)
+    refuse_codes(table, names, declared.numeric)
+    refuse_row_numbers(table, names, declared.numeric)
     lost = incomplete({name: table.columns[name] for name in names})
     if lost:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,30 +12,27 @@ from numpy.typing import NDArray
 from .._notes import Note
 from .._types import Real
 from ..exceptions import InputError
-from .columns import Column, Doubt, Kind
+from .columns import Column, Kind
 from .encoding import (
-    ADVICE,
     MISSING_LEVEL,
     ColumnProblems,
     Encoding,
     Feature,
     count_missing,
-    incomplete,
 )
 from .labels import Labels, read_labels
+from .refused import (
+    MOST_LEVELS,
+    refuse_codes,
+    refuse_doubtful,
+    refuse_missing,
+    refuse_row_numbers,
+)
 from .table import Table, read_table
 from .text import ReadOptions
 
 _MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
-_MOST_LEVELS = 1000
 _MOST_ROWS = 5_000_000  # after repeating rows by their weights
-_CODE_WORDS = re.compile(
-    r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
-    r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
-    r"(?:$|[^a-z])"
-)
-_COUNTED = 20  # rows from which consecutive whole numbers are no accident
-_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
 
 
 @dataclass(frozen=True)
@@ -205,9 +201,9 @@ def learn_encoding(
     train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
     """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
-    _refuse_doubtful(train, target, names)
-    _refuse_codes(train, names, declared)
-    _refuse_row_numbers(train, names, declared)
+    refuse_doubtful(train, target, names)
+    refuse_codes(train, names, declared.numeric)
+    refuse_row_numbers(train, names, declared.numeric)
     constant = [name for name in names if _is_constant(train, target, name)]
     if constant:
         text = f"Left out because they never vary: {_listed(constant)}."
@@ -215,7 +211,7 @@ def learn_encoding(
     names = [name for name in names if name not in constant]
     if not names:
         raise InputError("No column is left that varies. There is nothing to compare.")
-    _refuse_missing(train, target, names, declared.impute)
+    refuse_missing(train, target, names, declared.impute)
     return Encoding(
         tuple(
             _feature(train.columns[name], target.columns[name], declared, train.title)
@@ -230,7 +226,7 @@ def _feature(column: Column, other: Column, declared: ColumnOptions, title: str)
     if column.kind == "category":
         seen = (column, other) if declared.levels_of_both else (column,)
         levels = sorted({value for part in seen for value in part.values if value is not None})
-        limit = _MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
+        limit = MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
         if len(levels) > limit:
             allow = f" --categorical {name!r}," if limit == _MANY_LEVELS else ""
             raise InputError(
@@ -320,102 +316,12 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     return shared
 
 
-def _refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
-    for table in (train, target):
-        for name in names:
-            column = table.columns[name]
-            if column.doubt is not None:
-                date = f"--date {name!r} (ISO dates, as days), " * (column.doubt.kind == "dates")
-                number = f"--numeric {name!r}, " * (column.kind == "number")
-                raise InputError(
-                    f"{table.title}: column {name!r} {column.doubt.text}. Say what it is: "
-                    f"{number}{date}--categorical {name!r} or --drop {name!r}"
-                    f"{_if_missing(column.doubt)}."
-                )
-    for name in names:
-        kinds = [table.columns[name].kind for table in (train, target)]
-        empty = [count_missing(t.columns[name])[0] == len(t) for t in (train, target)]
-        for table, nothing in zip((train, target), empty, strict=True):
-            if nothing:
-                raise InputError(
-                    f"{table.title}: column {name!r} has no values at all. Leave it out with "
-                    f"--drop {name!r}."
-                )
-        if kinds[0] != kinds[1]:
-            raise InputError(
-                f"Column {name!r} holds {_PLURAL[kinds[0]]} in {train.title}, but "
-                f"{_PLURAL[kinds[1]]} in {target.title}. Make them alike, or use --categorical "
-                f"{name!r} or --drop {name!r}."
-            )
-
-
-_PLURAL = {"number": "numbers", "category": "text", "date": "dates", "text": "text"}
-
-
-def _if_missing(doubt: Doubt) -> str:
-    if doubt.kind != "mixed":
-        return ""
-    return f"; if {doubt.example!r} stands for a missing value: --missing {doubt.example!r}"
-
-
-def _refuse_codes(train: Table, names: list[str], declared: ColumnOptions) -> None:
-    """Refuse whole numbers that are codes to all appearance: by name, or by a sentinel like 999."""
-    for name in names:
-        column = train.columns[name]
-        if column.kind != "number" or name in declared.numeric:
-            continue
-        levels = np.unique(column.values[np.isfinite(column.values)])
-        if not 2 < len(levels) <= _MOST_LEVELS or (np.mod(levels, 1) != 0).any():
-            continue
-        words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
-        rest = levels[:-1]
-        sentinel = levels[-1] in _SENTINELS and levels[-1] > 3 * max(rest.max(), 1) - 1e-9
-        if _CODE_WORDS.search(words) or sentinel:
-            why = (
-                f"{levels[-1]:g} far above the rest, as codes for missing values have it"
-                if sentinel
-                else "a name that codes have"
-            )
-            remedy = f" or --missing {levels[-1]:g}" if sentinel else ""
-            raise InputError(
-                f"{train.title}: column {name!r} holds {len(levels)} different whole numbers and "
-                f"has {why}. Say what it is: --categorical {name!r}, --numeric {name!r}{remedy}."
-            )
-
-
-def _refuse_row_numbers(train: Table, names: list[str], declared: ColumnOptions) -> None:
-    """Refuse a column that counts the rows: as a feature it tells any two samples apart."""
-    for name in names:
-        column = train.columns[name]
-        if column.kind != "number" or name in declared.numeric or len(column) < _COUNTED:
-            continue
-        values = column.values
-        if np.isfinite(values).all() and (np.diff(np.sort(values)) == 1).all():
-            raise InputError(
-                f"{train.title}: column {name!r} numbers the rows, from {values.min():g} to "
-                f"{values.max():g}. Say what it is: --id {name!r} keeps it beside the results, "
-                f"--drop {name!r} leaves it out, --numeric {name!r} takes it as a feature."
-            )
-
-
 def _is_constant(train: Table, target: Table, name: str) -> bool:
     values = [table.columns[name].values for table in (train, target)]
     if values[0].dtype == object:
         return len({value for part in values for value in part}) == 1
     both = np.concatenate(values)
     return bool(np.isfinite(both).all() and both.min() == both.max())
-
-
-def _refuse_missing(train: Table, target: Table, names: list[str], impute: bool) -> None:
-    if impute:
-        return
-    problems = []
-    for table in (train, target):
-        found = incomplete({name: table.columns[name] for name in names})
-        if found:
-            problems.append(f"{table.title}: {found}.")
-    if problems:
-        raise InputError(" ".join(problems) + f" {ADVICE}")
 
 
 def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from typing import TYPE_CHECKING, Any
 
-from .._registry import listed, weighters
 from ..exceptions import InputError, NoOverlapError
 from . import console, options
 
@@ -104,16 +102,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         help="doubly robust, weights alone, outcome model alone, or the sample as it is (default: "
         f"{METHODS[0]}; all are in the table of -o)",
     )
-    group.add_argument(
-        "--weighter",
-        metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
-    )
-    group.add_argument(
-        "--restrict",
-        choices=("overlap",),
-        help="answer for the part of the target that the training rows cover",
-    )
+    options.add_answer(group)
     group.add_argument(
         "--finite-population",
         action="store_true",
@@ -128,7 +117,6 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-weight", metavar="W", type=float, help="limit of the weights, in units of their mean"
     )
-    group.add_argument("--confidence", metavar="P", type=float, default=0.95, help="default: 0.95")
     group.add_argument(
         "--bootstrap", metavar="N", type=int, help="take the errors from N draws of both samples"
     )
@@ -136,27 +124,13 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
-    from ..weights import WEIGHTERS
-
     what = quantity(args)
-    if args.weighter is not None and args.weighter not in WEIGHTERS:
-        raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
-    if args.json and args.output == "-":
-        raise InputError("--json prints on stdout: name a file for the table with -o.")
-    options.check_output(args)
+    options.check_answer(args)
     samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
     found = estimates_of(samples, args, what)
     if args.output is not None:
         write_table(found, args.output)
-    if args.json:
-        data = found.to_dict()
-        data["notes"] = [*samples.notes, *data["notes"]]
-        print(console.as_json(data))
-    elif args.output == "-":
-        print(found, file=sys.stderr)
-    else:
-        console.emit(str(found), None)
-    return options.exit_code(found.verdict, args)
+    return options.show_answer(found, samples.notes, args)
 
 
 def quantity(args: argparse.Namespace) -> str | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._notes import Note
-from .._registry import listed, weighters
 from ..exceptions import InputError, NoOverlapError
 from . import console, options
 from .estimate import as_options, feature_columns
@@ -105,33 +103,17 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         help="doubly robust, weights alone, outcome model alone, calibrated scores, the same "
         f"weighted, or the sample as it is (default: {METHODS[0]}; all are in the table of -o)",
     )
-    group.add_argument(
-        "--weighter",
-        metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
-    )
-    group.add_argument(
-        "--restrict",
-        choices=("overlap",),
-        help="answer for the part of the target that the training rows cover",
-    )
-    group.add_argument("--confidence", metavar="P", type=float, default=0.95, help="default: 0.95")
+    options.add_answer(group)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
-    from ..weights import WEIGHTERS
-
-    if args.weighter is not None and args.weighter not in WEIGHTERS:
-        raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
-    if args.json and args.output == "-":
-        raise InputError("--json prints on stdout: name a file for the table with -o.")
     if "cost" in (args.metric or ()):
         raise InputError(
             "--metric cost needs the cost of every mistake, which only Python takes: "
             "covshift.evaluate(..., cost_matrix=...)."
         )
-    options.check_output(args)
+    options.check_answer(args)
     _check_report(args)
     beside = _beside(args)
     model = None if args.model is None else load_model(args.model)
@@ -158,15 +140,7 @@ def run(args: argparse.Namespace) -> int:
         write_table(found, args.output)
     if args.report is not None:
         write_report(found, samples, args)
-    if args.json:
-        data = found.to_dict()
-        data["notes"] = [*notes, *data["notes"]]
-        print(console.as_json(data))
-    elif args.output == "-":
-        print(found, file=sys.stderr)
-    else:
-        console.emit(str(found), None)
-    return options.exit_code(found.verdict, args)
+    return options.show_answer(found, notes, args)
 
 
 def _say(note: Note, notes: list[Note]) -> None:

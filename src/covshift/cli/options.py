@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
-from .._registry import learners
+from .._notes import Note
+from .._registry import learners, listed, weighters
 from ..exceptions import InputError
 from . import console
 
@@ -133,6 +136,45 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
     return int(text)
+
+
+def add_answer(group: Any) -> None:
+    """Add how the samples are weighed, and what the interval covers, to an answer's method."""
+    group.add_argument(
+        "--weighter",
+        metavar="NAME",
+        help=f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
+    )
+    group.add_argument(
+        "--restrict",
+        choices=("overlap",),
+        help="answer for the part of the target that the training rows cover",
+    )
+    group.add_argument("--confidence", metavar="P", type=float, default=0.95, help="default: 0.95")
+
+
+def check_answer(args: argparse.Namespace) -> None:
+    """Refuse unknown weighters and outputs that cannot be, before any file is read."""
+    from ..weights import WEIGHTERS
+
+    if args.weighter is not None and args.weighter not in WEIGHTERS:
+        raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
+    if args.json and args.output == "-":
+        raise InputError("--json prints on stdout: name a file for the table with -o.")
+    check_output(args)
+
+
+def show_answer(found: Any, notes: Sequence[Note], args: argparse.Namespace) -> int:
+    """Print estimates or evaluations, with the notes on the files; return the exit code."""
+    if args.json:
+        data = found.to_dict()
+        data["notes"] = [*notes, *data["notes"]]
+        print(console.as_json(data))
+    elif args.output == "-":
+        print(found, file=sys.stderr)
+    else:
+        console.emit(str(found), None)
+    return exit_code(found.verdict, args)
 
 
 def check_output(args: argparse.Namespace, option: str = "output") -> None:

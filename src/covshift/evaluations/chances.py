@@ -9,8 +9,8 @@ the features alone. All predictions are cross-fitted, and the shares a maximise 
 
     sum_i d_i log sum_k a_k q_k(y_i | x_i, s_i)
 
-by the steps of expectation and maximisation, which start from equal shares. Least squares, which
-`estimate` uses, gave worse rankings: errors of the AUC on the target grew by a third.
+by the steps of expectation and maximisation, which start from equal shares. `estimate` mixes by
+least squares, as means need; metrics that rank rows need chances.
 
 Source: van der Laan, Polley and Hubbard (2007), *Super learner*. Cost: the fits of the parts, and
 O(N k) a step.

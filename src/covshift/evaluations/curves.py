@@ -146,12 +146,16 @@ def reliability(judge: Classified, bins: Bins, method: Method) -> Reliability:
 
 
 def number_within(
-    judge: Classified, metric: Metric, method: Method, group: int | None = None
+    judge: Classified,
+    metric: Metric,
+    method: Method,
+    group: int | None = None,
+    found: Influence | None = None,
 ) -> Number:
     """Estimate a metric; the interval rests on the rows alone that the metric is about."""
     if metric.within is None:
-        return judge.number(metric, method, group)
-    found = judge.influence(metric, method, group)
+        return judge.number(metric, method, group, found)
+    found = judge.influence(metric, method, group) if found is None else found
     besides = 0.0
     if judge.problem.engine.counts_imbalance(engine_method(method)):
         balanced = metric.of(judge.upright.masses("dr", group)).value

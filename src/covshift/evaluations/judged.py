@@ -5,9 +5,9 @@ noise. It leans from flat to full weights as in `estimates.methods`; and of the 
 makes, with the variance v that it has if the model is right, max(0, 1 - v / r^2) is added. So the
 estimate is that of the model where nothing speaks against it, and the doubly robust one where much
 does: it is still right in large samples if either part is. Errors are those of the doubly robust
-form; for classes their variance goes a third, not two thirds, of the way from flat to full weights
-(on the tables on which this was settled, intervals covered 95 to 98 % so, and 98 to 100 % at two
-thirds; for the squared errors of numbers, which have long tails, two thirds it is). One share
+form; for classes their variance goes a third, not two thirds, of the way from flat to full weights,
+and for numbers, whose squared errors have long tails, two thirds (both settled on other tables than
+those of benchmarks/results/evaluations.md, which tells how often the intervals cover). One share
 serves all metrics of classes, so that they agree with one another: v and r^2 are summed over the
 residuals, their product with the prediction, and with the score. With groups it is the largest of
 those of all rows and of each group. Weights of the user's choice, and samples of more than 20,000
@@ -85,7 +85,7 @@ class Judged(Problem):
         return max(of(self.rest), *(of(self.rest * rows) for rows in inside), 0.0)
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
-        if classes is not None and self.outcome_model is None and self.scores is not None:
+        if classes is not None and self.outcome_model is None:
             found, chosen = self._chances(y, classes)
             self.seen[name] = chosen
             return found
@@ -142,15 +142,12 @@ class Judged(Problem):
         return mixed(fits, labels, self.sample.d)
 
     def _features(self, learned: Learned | None) -> Features:
-        own = self.outcome_model is not None
-        features = self.sample.features if own else Features(self.weights.Z, self.weights.T)
+        assert self.scores is not None
+        if self.outcome_model is None:
+            return Features(self.weights.Z, self.weights.T).beside(*self.scores)
+        features = self.sample.features
         if learned is not None:
-            more = learned.given if own else learned.Z
-            return Features(_stacked(features.train, more), features.target)
-        if self.scores is None:
-            return features
-        if not own:
-            return features.beside(*self.scores)
+            return Features(_stacked(features.train, learned.given), features.target)
         return Features(
             _with_scores(features.train, self.scores[0]),
             _with_scores(features.target, self.scores[1]),

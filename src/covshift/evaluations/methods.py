@@ -136,9 +136,15 @@ class Classified:
         linear = self.problem.engine.means(signal, engine_method(method))
         return replace(linear, value=np.array([found.value]))
 
-    def number(self, metric: Metric, method: Method, group: int | None = None) -> Number:
-        """Estimate a metric, with its interval."""
-        found = self.influence(metric, method, group)
+    def number(
+        self,
+        metric: Metric,
+        method: Method,
+        group: int | None = None,
+        found: Influence | None = None,
+    ) -> Number:
+        """Give a metric its interval; ``found`` is its `influence`, where this is known already."""
+        found = self.influence(metric, method, group) if found is None else found
         besides = 0.0
         if self.problem.engine.counts_imbalance(engine_method(method)):
             besides = abs(metric.of(self.upright.masses("dr", group)).value - float(found.value[0]))

@@ -66,9 +66,10 @@ class OneModel:
         for metric in self._class_metrics(bins):
             for where in every_group(self.problem):
                 group, _ = where
-                numbers = {m: number_within(judge, metric, m, group) for m in judge.methods}
+                found = {m: judge.influence(metric, m, group) for m in judge.methods}
+                numbers = {m: number_within(judge, metric, m, group, found[m]) for m in found}
                 self._add(metric.name, where, numbers, metric.within)
-                self.influence[metric.name, *where] = judge.influence(metric, method, group)
+                self.influence[metric.name, *where] = found[method]
             if self.few is not None:
                 self._check(metric.name, self.few.of_masses(judge, metric), metric.range)
         self.curves = curves_of(judge, method, bins)
