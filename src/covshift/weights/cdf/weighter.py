@@ -14,13 +14,14 @@ from ..._array import is_numpy, is_torch, like, to_numpy
 from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
 from ..._parallel import one_blas_thread
 from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
+from ..._row_weights import target_weights
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
-from ..._validation import check_rows, check_samples
+from ..._validation import check_rows, check_samples, unwrap_target
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
-from .._rows import distinct, target_size
+from .._rows import distinct
 from ..base import Weighter
 from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
@@ -215,16 +216,26 @@ class CDFWeights(Weighter):
         X_target: Any = None,
         target_weight: Any = None,
         sample_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
-            if sample_weight is not None:
+            if sample_weight is not None or frequency_weight is not None:
                 raise InputError(
-                    "CDFWeights takes no sample_weight of rows that stay on a device. Pass NumPy "
-                    "arrays, or solver='matrix-free', which copies the rows to the host."
+                    "CDFWeights takes no sample_weight of rows that stay on a device, and no "
+                    "frequency_weight. Pass NumPy arrays, or solver='matrix-free', which copies "
+                    "the rows to the host."
                 )
-            return self._fit_on_device(X, X_target, target_weight)
-        given = {"X_target": X_target, "target_weight": target_weight}
-        return super().fit(X, y, **given, sample_weight=sample_weight)
+            return self._fit_on_device(X, X_target, target_weight, target_frequency)
+        return super().fit(
+            X,
+            y,
+            X_target=X_target,
+            target_weight=target_weight,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_frequency=target_frequency,
+        )
 
     fit.__doc__ = Weighter.fit.__doc__
 
@@ -250,10 +261,12 @@ class CDFWeights(Weighter):
             self.solver == "thresholds" or (self.solver == "auto" and large)
         )
 
-    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+    def _fit_on_device(
+        self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
+    ) -> Self:
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
-        X, T, share = check_samples(X, X_target, target_weight)
+        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         target: Any = self._target(T, share)
         N = int(X.shape[0])
 
@@ -261,7 +274,8 @@ class CDFWeights(Weighter):
             parts = LocalParts([lines.rows(X)])
             return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
 
-        size = target_size(target_weight, to_numpy(share))
+        given = unwrap_target(target_weight), unwrap_target(target_frequency)
+        size = target_weights(int(T.shape[0]), *given).size
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
