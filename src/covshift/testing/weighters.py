@@ -67,7 +67,7 @@ def check_weighter(
         _check_sound(weighter, X, T, predicts_training_rows, tolerance)
         _check_as_sets(weighter, X, T, rng, tolerance)
     if has_fit_parameter(weighter, "frequency_weight"):
-        _check_frequencies(weighter, rng, tolerance)
+        _check_frequencies(weighter, np.random.default_rng(random_state + 1), tolerance)
     _check_degenerate(weighter, rng)
     _check_without_target(weighter, rng, tolerance)
     _check_shift(weighter, rng, calm)
