@@ -393,8 +393,8 @@ def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monke
 
     two_samples = measure.two_samples
 
-    def mismatched(*given):
-        found = two_samples(*given)
+    def mismatched(*given, **more):
+        found = two_samples(*given, **more)
         return dataclasses.replace(found, T=np.hstack([found.T, found.T]))
 
     monkeypatch.setattr(measure, "two_samples", mismatched)
@@ -408,7 +408,7 @@ def test_what_covshift_refuses_is_bad_input(files, monkeypatch):
     from covshift.diagnostics import measure
 
     two_samples = measure.two_samples
-    monkeypatch.setattr(measure, "two_samples", lambda X, T, *more: two_samples(X, None, *more))
+    monkeypatch.setattr(measure, "two_samples", lambda X, T, *a, **b: two_samples(X, None, *a, **b))
     result = covshift("diagnose", *pair(files))
     assert result.code == 2
     assert "nothing to compare" in result.err

@@ -90,14 +90,16 @@ def test_poststratification_uses_the_cells_that_by_names(files):
     assert "is for poststratification" in covshift(*base[:4], "raking", "--by", "town").err
 
 
+def with_columns(table, **more):
+    """A table with columns of numbers beside."""
+    beside = zip(*more.values(), strict=True)
+    lines = zip(table[1:], beside, strict=True)
+    return [[*table[0], *more], *([*row, *map(str, new)] for row, new in lines)]
+
+
 def test_design_weights_are_part_of_the_final_ones(files):
     table = rows(120)
-    design = np.linspace(0.5, 2.5, 120)
-    weighted = [
-        [*table[0], "d"],
-        *([*row, f"{d}"] for row, d in zip(table[1:], design, strict=True)),
-    ]
-    write(files / "train.csv", weighted)
+    write(files / "train.csv", with_columns(table, d=np.linspace(0.5, 2.5, 120)))
     path, _ = make(files, "--bins", "3")
     out = files / "w.csv"
     asked = ["--method", "raking", "--weight", "d", "-o", out, "--json"]
@@ -110,6 +112,49 @@ def test_design_weights_are_part_of_the_final_ones(files):
     share = np.average(ages <= margin.cells.upper[0], weights=w)
     assert share == pytest.approx(margin.share[0])
     assert facts["effective_sample_size"] == pytest.approx(w.sum() ** 2 / (w @ w))
+
+
+@pytest.mark.parametrize("method", ["cdf", "entropy", "raking", "poststratification"])
+def test_weights_have_no_scale_and_frequencies_are_repeated_rows(files, method):
+    rng = np.random.default_rng(0)
+    table, d, times = rows(120), rng.uniform(0.5, 2.5, 120), rng.integers(0, 3, 120)
+    d[5] = 0.0
+    write(files / "counted.csv", with_columns(table, d=d, n=times))
+    again = np.repeat(np.arange(120), times * (d > 0))
+    repeated = [table[0], *(table[1 + k] for k in again)]
+    write(files / "repeated.csv", with_columns(repeated, d=1000 * d[again]))
+    path, _ = make(files, "--bins", "3")
+    asked = ["--method", method, "--weight", "d", "--json", "--force"]
+    asked += ["--by", "town"] if method == "poststratification" else []
+    found = []
+    for name, more in (("counted", ["--frequency", "n"]), ("repeated", [])):
+        out = files / f"{name}.w.csv"
+        done = covshift("weigh", files / f"{name}.csv", path, *asked, "-o", out, *more)
+        assert done.code == 0, done.err
+        found.append((np.array(written(out)), json.loads(done.out)))
+    (w, facts), (expected, same) = found
+    np.testing.assert_allclose(w[again], expected, atol=1e-6)
+    assert not w[(times == 0) | (d == 0)].any()
+    assert facts["n_train"] == same["n_train"] == len(again)
+    assert (facts["n_written"], same["n_written"]) == (120, len(again))
+    for key in ("effective_sample_size", "largest_weight", "gap_before", "gap_after"):
+        assert facts[key] == pytest.approx(same[key], abs=1e-6)
+
+
+def test_margins_of_weighted_rows_have_no_scale_and_count_frequencies(files):
+    rng = np.random.default_rng(0)
+    table, v, times = rows(200, label=False), rng.uniform(1, 3, 200), rng.integers(0, 3, 200)
+    again = np.repeat(np.arange(200), times)
+    write(files / "target.csv", with_columns(table, v=v, m=times))
+    path, _ = make(files, "--weight", "v", "--frequency", "m")
+    repeated = [table[0], *(table[1 + k] for k in again)]
+    write(files / "target.csv", with_columns(repeated, v=1000 * v[again]))
+    same, _ = make(files, "--weight", "v", name="same.json")
+    one, other = Margins.from_json(path), Margins.from_json(same)
+    assert one.columns == other.columns == ["age", "income", "town"]
+    assert one.size == pytest.approx(other.size)
+    for name in one.columns:
+        np.testing.assert_allclose(one.single[name].share, other.single[name].share)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +179,8 @@ def test_commands_that_need_rows_refuse_margins(files, command):
     ("options", "words"),
     [
         (["--method", "kmm"], "Use cdf, entropy, raking or poststratification"),
-        (["--target-weight", "d"], "margins have none"),
+        (["--target-weight", "d"], "--target-weight is for target rows, and margins have none"),
+        (["--target-frequency", "d"], "--target-frequency is for target rows"),
     ],
 )
 def test_what_margins_cannot_do_is_said(files, options, words):

@@ -267,18 +267,58 @@ def test_rounding_gives_a_constant_column_no_spread():
     assert (feature.smd, feature.ks, feature.energy, feature.constant) == (0, 0, 0, True)
 
 
-def test_integer_target_weights_are_repeated_rows():
+def test_frequencies_are_repeated_rows():
     X, T = normal(80, 40, shift=0.5)
-    weight = np.arange(40) % 3
-    weighted = diagnose(X, T, target_weight=weight)
-    repeated = diagnose(X, np.repeat(T, weight, axis=0))
-    assert weighted.n_target == (weight > 0).sum()
-    for one, other in zip(weighted.features, repeated.features, strict=True):
-        assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=1e-4)
-    assert weighted.support.outside == pytest.approx(repeated.support.outside)
-    sizes = [[row.share for row in found.methods] for found in (weighted, repeated)]
-    np.testing.assert_allclose(*sizes, rtol=1e-3)
-    assert weighted.support.uncovered == repeated.support.uncovered
+    times, seen = np.arange(80) % 3, np.arange(40) % 4
+    counted = diagnose(X, T, frequency_weight=times, target_frequency=seen)
+    repeated = diagnose(np.repeat(X, times, axis=0), np.repeat(T, seen, axis=0))
+    assert (counted.n_train, counted.n_target) == (times.sum(), seen.sum())
+    assert counted.to_dict() == repeated.to_dict()
+
+
+@pytest.mark.parametrize("factor", [10, 1000, 1e-3])
+def test_the_scale_of_probability_weights_says_nothing(factor):
+    X, T = normal(80, 60, shift=0.5)
+    rng = np.random.default_rng(0)
+    d, v = rng.integers(1, 5, 80), rng.integers(1, 5, 60)
+    found = diagnose(X, T, sample_weight=d, target_weight=v)
+    scaled = diagnose(X, T, sample_weight=factor * d, target_weight=factor * v)
+    assert leaves(found.to_dict()) == pytest.approx(leaves(scaled.to_dict()), rel=1e-4, abs=1e-6)
+    plain = diagnose(X, T).to_dict()
+    assert diagnose(X, T, sample_weight=np.full(80, factor)).to_dict() == plain
+    assert diagnose(X, T, target_weight=np.full(60, factor)).to_dict() == plain
+
+
+def leaves(found):
+    """Numbers and words of plain data, by where they stand."""
+    parts = found.items() if isinstance(found, dict) else enumerate(found)
+    flat = {}
+    for key, part in parts:
+        inside = leaves(part) if isinstance(part, dict | list) else {"": part}
+        flat |= {f"{key}/{name}": value for name, value in inside.items()}
+    return {name: value for name, value in flat.items() if not isinstance(value, str)}
+
+
+def test_a_sample_that_its_weights_make_like_the_target_has_no_shift():
+    """Drawn with known chances from the target's own distribution: only the design differs."""
+    rng = np.random.default_rng(0)
+    population = rng.normal(size=(1500, 2))
+    chance = 0.1 + 0.8 / (1 + np.exp(2 * population[:, 0]))
+    X = population[rng.random(1500) < chance]
+    d = 1 / (0.1 + 0.8 / (1 + np.exp(2 * X[:, 0])))
+    T = rng.normal(size=(400, 2))
+    assert diagnose(X, T, methods=["cdf"]).verdict == "correctable"
+    found = diagnose(X, T, sample_weight=1000 * d, methods=["cdf"])
+    assert found.verdict == "no shift"
+    assert found.methods[0].effective_sample_size < d.sum() ** 2 / (d @ d) < len(X)
+
+
+def test_expansion_weights_give_no_more_rows_than_there_are():
+    X, T = normal(100, 100, shift=0.8)
+    found = diagnose(X, T, sample_weight=np.full(100, 10), target_weight=np.full(100, 1000))
+    for row in found.methods:
+        assert row.effective_sample_size <= 100
+    assert found.verdict == diagnose(X, T).verdict
 
 
 def test_rows_may_come_in_any_order():

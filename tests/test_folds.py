@@ -10,8 +10,8 @@ from covshift import VBoostClassifier
 from covshift._folds import Fold, hashed_folds, ranked_folds
 
 DEALERS = {
-    "ranked": lambda X, Y, w=None: ranked_folds(X, Y, 5, w),
-    "hashed": lambda X, Y, w=None: list(hashed_folds(X, Y, 5, w).values()),
+    "ranked": lambda X, Y, w=None, repeats=None: ranked_folds(X, Y, 5, w, repeats),
+    "hashed": lambda X, Y, w=None, repeats=None: list(hashed_folds(X, Y, 5, w, repeats).values()),
 }
 
 
@@ -77,24 +77,38 @@ def test_the_order_of_the_file_does_not_matter(deal):
 
 @pytest.mark.parametrize("deal", DEALERS.values(), ids=DEALERS)
 @pytest.mark.parametrize("distinct", [True, False])
-def test_a_row_of_weight_two_is_dealt_as_two_rows(deal, distinct):
+def test_a_row_that_was_seen_twice_is_dealt_as_two_rows(deal, distinct):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) if distinct else rng.integers(0, 3, size=(60, 2)).astype(float)
-    Y, w = rng.integers(0, 2, size=(60, 1)).astype(float), rng.integers(1, 5, size=60)
-    repeated = np.repeat(np.arange(60), w)
+    Y, times = rng.integers(0, 2, size=(60, 1)).astype(float), rng.integers(1, 5, size=60)
+    repeated = np.repeat(np.arange(60), times)
     content = np.column_stack([Y, X])
-    assert held_out_counts(deal(X, Y, w.astype(float)), content) == held_out_counts(
+    assert held_out_counts(deal(X, Y, times, times), content) == held_out_counts(
         deal(X[repeated], Y[repeated]), content[repeated]
     )
 
 
 @pytest.mark.parametrize("deal", DEALERS.values(), ids=DEALERS)
+def test_repeats_part_the_weight_of_a_row_and_leave_nothing_behind(deal):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
+    times, w = rng.integers(1, 7, size=40), rng.uniform(0.1, 9, size=40)
+    folds = deal(X, Y, w, times)
+    held = sum(np.bincount(fold.rows, fold.weight, 40) for fold in folds)
+    np.testing.assert_allclose(held, w)
+    for fold in folds:
+        kept, share = fold.rest(w)
+        assert (share > 0.1).all()
+        np.testing.assert_allclose(w[kept] @ share + fold.weight.sum(), w.sum())
+
+
+@pytest.mark.parametrize("deal", DEALERS.values(), ids=DEALERS)
 @pytest.mark.parametrize("factor", [1.0, 0.37, 1000.0])
-def test_weights_that_count_nothing_hold_out_whole_rows(deal, factor):
+def test_weights_hold_out_whole_rows(deal, factor):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
     expanding = factor * np.round(rng.uniform(300, 900, size=60))
-    for w in (np.full(60, factor), expanding):
+    for w in (np.full(60, factor), factor * np.arange(1.0, 61.0), expanding):
         folds = deal(X, Y, w)
         number = fold_numbers(folds, 60)
         assert (number >= 0).all()

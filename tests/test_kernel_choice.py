@@ -17,9 +17,9 @@ T = rng.normal(0.3, 1, size=(40, 3))
 
 def fitted(X, y, correction="none", **options):
     made = VSVC if np.asarray(y).dtype.kind in "UO" else VSVR
-    weight = options.pop("sample_weight", None)
+    weights = {name: options.pop(name) for name in [*options] if name.endswith("weight")}
     machine = made(correction, fast=True, random_state=0, **options)
-    machine.fit(X, y, X_target=T, sample_weight=weight)
+    machine.fit(X, y, X_target=T, **weights)
     return machine.decision_function(T) if made is VSVC else machine.predict(T)
 
 
@@ -34,15 +34,15 @@ def test_the_order_of_the_rows_does_not_matter(solver, outcome):
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 @pytest.mark.parametrize("correction", ["none", "blended"])
 @pytest.mark.parametrize("outcome", [y, X[:, 0] ** 2])
-def test_whole_weights_are_repeated_rows(solver, correction, outcome):
+def test_frequencies_are_repeated_rows(solver, correction, outcome):
     w = np.random.default_rng(2).integers(1, 4, 90)
     rows = np.repeat(np.arange(90), w)
     options = {"solver": solver, "correction": correction}
-    one = fitted(X, outcome, sample_weight=w, **options)
+    one = fitted(X, outcome, frequency_weight=w, **options)
     np.testing.assert_allclose(one, fitted(X[rows], outcome[rows], **options), atol=1e-5)
 
 
-def test_the_scale_of_other_weights_does_not_change_the_kernel():
+def test_the_scale_of_weights_does_not_change_the_kernel():
     w = np.random.default_rng(3).uniform(1, 2, 90)
     kernels = [
         VSVR("none", fast=True).fit(X, X[:, 0], sample_weight=scale * w).kernel_.kernel

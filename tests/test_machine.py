@@ -310,10 +310,10 @@ def test_a_width_by_cv_with_a_fixed_penalty_compares_widths_only():
 @quiet
 @pytest.mark.parametrize("correction", CORRECTIONS[:1] + CORRECTIONS[2:], ids=str)
 @pytest.mark.parametrize("reg", [0.3, "cv"])
-def test_integer_weights_equal_repeated_rows(correction, reg):
+def test_frequencies_are_repeated_rows(correction, reg):
     w = rng.integers(0, 4, size=50)
     rows = np.repeat(np.arange(50), w)
-    weighted = VSVC(correction, reg=reg).fit(X, y, X_target=T, sample_weight=w)
+    weighted = VSVC(correction, reg=reg).fit(X, y, X_target=T, frequency_weight=w)
     repeated = VSVC(correction, reg=reg).fit(X[rows], y[rows], X_target=T)
     if isinstance(correction, Uniform):
         return  # its box is that of all rows given

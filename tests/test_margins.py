@@ -346,11 +346,36 @@ def test_all_values_have_a_cell_where_nothing_is_hidden():
     np.testing.assert_allclose(found.share, counts / 40)
 
 
-def test_weighted_rows_have_weighted_shares_and_are_counted_as_rows():
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_weighted_rows_have_weighted_shares_and_the_size_that_kish_says(scale):
     T, weight = np.repeat([0.0, 1.0], [10, 30])[:, None], np.repeat([3.0, 1.0], [10, 30])
-    found = Margins.from_rows(T, weight=weight)
+    found = Margins.from_rows(T, weight=scale * weight)
     np.testing.assert_allclose(found.single["0"].share, [0.5, 0.5])
-    assert found.size == 40
+    assert found.size == pytest.approx(60**2 / (10 * 9 + 30))
+    assert Margins.from_rows(T, weight=np.full(40, scale)) == Margins.from_rows(T)
+
+
+def test_rows_of_weight_zero_fill_no_cell():
+    T = np.repeat([0.0, 1.0, 2.0, 3.0], 10)[:, None]
+    weight = np.where(np.arange(40) % 10 < 9, 1.0, 0.0)
+    found = Margins.from_rows(T, weight=weight)
+    assert found == Margins.from_rows(T[weight > 0])
+    assert len(Margins.from_rows(T).single["0"].cells) == 4
+    assert len(found.single["0"].cells) == 2
+
+
+def test_rows_seen_several_times_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=30).round(1), "k": rng.choice(list("ab"), 30)})
+    times, weight = rng.integers(0, 5, 30), rng.uniform(1, 3, 30)
+    again = np.repeat(np.arange(30), times)
+    counted = Margins.from_rows(frame, frequency=times)
+    assert counted == Margins.from_rows(frame.iloc[again])
+    assert counted.size == times.sum()
+    both = Margins.from_rows(frame, frequency=times, weight=weight)
+    assert both.size == pytest.approx(weight[again].sum() ** 2 / (weight[again] ** 2).sum())
+    with pytest.raises(ValueError, match="frequency holds 30 values that are no whole numbers"):
+        Margins.from_rows(frame, frequency=weight)
 
 
 def test_rows_survive_a_file(tmp_path):

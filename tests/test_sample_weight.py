@@ -249,7 +249,7 @@ REPEATS = {
 
 
 @pytest.mark.parametrize("name", REPEATS)
-def test_integer_weights_are_repeated_rows_at_a_fixed_penalty(name):
+def test_shares_of_repeated_rows_are_their_weights_at_a_fixed_penalty(name):
     weighter, of_repeats, tolerance = REPEATS[name]
     repeated = np.repeat(factors(weighter, X, TIMES), TIMES)
     np.testing.assert_allclose(repeated, factors(of_repeats, REPEATED), atol=tolerance)
@@ -293,8 +293,7 @@ class Deaf(Plain):
 class Counting(EntropyBalancing):
     """Takes weights by their scale."""
 
-    def fit(self, X, y=None, *, X_target=None, target_weight=None, sample_weight=None):
-        given = {"X_target": X_target, "target_weight": target_weight}
+    def fit(self, X, y=None, *, sample_weight=None, **given):
         super().fit(X, y, **given, sample_weight=sample_weight)
         if sample_weight is not None and np.mean(sample_weight) > 100:
             self.weights_ = self.weights_**0.5
@@ -421,13 +420,18 @@ def test_a_saved_weighter_of_a_weighted_sample_gives_the_same_weights(tmp_path):
 
 
 def test_the_wrapper_weighs_the_weighted_sample():
-    """Integer sample weights are repeated rows, for the weighter as for the estimator."""
-    y = X[:, 0] ** 2
+    """The estimator gets the product, on the scale of one row; frequencies are repeated rows."""
+    y, d = X[:, 0] ** 2, TIMES / TIMES.mean()
     model = Reweighted(Ridge(), weighter="entropy").fit(X, y, X_target=T, sample_weight=TIMES)
     np.testing.assert_allclose(model.weights_, factors(EntropyBalancing(), X, TIMES))
+    alone = Ridge().fit(X, y, sample_weight=d * model.weights_)
+    np.testing.assert_allclose(model.predict(T), alone.predict(T), rtol=1e-9)
+    counted = Reweighted(Ridge(), weighter="entropy")
+    counted.fit(X, y, X_target=T, frequency_weight=TIMES)
     repeated = Reweighted(Ridge(), weighter="entropy")
     repeated.fit(REPEATED, np.repeat(y, TIMES), X_target=T)
-    np.testing.assert_allclose(model.predict(T), repeated.predict(T), rtol=1e-6)
+    np.testing.assert_allclose(counted.predict(T), repeated.predict(T), rtol=1e-9)
+    np.testing.assert_allclose(np.repeat(counted.weights_, TIMES), repeated.weights_)
 
 
 def test_the_wrapper_without_a_target_leaves_the_weighted_sample_alone():

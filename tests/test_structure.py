@@ -30,6 +30,7 @@ LAYERS = [
         "exceptions",
         "_numbers",
         "_validation",
+        "_row_weights",
         "_labels",
         "_notes",
         "_plain",

@@ -60,7 +60,7 @@ def function(model):
 
 
 def check_three(fit):
-    """Weights are repeated rows, and change something; dropping the target changes something."""
+    """Frequencies are repeated rows; they, and dropping the target, change something."""
     weighted = fit(T, TIMES)
     np.testing.assert_allclose(weighted, fit(REPEATED, None), rtol=1e-6, atol=1e-8)
     assert np.abs(weighted - fit(T, None)).max() > 1e-6
@@ -75,14 +75,14 @@ def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
     model = Reweighted(INNER[name], weighter=weighter)
     check_three(
         lambda target, weight: function(
-            model.fit(X, y, X_target=target, target_weight=weight).estimator_
+            model.fit(X, y, X_target=target, target_frequency=weight).estimator_
         )
     )
 
 
 @pytest.mark.parametrize("correction", [Importance("cdf"), Additive(weights="cdf")])
 def test_weights_for_single_features_inside_a_correction_see_the_weighted_target(correction):
-    """Their scale says nothing there, as the correction passes shares on; so no repeated rows."""
+    """The scale of weights says nothing; frequencies are repeated rows."""
     model = Reweighted(VSVC(correction, reg=0.1), weighter=None)
     weighted, scaled, plain = (
         function(model.fit(X, y, X_target=T, target_weight=weight).estimator_)
@@ -90,12 +90,17 @@ def test_weights_for_single_features_inside_a_correction_see_the_weighted_target
     )
     np.testing.assert_allclose(weighted, scaled, rtol=1e-6)
     assert np.abs(weighted - plain).max() > 1e-3
+    counted, repeated = (
+        function(model.fit(X, y, X_target=target, target_frequency=times).estimator_)
+        for target, times in ((T, TIMES), (REPEATED, None))
+    )
+    np.testing.assert_allclose(counted, repeated, rtol=1e-6)
 
 
 def test_the_wrapper_hands_it_to_the_weighter():
     model = Reweighted(LogisticRegression(), weighter="entropy")
     check_three(
-        lambda target, weight: function(model.fit(X, y, X_target=target, target_weight=weight))
+        lambda target, weight: function(model.fit(X, y, X_target=target, target_frequency=weight))
     )
 
 
@@ -103,7 +108,7 @@ def test_the_wrapper_hands_it_to_the_weighter():
 def test_the_wrapper_adds_nothing_of_its_own(name):
     """Without a weighter it is the estimator, given the same target and the same weights."""
     own = 1 + np.arange(N) % 3
-    options = {"sample_weight": own, "X_target": (T,), "target_weight": (TIMES,)}
+    options = {"sample_weight": own, "X_target": (T,), "target_frequency": (TIMES,)}
     alone = function(INNER[name].fit(X, y, **options))
     inside = Reweighted(INNER[name], weighter=None).fit(X, y, **options)
     np.testing.assert_allclose(function(inside.estimator_), alone, rtol=1e-10)
@@ -112,13 +117,12 @@ def test_the_wrapper_adds_nothing_of_its_own(name):
 
 
 @pytest.mark.parametrize("name", ["VSVC", "VSVR", "pipeline"])
-def test_integer_sample_weights_are_repeated_rows_inside_the_wrapper(name):
-    """At a fixed penalty; a pipeline's scaler sees the rows without weights, so it has none."""
+def test_frequencies_are_repeated_rows_inside_the_wrapper(name):
     own = 1 + np.arange(N) % 3
     inner = INNER[name][-1] if name == "pipeline" else INNER[name]
     model = Reweighted(make_pipeline(inner) if name == "pipeline" else inner, weighter=None)
-    given = {"X_target": T, "target_weight": TIMES}
-    weighted = function(model.fit(X, y, sample_weight=own, **given))
+    given = {"X_target": T, "target_frequency": TIMES}
+    weighted = function(model.fit(X, y, frequency_weight=own, **given))
     repeated = function(model.fit(np.repeat(X, own, axis=0), np.repeat(y, own), **given))
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-8)
 
@@ -139,7 +143,7 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
     class Judge(LogisticRegression):
         weights_ = np.ones(N)
 
-        def fit(self, X, y=None, *, X_target=None, target_weight=None):
+        def fit(self, X, y=None, *, X_target=None, sample_weight=None, target_weight=None):
             return self
 
         def get_params(self, deep=True):
@@ -153,7 +157,7 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
             target,
             baseline=LogisticRegression(),
             weighter=Judge(),
-            target_weight=weight,
+            target_frequency=weight,
         )
         return np.array([row["risk"] for row in found.rows])
 
@@ -163,7 +167,7 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
 def test_compare_weighs_the_held_out_rows_for_the_weighted_target():
     def risks(target, weight):
         options = {"baseline": LogisticRegression(), "weighter": "entropy"}
-        found = compare({}, X, y, target, target_weight=weight, **options)
+        found = compare({}, X, y, target, target_frequency=weight, **options)
         return np.array([row["risk"] for row in found.rows])
 
     check_three(risks)
@@ -171,7 +175,7 @@ def test_compare_weighs_the_held_out_rows_for_the_weighted_target():
 
 def test_the_splitter_fits_with_the_weighted_target():
     def fit(target, weight):
-        fits = TargetSafeSplit(3).fits(VSVC(ADDITIVE, reg=0.1), X, y, target, weight)
+        fits = TargetSafeSplit(3).fits(VSVC(ADDITIVE, reg=0.1), X, y, target, weight)  # shares
         return np.concatenate([function(model) for model, _ in fits])
 
     check_three(fit)
@@ -186,7 +190,7 @@ def test_compare_methods_hands_the_weighted_target_to_every_method():
 
     def risks(target, weight):
         options = {"learner": "vsvm", "methods": methods, "weighter": "gaussian-ratio"}
-        found = compare_methods(X, y, target, target_weight=weight, **options)
+        found = compare_methods(X, y, target, target_frequency=weight, **options)
         return np.array([row["risk"] for row in found.rows])
 
     check_three(risks)
@@ -197,7 +201,7 @@ def test_the_scorer_weighs_for_the_weighted_target():
 
     def score(target, weight):
         scorer = ImportanceWeightedScorer("entropy")
-        return np.array(scorer.fit(X, X_target=target, target_weight=weight)(model, X, y))
+        return np.array(scorer.fit(X, X_target=target, target_frequency=weight)(model, X, y))
 
     check_three(score)
 

@@ -17,31 +17,35 @@ class Distances(NamedTuple):
 
 
 def standardized_mean_differences(
-    X: Real, T: Real, share: Real, weights: Real | None = None
+    X: Real, T: Real, share: Real, weights: Real | None = None, own: Real | None = None
 ) -> Real:
     """Return the standardised mean difference of each feature, target minus training, (n,).
 
-    (mean of T - mean of X) / sqrt((var X + var T) / 2). ``weights`` (N,) weigh the rows of X in
-    its mean only: the unit stays that of the samples as they came, so that the numbers before and
-    after a correction can be compared. A feature that is constant in both samples gives 0 where
-    the two values agree, and an infinite difference otherwise. Cost O((N + M) n).
+    (mean of T - mean of X) / sqrt((var X + var T) / 2). ``own`` (N,) are the shares that the rows
+    of X have by the design of the sample, equal without them. ``weights`` (N,) weigh the rows in
+    place of them in the mean only: the unit stays that of the samples as they came, so that the
+    numbers before and after a correction can be compared. A feature that is constant in both
+    samples gives 0 where the two values agree, and an infinite difference otherwise.
+    Cost O((N + M) n).
     """
-    equal = np.full(len(X), 1 / len(X))
-    w = equal if weights is None else weights / weights.max() / (weights / weights.max()).sum()
+    own = np.full(len(X), 1 / len(X)) if own is None else own
+    w = own if weights is None else weights / weights.max() / (weights / weights.max()).sum()
     found = np.empty(X.shape[1])
     for k in range(X.shape[1]):
         x, t = _in_own_unit(X[:, k], T[:, k])
-        gap, spread = _mean(t, share) - _mean(x, w), pooled_spread(x, t, share)
+        gap, spread = _mean(t, share) - _mean(x, w), pooled_spread(x, t, share, own)
         with np.errstate(divide="ignore", over="ignore"):
             found[k] = 0.0 if gap == 0 else np.divide(gap, spread)
     return found
 
 
-def distances(x: Real, t: Real, share: Real, weights: Real | None = None) -> Distances:
+def distances(
+    x: Real, t: Real, share: Real, weights: Real | None = None, own: Real | None = None
+) -> Distances:
     """Return the Kolmogorov-Smirnov and the energy distance of one feature.
 
     With F and G the (weighted) distribution functions of ``x`` and ``t``, and u the feature in
-    units of the pooled standard deviation,
+    units of the pooled standard deviation, in which ``x`` has the shares ``own``,
 
         ks = max |F - G| ,     energy = sqrt(2 int (F - G)^2 du) .
 
@@ -49,15 +53,14 @@ def distances(x: Real, t: Real, share: Real, weights: Real | None = None) -> Dis
     """
     x, t = _in_own_unit(x, t)
     points = np.concatenate([x, t])
-    mass = np.concatenate(
-        [np.full(len(x), 1 / len(x)) if weights is None else weights / weights.sum(), -share]
-    )
+    own = np.full(len(x), 1 / len(x)) if own is None else own
+    mass = np.concatenate([own if weights is None else weights / weights.sum(), -share])
     order = np.argsort(points, kind="stable")
     points, mass = points[order], mass[order]
     step = np.diff(points)
     # Ties: the distribution functions are compared after the last of equal values.
     gap = np.where(step > 0, np.cumsum(mass)[:-1], 0.0)
-    spread = pooled_spread(x, t, share)
+    spread = pooled_spread(x, t, share, own)
     ks = float(np.abs(gap).max(initial=0.0))
     with np.errstate(divide="ignore", over="ignore"):
         area = float(gap**2 @ step)
@@ -65,10 +68,9 @@ def distances(x: Real, t: Real, share: Real, weights: Real | None = None) -> Dis
     return Distances(min(ks, 1.0), energy)
 
 
-def pooled_spread(x: Real, t: Real, share: Real) -> float:
+def pooled_spread(x: Real, t: Real, share: Real, own: Real) -> float:
     """Square root of the mean variance of the two samples; exactly zero where both are constant."""
-    equal = np.full(len(x), 1 / len(x))
-    parts = [_variance(x, equal), _variance(t, share)]
+    parts = [_variance(x, own), _variance(t, share)]
     return float(np.sqrt(sum(parts) / 2))
 
 

@@ -4,19 +4,55 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
-from ._types import Real
-from ._validation import check_samples, check_weight, unwrap_target
+from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
+from ._types import Real, Whole
+from ._validation import check_samples, unwrap_target
 from .corrections.matrix import warn_if_unseen
 from .exceptions import ConstantColumnWarning
 from .operators import VOperator
 
+TARGET_REQUEST = {"X_target": True, "target_weight": True, "target_frequency": True}
+"""What metadata routing hands to an estimator that takes a target."""
+
 _SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
+
+
+class GivenWeights(NamedTuple):
+    """The weights of training and target rows as `fit` was given them (`covshift._row_weights`)."""
+
+    sample_weight: Any = None
+    target_weight: Any = None
+    frequency_weight: Any = None
+    target_frequency: Any = None
+
+    def of_rows(self, N: int) -> RowWeights:
+        """Check those of N training rows."""
+        return row_weights(N, self.sample_weight, self.frequency_weight)
+
+    def mean(self, N: int) -> float:
+        """Mean probability weight of N training rows, which `of_rows` divides by."""
+        if self.sample_weight is None:
+            return 1.0
+        weight = check_weight(self.sample_weight, N, "sample_weight", of="X")
+        repeats = self.of_rows(N).repeats
+        return float(repeats @ weight / repeats.sum())
+
+    def for_target(self, X_target: Any) -> GivenWeights:
+        """Return them with those of the target whole: the rows' own where these are the target."""
+        weight, frequency = map(unwrap_target, (self.target_weight, self.target_frequency))
+        if unwrap_target(X_target) is None and weight is None and frequency is None:
+            weight, frequency = self.sample_weight, self.frequency_weight
+        return self._replace(target_weight=weight, target_frequency=frequency)
+
+    def of_target(self, M: int) -> RowWeights:
+        """Check those of M target rows."""
+        return target_weights(M, self.target_weight, self.target_frequency)
 
 
 @dataclass(frozen=True)
@@ -29,21 +65,36 @@ class FitData:
     T: Real
     share: Real
     columns: NDArray[np.intp]  # of the columns given, those that vary
-    weighted: bool  # whether weights were given
+    weights: RowWeights  # of the training rows, all of which are there
+    target: RowWeights
 
     @property
     def N(self) -> int:
         return len(self.X)
+
+    @property
+    def rows_seen(self) -> int:
+        """Number of training rows, repeats included."""
+        return self.weights.rows
+
+    @property
+    def repeats(self) -> Whole:
+        """How often each training row was seen: (N,)."""
+        return self.weights.repeats
 
     def operator(self, correction: Any) -> VOperator:
         """Return V as the correction makes it from the samples and their weights."""
         V: VOperator = correction.operator(
             self.X,
             (self.T,),
-            target_weight=self.share,
-            sample_weight=self.w if self.weighted else None,
+            **self.weights.options("sample_weight", "frequency_weight"),
+            **self.target.options("target_weight", "target_frequency"),
         )
         return V
+
+    def weighed(self, correction: Any) -> Any:
+        """Return the correction with its weights of the training rows, if it fits any."""
+        return correction.weighed(self.X, self.T, self.weights, self.target)
 
     def coverage(self, correction: Any, *, stacklevel: int) -> float:
         """Return the share of the training rows that the target sees; warn where it is low."""
@@ -58,15 +109,28 @@ class FitData:
 
     def rows(self, some: NDArray[np.intp]) -> FitData:
         """Return the problem of some of the training rows, with the whole target."""
-        return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some])
+        weights = self.weights.take(some)
+        return replace(self, X=self.X[some], Y=self.Y[some], w=weights.w, weights=weights)
+
+    def scaled(self, factor: float) -> FitData:
+        """Return the problem with the weights of its training rows times a factor."""
+        weights = replace(self.weights, design=self.weights.design * factor)
+        return replace(self, w=weights.w, weights=weights)
+
+    def single(self) -> FitData:
+        """Return the problem with every repeat as a row of its own."""
+        if self.weights.single:
+            return self
+        rows = repeated(self.repeats)
+        weights = RowWeights(self.weights.design[rows], np.ones(len(rows), dtype=np.int64))
+        return replace(self, X=self.X[rows], Y=self.Y[rows], w=weights.w, weights=weights)
 
 
 def check_fit_data(
     X: Any,
     Y: Real,
     X_target: Any,
-    sample_weight: Any,
-    target_weight: Any,
+    given: GivenWeights,
     *,
     kernel_given: bool = False,
     streamed: bool = False,
@@ -77,48 +141,40 @@ def check_fit_data(
     not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
     where only a block of the rows is known.
     """
-    target_weight = unwrap_target(target_weight)
-    if unwrap_target(X_target) is None and target_weight is None:
-        target_weight = sample_weight
-    samples = check_samples(X, X_target, target_weight)
+    given = given.for_target(X_target)
+    samples = check_samples(X, X_target)
     X, T = samples.on_host()
-    w = np.ones(len(X))
-    if sample_weight is not None:
-        w = check_weight(sample_weight, len(X), "sample_weight", of="X")
+    weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
     columns = np.arange(X.shape[1]) if every else _varying_columns(X, T)
-    kept = np.flatnonzero(w > 0)
+    kept = np.flatnonzero(weights.kept)
+    weights = weights.take(kept)
     if kernel_given:
         X = X[np.ix_(kept, kept)]
-        T, share = X, w[kept] / w[kept].sum()
+        T, target = X, weights
     else:
-        X, T, share = X[np.ix_(kept, columns)], T[:, columns], to_numpy(samples.share)
-    return FitData(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
+        X, T = X[np.ix_(kept, columns)], T[:, columns]
+    return FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
 
 
-def check_device_fit_data(
-    X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-) -> FitData:
+def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:
     """Do the same for PyTorch tensors, which stay on their device and in their precision."""
-    target_weight = unwrap_target(target_weight)
-    if unwrap_target(X_target) is None and target_weight is None:
-        target_weight = sample_weight
-    X, T, share = check_samples(X, X_target, target_weight)
+    given = given.for_target(X_target)
+    X, T, share = check_samples(X, X_target, given.target_weight, given.target_frequency)
     columns = _varying(*_ends(X, T))
-    w = np.ones(X.shape[0])
-    if sample_weight is not None:
-        w = check_weight(sample_weight, int(X.shape[0]), "sample_weight", of="X")
-        kept = np.flatnonzero(w > 0)
-        if len(kept) < len(w):
-            X, Y, w = take_rows(X, kept), Y[kept], w[kept]
+    weights, target = given.of_rows(int(X.shape[0])), given.of_target(int(T.shape[0]))
+    kept = np.flatnonzero(weights.kept)
+    if len(kept) < len(weights.repeats):
+        X, Y, weights = take_rows(X, kept), Y[kept], weights.take(kept)
     return FitData(
         take_columns(X, columns),
         like(np.ascontiguousarray(Y), X),
-        like(w, X),
+        like(weights.w, X),
         take_columns(T, columns),
         share,
         columns,
-        sample_weight is not None,
+        weights,
+        target,
     )
 
 

@@ -5,10 +5,9 @@ the file does not matter; then single rows are shuffled in a fixed way, without 
 are held out one by one, each on its own: held out together, the ones of a cell would be predicted
 from its zeros, and dealt evenly, every fold would know the cell's share.
 
-Weights that are small whole numbers count repeats, which are dealt one by one: of a row of weight
-three, one may be held out while two stay. So a row of weight two is a row that stands there twice,
-also where a penalty is tuned. A factor common to all weights counts nothing; and other weights,
-such as those that expand a survey to a population, hold a row out as a whole.
+Repeats of a row (`covshift._row_weights`) are dealt one by one: of three, one may be held out while
+two stay. So a row of frequency two is a row that stands there twice, also where a penalty is tuned.
+Weights say how much a row counts and part nothing: a row seen once is held out as a whole.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ import numpy as np
 
 from ._array import Array, to_numpy
 from ._hashing import mixed_hash, row_hash, rows_repeat
-from ._types import Real, Rows
+from ._types import Real, Rows, Whole
 from .operators import VOperator
 
-_REPEATS = 10  # a row on average, beyond which weights are not taken for counts
+_MOST_DEALT = 5_000_000  # repeats; of more, every row is held out as a whole
+_ROUNDING = 1e-9  # share of a weight below which nothing is left
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Fold:
         """Rows that stay, and which share of its weight w (N,) each keeps."""
         left = w.copy()
         left[self.rows] -= self.weight
-        kept = np.flatnonzero(left > 0)
+        kept = np.flatnonzero(left > _ROUNDING * w)
         return kept, left[kept] / w[kept]
 
 
@@ -46,8 +46,12 @@ def part_of(V: VOperator, rows: Rows, share: Real) -> VOperator:
     return part if (share == 1).all() else part.weighted(share)
 
 
-def ranked_folds(X: Real, Y: Real, n_folds: int, w: Real | None = None) -> list[Fold]:
+def ranked_folds(
+    X: Real, Y: Real, n_folds: int, w: Real | None = None, repeats: Whole | None = None
+) -> list[Fold]:
     """Deal single rows of (Y, X) to the folds in turn, class by class.
+
+    Rows have weights w (N,), of all their ``repeats`` (N,) together; both are one without them.
 
     Within a class, and over all rows where Y has no classes, the order is a fixed shuffle of the
     rows' ranks. Dealt in the order of X, every fold would have the same share of each class
@@ -55,7 +59,7 @@ def ranked_folds(X: Real, Y: Real, n_folds: int, w: Real | None = None) -> list[
     the penalty came out several times too small. Ranks, and not the values themselves, so that
     rounding in the values does not change the folds. O(N log N), N counting repeats.
     """
-    units, weight = _units(len(X), w)
+    units, weight = _units(len(X), w, repeats)
     cells, cell = np.unique(np.column_stack([Y, X, weight]) + 0.0, axis=0, return_inverse=True)
     outcomes, classes = np.unique(cells[:, : Y.shape[1]], axis=0, return_inverse=True)
     n_folds = min(n_folds, len(units))
@@ -70,13 +74,15 @@ def ranked_folds(X: Real, Y: Real, n_folds: int, w: Real | None = None) -> list[
     return list(_collected(units, number, weight, n_folds).values())
 
 
-def hashed_folds(X: Array, Y: Array, n_folds: int, w: Array | None = None) -> dict[int, Fold]:
+def hashed_folds(
+    X: Array, Y: Array, n_folds: int, w: Array | None = None, repeats: Whole | None = None
+) -> dict[int, Fold]:
     """Hash every row, and its occurrence number among rows of equal X, to a fold.
 
     O(N), and a row that stands alone has the same fold in whichever block it arrives. Rows of equal
     X are numbered within the block, in the order of their outcomes.
     """
-    units, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w))
+    units, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w), repeats)
     every = row_hash(X)
     keys = every[units]
     if not _each_once(units, len(every)) or rows_repeat(X, every):
@@ -94,16 +100,12 @@ def hashed_folds(X: Array, Y: Array, n_folds: int, w: Array | None = None) -> di
     return _collected(units, number, weight, n_folds)
 
 
-def _units(N: int, w: Real | None) -> tuple[Rows, Real]:
+def _units(N: int, w: Real | None, repeats: Whole | None) -> tuple[Rows, Real]:
     """Row of every unit to be dealt: repeats, or whole rows; and the weight (N,) of one unit."""
-    if w is None:
-        return np.arange(N), np.ones(N)
-    w = np.asarray(w, dtype=np.float64)
-    if (w == np.round(w)).all() and w.max() < 2**53:
-        common = float(np.gcd.reduce(w.astype(np.int64)))
-        if w.sum() <= _REPEATS * common * N:
-            return np.repeat(np.arange(N), (w / common).astype(np.intp)), np.full(N, common)
-    return np.arange(N), w
+    w = np.ones(N) if w is None else np.asarray(w, dtype=np.float64)
+    if repeats is None or repeats.max() == 1 or repeats.sum() > _MOST_DEALT:
+        return np.arange(N), w
+    return np.repeat(np.arange(N), repeats), w / repeats
 
 
 def _collected(units: Rows, number: Rows, weight: Real, n_folds: int) -> dict[int, Fold]:

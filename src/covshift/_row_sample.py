@@ -1,8 +1,9 @@
 """A fair sample of labelled rows, by their content: what is chosen from few rows for all of them.
 
-Every distinct pair of a row and its outcome has the same chance and keeps the weight of all its
-repeats. So neither the order of the rows, nor the blocks they arrive in, nor repeating them instead
-of weighting them changes the sample; and where there are few distinct pairs it holds all rows.
+Every distinct pair of a row and its outcome has the same chance and keeps the weight and the number
+of all its repeats. So neither the order of the rows, nor the blocks they arrive in, nor repeating
+them instead of counting them changes the sample; and where there are few distinct pairs it holds
+all rows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
 from ._hashing import Keys, mixed_hash, row_hash
-from ._types import Real
+from ._types import Real, Whole
 
 SAMPLE_ROWS = 5000  # rows that scales, kernels and calibrations are learned from, at most
-_REPEATS = 10  # mean weight beyond which weights are not taken for counts of repeats
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,21 @@ class RowSample:
     X: Real  # (c, n)
     y: NDArray[Any]  # (c,) or (c, k)
     w: Real  # (c,), of all repeats
-    rows: int  # that were sampled from
+    repeats: Whole  # (c,)
+    rows: int  # that were sampled from, repeats included
     weight: float  # of all of them
-    whole: bool  # whether all weights are whole numbers
     count: int = SAMPLE_ROWS
 
     @classmethod
-    def of(cls, X: Array, y: Array, w: Array, outcome_keys: Keys | None = None) -> RowSample:
-        """Sample rows X (N, n) with outcomes y (N,) or (N, k) and weights w (N,).
+    def of(
+        cls,
+        X: Array,
+        y: Array,
+        w: Array,
+        outcome_keys: Keys | None = None,
+        repeats: Whole | None = None,
+    ) -> RowSample:
+        """Sample rows X (N, n) with outcomes y (N,) or (N, k), weights w (N,) and repeats (N,).
 
         ``outcome_keys`` (N,) are a hash of every outcome where it is not a number. O(N n).
         """
@@ -51,15 +58,15 @@ class RowSample:
         weights = to_numpy(w)
         some = first[:SAMPLE_ROWS]
         total = _totals(place, weights)[: len(some)]
-        whole = bool((weights == np.round(weights)).all())
+        seen = np.ones(len(weights), dtype=np.int64) if repeats is None else repeats
         return cls(
             keys[: len(some)],
             _taken(X, some).astype(np.float64) + 0.0,
             _taken(y, some),
             total,
-            int(X.shape[0]),
+            np.rint(_totals(place, seen)[: len(some)]).astype(np.int64),
+            int(seen.sum()),
             float(weights.sum()),
-            whole,
         )
 
     def combine(self, other: RowSample) -> RowSample:
@@ -69,22 +76,21 @@ class RowSample:
         )
         some = first[: self.count]
         weight = _totals(place, np.concatenate([self.w, other.w]))
+        repeats = _totals(place, np.concatenate([self.repeats, other.repeats]))
         return RowSample(
             keys[: len(some)],
             np.concatenate([self.X, other.X])[some],
             np.concatenate([self.y, other.y])[some],
             weight[: len(some)],
+            np.rint(repeats[: len(some)]).astype(np.int64),
             self.rows + other.rows,
             self.weight + other.weight,
-            self.whole and other.whole,
             self.count,
         )
 
     @property
     def counts(self) -> Real:
-        """Weights (c,) as counts of rows: small whole ones are, others keep the number of rows."""
-        if self.whole and self.weight <= _REPEATS * self.rows:
-            return self.w
+        """Weights (c,) as counts of rows, whatever their scale: those of all rows sum to them."""
         return self.w * (self.rows / self.weight)
 
 
@@ -101,7 +107,7 @@ def _eight_bytes(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def _totals(place: NDArray[np.intp], w: Real) -> Real:
+def _totals(place: NDArray[np.intp], w: Real | Whole) -> Real:
     return np.asarray(np.bincount(place.reshape(-1), w), dtype=np.float64)
 
 

@@ -7,42 +7,73 @@ from typing import Any
 
 import numpy as np
 
-from ._types import Real
-from ._validation import check_samples, check_weight, column_names, unwrap_target
+from ._row_weights import repeated, row_weights, target_weights
+from ._types import Real, Rows
+from ._validation import check_samples, column_names, unwrap_target
 from .exceptions import InputError
-from .weights._rows import target_size
+from .weights._design import kish
 
 
 @dataclass(frozen=True)
 class TwoSamples:
-    """Checked training and target rows in float64, the target's weights, and the names."""
+    """Checked training and target rows in float64, their weights, and the names.
+
+    Rows of weight zero are left out, and a row that was seen several times is as many rows.
+    """
 
     X: Real  # (N, n)
-    T: Real  # (M, n): rows of positive weight
-    weight: Real | None  # (M,), as it was given
+    T: Real  # (M, n)
     names: tuple[str, ...]
+    sample_weight: Real | None  # (N,): probability weights, mean one; None where all are equal
+    weight: Real | None  # (M,): those of the target
+    rows: Rows  # (N,): which of the training rows given each is
+    target_rows: Rows  # (M,)
+
+    @property
+    def own(self) -> Real:
+        """Shares of the training rows, (N,), summing to one."""
+        return _shares(self.sample_weight, len(self.X))
 
     @property
     def share(self) -> Real:
         """Shares of the target rows, (M,), summing to one."""
-        if self.weight is None:
-            return np.full(len(self.T), 1 / len(self.T))
-        return np.asarray(self.weight / self.weight.sum())
+        return _shares(self.weight, len(self.T))
 
     @property
-    def target_rows(self) -> float:
-        """Number of target rows that the weights stand for: integers are repeats."""
-        return target_size(self.weight, self.share)
+    def size(self) -> float:
+        """Kish's number of training rows of equal weight that are as precise."""
+        return kish(self.own)
+
+    @property
+    def target_size(self) -> float:
+        """Kish's number of target rows."""
+        return kish(self.share)
 
     def cut(self, most: int, random_state: int) -> TwoSamples:
         """Draw at most ``most`` rows of each sample, without replacement, in their order."""
         rng = np.random.default_rng(random_state)
         rows, target = _draw(len(self.X), most, rng), _draw(len(self.T), most, rng)
-        weight = None if self.weight is None else self.weight[target]
-        return TwoSamples(self.X[rows], self.T[target], weight, self.names)
+        return TwoSamples(
+            self.X[rows],
+            self.T[target],
+            self.names,
+            None if self.sample_weight is None else self.sample_weight[rows],
+            None if self.weight is None else self.weight[target],
+            self.rows[rows],
+            self.target_rows[target],
+        )
 
 
-def two_samples(X: Any, X_target: Any, target_weight: Any, feature_names: Any) -> TwoSamples:
+def two_samples(
+    X: Any,
+    X_target: Any,
+    target_weight: Any,
+    feature_names: Any,
+    *,
+    sample_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
+) -> TwoSamples:
     """Check both samples, their weights and their names."""
     target = unwrap_target(X_target)
     if target is None:
@@ -50,15 +81,24 @@ def two_samples(X: Any, X_target: Any, target_weight: Any, feature_names: Any) -
             "X_target is None. Pass the rows of the target: there is nothing to compare."
         )
     names = column_names(X) or column_names(target)
-    samples = check_samples(X, target, target_weight)
-    rows, T = samples.on_host()
-    weight = None
-    if target_weight is not None:
-        weight = check_weight(target_weight, len(T), "target_weight", of="X_target")
-        if weight.max() > 1e100:  # its sum may overflow, and no count is that large
-            weight = weight / weight.max()
-        T, weight = T[weight > 0], weight[weight > 0]
-    return TwoSamples(rows, T, weight, feature_labels(feature_names, names, rows.shape[1]))
+    X, T = check_samples(X, target).on_host()
+    weights = row_weights(len(X), sample_weight, frequency_weight)
+    of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
+    rows = repeated(weights.repeats)
+    target_rows = repeated(of_target.repeats, "target_frequency")
+    return TwoSamples(
+        X[rows],
+        T[target_rows],
+        feature_labels(feature_names, names, X.shape[1]),
+        None if weights.equal else weights.design[rows],
+        None if of_target.equal else of_target.design[target_rows],
+        rows,
+        target_rows,
+    )
+
+
+def _shares(weight: Real | None, count: int) -> Real:
+    return np.full(count, 1 / count) if weight is None else np.asarray(weight / weight.sum())
 
 
 def feature_labels(given: Any, found: list[str] | None, n_features: int) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
 from ._numbers import check_exact, check_numbers
+from ._row_weights import target_weights
 from ._types import Real
 from .exceptions import InputError, InputTypeError
 
@@ -31,7 +32,9 @@ class Samples(NamedTuple):
         return to_numpy(self.X).astype(np.float64), to_numpy(self.T).astype(np.float64)
 
 
-def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Samples:
+def check_samples(
+    X: Any, X_target: Any = None, target_weight: Any = None, target_frequency: Any = None
+) -> Samples:
     """Check a training and a target sample together.
 
     Parameters
@@ -41,7 +44,9 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
         None: the target is the training sample. A one-tuple ``(X_target,)`` passes through
         scikit-learn's searches whole, where an array as long as X would be cut into folds.
     target_weight : (M,) array, or a one-tuple of it, optional
-        Non-negative weights of the target rows; an integer weight counts as repeated rows.
+        Probability weights of the target rows, on any scale.
+    target_frequency : (M,) array, or a one-tuple of it, optional
+        How often each target row was seen.
     """
     names = column_names(X)
     X = check_points(X, "X")
@@ -54,7 +59,10 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
         check_same_columns(X, T, names, target_names)
         _check_same_library(X, T)
         X, T = _in_one_precision(X, T)
-    return Samples(X, T, _shares(T, unwrap_target(target_weight)))
+    given = unwrap_target(target_weight), unwrap_target(target_frequency)
+    share = target_weights(int(T.shape[0]), *given).share
+    xp = namespace(T)
+    return Samples(X, T, xp.asarray(share, dtype=xp.float64, device=device(T)))
 
 
 def unwrap_target(X_target: Any) -> Any:
@@ -113,29 +121,6 @@ def check_points(X: Any, name: str) -> Array:
             raise InputError(f"{name}: {error}") from error
     _check_finite(X, name, names)
     return X
-
-
-def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
-    """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
-    if np.ma.is_masked(weight):
-        raise InputError(f"{name} has masked entries. Fill them first.")
-    try:
-        values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(
-            f"{name} holds what is no number: {error}. Pass one weight per row of {of}."
-        ) from error
-    if values.shape != (length,):
-        raise InputError(
-            f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."
-        )
-    if not np.isfinite(values).all():
-        raise InputError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
-    if (values < 0).any():
-        raise InputError(f"{name} contains {int((values < 0).sum())} negative values.")
-    if not (values > 0).any():
-        raise InputError(f"{name} is zero for every row; at least one must be positive.")
-    return values
 
 
 def weight_like(weight: Real, X: Array, name: str) -> Array:
@@ -240,14 +225,3 @@ def _in_one_precision(X: Array, T: Array) -> tuple[Array, Array]:
             )
         rounded.append(xp.astype(narrow, X.dtype))
     return rounded[0], rounded[1]
-
-
-def _shares(T: Array, target_weight: Any) -> Array:
-    xp = namespace(T)
-    M = int(T.shape[0])
-    if target_weight is None:
-        return xp.full((M,), 1 / M, dtype=xp.float64, device=device(T))
-    weight = check_weight(target_weight, M, "target_weight", of="X_target")
-    return xp.asarray(
-        weight / weight.max() / (weight / weight.max()).sum(), dtype=xp.float64, device=device(T)
-    )

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from ._array import to_numpy
 from ._parameters import flag, one_of
+from ._row_weights import row_weights
 from ._types import Real
 from ._validation import check_samples, unwrap_target
 from .corrections import as_correction
@@ -57,7 +58,7 @@ def xgboost_objective(
         How V is made: a name or an object of `covshift.corrections`. "blended" is the default of
         the kernel machines too.
     target_weight : (M,) array, optional
-        Weights of the target rows; integer weights equal repeated rows.
+        Probability weights of the target rows, on any scale.
     squash : {None, "sigmoid"}
         None: the engine's output f is the prediction. "sigmoid": it is the log odds, and
         p = 1 / (1 + exp(-f)) enters the loss; labels then lie between 0 and 1.
@@ -186,7 +187,8 @@ class VObjective:
     problems tried. benchmarks/boosting_quality.py compares with squared error.
 
     Row weights reach the objective through the engine (``sample_weight`` in ``fit``, the weight of
-    a ``DMatrix`` or ``Dataset``); an integer weight equals repeated rows.
+    a ``DMatrix`` or ``Dataset``). They are probability weights: their scale says nothing. Repeat
+    rows that were seen several times.
 
     A V with negative entries is possible with `covshift.corrections.Precomputed` and with
     corrections of your own; |V|1 takes the place of V1 then, at O(N^2) once, unless the correction
@@ -329,13 +331,13 @@ class VObjective:
         return self._current
 
     def _quadratic(self, weight: Real | None) -> _Quadratic:
-        V = self.correction.operator(
-            self._X, self._T, target_weight=self._share, sample_weight=weight
-        )
+        given = {"target_weight": self._share, "sample_weight": weight}
+        given = {name: value for name, value in given.items() if value is not None}
+        V = self.correction.operator(self._X, self._T, **given)
         N = len(self._X)
         nonnegative = getattr(self.correction, "nonnegative", False)
         rows = V.matmat(np.ones((N, 1)))[:, 0] if nonnegative else _absolute_row_sums(V)
-        total = float(N if weight is None else weight.sum())
+        total = float(row_weights(N, weight).rows)
         curvature = 2 * (1 if self.squash is None else _SIGMOID_CURVATURE) * float(rows.sum())
         scale = total / curvature if self.unit_hessian and curvature > 0 else 1.0
         return _Quadratic(V, rows, scale, total, None if weight is None else weight.copy())

@@ -8,13 +8,15 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, Reals
+from ._fit_data import TARGET_REQUEST
+from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
-from ._validation import check_weight, is_margins, unwrap_target
+from ._validation import is_margins, unwrap_target
 from .exceptions import InputTypeError
 from .weights import as_weighter
 
@@ -75,7 +77,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     (500, 2)
     """
 
-    __metadata_request__fit = {"X_target": True, "target_weight": True}  # noqa: RUF012
+    __metadata_request__fit = TARGET_REQUEST
+    weights_: Real
 
     _saved: ClassVar[dict[str, Kind]] = {
         "estimator_": ESTIMATOR,
@@ -97,6 +100,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit the weighter on (X, X_target), then the estimator with its weights.
 
@@ -107,23 +112,40 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             None: the target is the training sample, and the weights are one. A `covshift.Margins`
             is for the weighter alone, which then sees X as it came, before any preprocessing.
         sample_weight : (N,) array, optional
-            Weights that the rows have by the design of the sample. The weighter looks at the
-            weighted sample, and the estimator gets the product.
+            Weights that the rows have by the design of the sample, on any scale. The weighter
+            looks at the weighted sample, and the estimator gets the product, mean one.
         target_weight : (M,) array, or a one-tuple of it, optional
-            Weights of the target rows, for the weighter and for an estimator that takes them.
+            Probability weights of the target rows, on any scale, for the weighter and for an
+            estimator that takes them.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen. Training rows are repeated, so that any estimator will
+            do; ``weights_`` holds the weight of one of the repeats.
         """
+        if frequency_weight is not None:
+            given = {"X_target": X_target, "target_weight": target_weight}
+            given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
+            return self._fit_repeated(X, y, frequency_weight, given)
         target = unwrap_target(X_target)
-        target_weight = unwrap_target(target_weight)
-        itself = target is None and target_weight is None  # the target is the weighted sample
+        weights_of_target = {
+            name: unwrap_target(value)
+            for name, value in (
+                ("target_weight", target_weight),
+                ("target_frequency", target_frequency),
+            )
+            if unwrap_target(value) is not None
+        }
+        itself = target is None and not weights_of_target  # the target is the weighted sample
         target = X if target is None else target
         own = None
         if sample_weight is not None:
-            own = check_weight(sample_weight, _num_samples(X), "sample_weight", of="X")
+            own = row_weights(_num_samples(X), sample_weight).design
         *steps, (name, last) = self._steps()
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
             points = X if before is None else before.fit(X, y).transform(X)
-            looked_at = own / own.max() if itself and own is not None else target_weight
+            looked_at = weights_of_target
+            if itself and own is not None:
+                looked_at = {"target_weight": own}
             if is_margins(target):  # they speak of the columns as they came
                 weights = self._weigh(X, y, target, looked_at, own)
             else:
@@ -131,14 +153,28 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 weights = self._weigh(points, y, target, looked_at, own)
             if own is not None:
                 weights = own if weights is None else own * weights
-            fitted = _fit_last(clone(last), points, y, target, weights, target_weight)
+            fitted = _fit_last(clone(last), points, y, target, weights, weights_of_target)
         self.estimator_ = Pipeline([*before.steps, (name, fitted)]) if before else fitted
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
         return self
 
+    def _fit_repeated(self, X: Any, y: Any, frequency: Any, given: dict[str, Any]) -> Self:
+        """Fit the rows as often as each was seen."""
+        N = _num_samples(X)
+        repeats = check_frequency(frequency, N, "frequency_weight", of="X")
+        rows = repeated(repeats)
+        if given["sample_weight"] is not None:
+            d = check_weight(given["sample_weight"], N, "sample_weight", of="X")
+            given["sample_weight"] = d[rows]
+        self.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **given)
+        weights: Real = np.zeros(N)
+        weights[rows] = np.asarray(self.weights_)
+        self.weights_ = weights
+        return self
+
     def _weigh(
-        self, X: Any, y: Any, target: Any, target_weight: Any, own: Real | None
+        self, X: Any, y: Any, target: Any, of_target: dict[str, Any], own: Real | None
     ) -> Real | None:
         if self.weighter is None:
             self.weights_ = np.ones(_num_samples(X))
@@ -151,7 +187,13 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "weigh the rows as if they counted alike. Use a weighter of covshift.weights, or "
                 "leave sample_weight out."
             )
-        self.weighter_.fit(X, y, X_target=(target,), target_weight=target_weight, **given)
+        for name in of_target:
+            if not has_fit_parameter(self.weighter_, name):
+                raise InputTypeError(
+                    f"{type(self.weighter_).__name__}.fit takes no {name}, so that the target's "
+                    "weights would be lost. Use a weighter of covshift.weights, or leave it out."
+                )
+        self.weighter_.fit(X, y, X_target=(target,), **of_target, **given)
         self.weights_ = self.weighter_.weights_
         return np.asarray(self.weights_)
 
@@ -206,17 +248,31 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def fit_for_target(estimator: Any, X: Any, y: Any, target: Any, target_weight: Any = None) -> Any:
+def fit_for_target(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    target: Any,
+    target_weight: Any = None,
+    sample_weight: Real | None = None,
+) -> Any:
     """Fit an estimator, and hand it the target rows if it, or what it wraps, takes them.
 
-    At the end of a pipeline the target arrives as the training rows do, transformed.
+    At the end of a pipeline the target arrives as the training rows do, transformed. It must take
+    ``sample_weight``, where there is one.
     """
+    of_target = {} if target_weight is None else {"target_weight": unwrap_target(target_weight)}
     if target is not None and isinstance(estimator, Pipeline):
         last = estimator.steps[-1][1]
         if last != "passthrough" and takes(last, "X_target"):
             whole = Reweighted(estimator, weighter=None)
-            return whole.fit(X, y, X_target=(target,), target_weight=target_weight).estimator_
-    return estimator.fit(X, y, **_target_options(estimator, target, target_weight))
+            given = {"X_target": (target,), "sample_weight": sample_weight, **of_target}
+            return whole.fit(X, y, **given).estimator_
+    if sample_weight is not None and isinstance(estimator, Pipeline):
+        return (
+            Reweighted(estimator, weighter=None).fit(X, y, sample_weight=sample_weight).estimator_
+        )
+    return _fit_last(estimator, X, y, target, sample_weight, of_target)
 
 
 def takes(estimator: Any, parameter: str) -> bool:
@@ -233,7 +289,12 @@ def _searched(estimator: Any) -> Any:
 
 
 def _fit_last(
-    estimator: Any, X: Any, y: Any, target: Any, weights: Real | None, target_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    target: Any,
+    weights: Real | None,
+    of_target: dict[str, Any],
 ) -> Any:
     given: dict[str, Any] = {}
     if weights is not None:
@@ -243,11 +304,11 @@ def _fit_last(
                 "lost. Choose an estimator that takes them, or weighter=None."
             )
         given["sample_weight"] = weights
-    given |= _target_options(estimator, target, target_weight)
+    given |= _target_options(estimator, target, of_target)
     return estimator.fit(X, y, **given)
 
 
-def _target_options(estimator: Any, target: Any, target_weight: Any) -> dict[str, Any]:
+def _target_options(estimator: Any, target: Any, of_target: dict[str, Any]) -> dict[str, Any]:
     """Return the target as `fit` takes it; nothing where it knows no target."""
     if target is None:
         return {}
@@ -255,16 +316,15 @@ def _target_options(estimator: Any, target: Any, target_weight: Any) -> dict[str
         _refuse_lost_target(estimator)
         return {}
     given: dict[str, Any] = {"X_target": (target,)}
-    target_weight = unwrap_target(target_weight)
-    if target_weight is not None:
-        if not takes(estimator, "target_weight"):
+    searched = _searched(estimator) is not None
+    for name, value in of_target.items():
+        if not takes(estimator, name):
             raise InputTypeError(
-                f"{type(estimator).__name__}.fit takes X_target but no target_weight, so the "
+                f"{type(estimator).__name__}.fit takes X_target but no {name}, so the "
                 "target's weights would be lost. Repeat its rows, or leave the weights out."
             )
         # As a one-tuple a search hands it on whole, where it would cut an array as long as X.
-        searched = _searched(estimator) is not None
-        given["target_weight"] = (target_weight,) if searched else target_weight
+        given[name] = (value,) if searched else value
     return given
 
 

@@ -12,13 +12,14 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._array import to_numpy
 from ._fields import ESTIMATOR, WHOLE, Kind, Labels, OrNone, Reals
+from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._parameters import Rules, check_parameters, number
+from ._row_weights import row_weights, target_weights
 from ._types import Real
-from ._validation import check_host_rows, check_samples, check_weight, unwrap_target
+from ._validation import check_host_rows, check_samples, unwrap_target
 from .exceptions import FewRowsWarning
 from .weights import Discriminative, as_weighter
 
@@ -77,7 +78,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([0.02, 0.86, 0.56])
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = TARGET_REQUEST
     _rules: ClassVar[Rules] = {"reg": number(least=0), "clip": number(least=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
@@ -101,6 +102,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -112,22 +115,21 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Classes.
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Target rows. None: the target is the training sample, r = 1.
-        sample_weight : (N,) array, optional
-            Weights of the training rows in the loss; r is estimated from the rows of positive
-            weight, as they are.
-        target_weight : (M,) array, optional
-            Weights of the target rows.
+        sample_weight, target_weight : (N,) and (M,) arrays, optional
+            Probability weights of the rows, on any scale. The training sample is the weighted one,
+            in the loss and in r.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the result is that of the repeated rows.
         """
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         labels = check_labels(self, X, y)
-        samples = check_samples(X, X_target, target_weight)
-        X, T = samples.on_host()
-        w = np.ones(len(X))
-        if sample_weight is not None:
-            w = check_weight(sample_weight, len(X), "sample_weight", of="X")
-        kept = w > 0
-        X, labels, w = X[kept], labels[kept], w[kept] / w[kept].max()
+        X, T = check_samples(X, X_target).on_host()
+        rows = row_weights(len(X), sample_weight, frequency_weight)
+        given = map(unwrap_target, (target_weight, target_frequency))
+        target = target_weights(len(T), *given)
+        kept = np.flatnonzero(rows.kept)
+        X, labels, rows = X[kept], labels[kept], rows.take(kept)
         classes, codes = np.unique(labels, return_inverse=True)
         self.classes_ = at_least_two(self, classes)
         self.weighter_ = None
@@ -137,8 +139,13 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with warnings.catch_warnings():
                 # Little overlap is what this classifier is for, and it divides by the weights.
                 warnings.simplefilter("ignore", FewRowsWarning)
-                self.weighter_.fit(X, X_target=(T,), target_weight=to_numpy(samples.share))
-        share = w / w.sum()
+                self.weighter_.fit(
+                    X,
+                    X_target=(T,),
+                    **rows.options("sample_weight", "frequency_weight"),
+                    **target.options("target_weight", "target_frequency"),
+                )
+        share = rows.share
         mean, std = moments(X, share)
         std = np.where(std > 0, std, 1.0)
         F = np.column_stack([np.ones(len(X)), (X - mean) / std])  # (N, 1 + n)

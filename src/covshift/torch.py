@@ -16,7 +16,8 @@ from sklearn.base import clone
 
 from ._array import Array, to_numpy
 from ._optional import import_extra
-from ._validation import check_samples, check_weight, unwrap_target
+from ._row_weights import row_weights, target_weights
+from ._validation import check_samples, unwrap_target
 from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
 from .exceptions import InputError, InputTypeError
@@ -40,10 +41,11 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         Target rows. None: the target is the training sample.
     correction : str or correction
         How V is made: a name or an object of `covshift.corrections`.
-    target_weight : (M,) array, optional
-        Weights of the target rows; integer weights equal repeated rows.
-    sample_weight : (N,) array, optional
-        Weights of the training rows; integer weights equal repeated rows, and N is their sum.
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Probability weights of the rows, on any scale: they are divided by their mean.
+    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+        How often each row was seen: the loss of all rows is that of the repeated ones, and N is
+        their number.
 
     Attributes
     ----------
@@ -87,19 +89,24 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         *,
         target_weight: Any = None,
         sample_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> None:
         super().__init__()
         self.correction = clone(as_correction(correction), safe=False)
-        if unwrap_target(X_target) is None and target_weight is None:
-            target_weight = sample_weight
+        none = target_weight is None and target_frequency is None
+        if unwrap_target(X_target) is None and none:
+            target_weight, target_frequency = sample_weight, frequency_weight
         self._X, self._T, self._share = check_samples(
-            _host_unless_cuda(X), _host_unless_cuda(X_target), target_weight
+            _host_unless_cuda(X), _host_unless_cuda(X_target), target_weight, target_frequency
         )
         self.n_rows = int(self._X.shape[0])
-        self._w, self._total = None, float(self.n_rows)
-        if sample_weight is not None:
-            self._w = check_weight(sample_weight, self.n_rows, "sample_weight", of="X")
-            self._total = float(self._w.sum())
+        weights = row_weights(self.n_rows, sample_weight, frequency_weight)
+        of_target = map(unwrap_target, (target_weight, target_frequency))
+        target = target_weights(int(self._T.shape[0]), *of_target)
+        self._given = weights.options("sample_weight", "frequency_weight")
+        self._given |= target.options("target_weight", "target_frequency")
+        self._total = float(weights.rows)
         self._on: dict[str, _OnDevice] = {}
         self.target_coverage_ = warn_if_unseen(
             self.correction.raw_diagonal(self._X, self._T, self._share),
@@ -180,11 +187,11 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         host = _computes_on_host(device)
         name = "host" if host else str(device)
         if name not in self._on:
-            X, T, share = (
+            X, T = (
                 to_numpy(part) if host else torch.as_tensor(part, device=device)
-                for part in (self._X, self._T, self._share)
+                for part in (self._X, self._T)
             )
-            V = self.correction.operator(X, (T,), target_weight=share, sample_weight=self._w)
+            V = self.correction.operator(X, (T,), **self._given)
             self._on[name] = _OnDevice(V, V.diagonal(), host)
         return self._on[name]
 

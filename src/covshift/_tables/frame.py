@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Rows
 from ..exceptions import InputError
 from .columns import Kind
 from .encoding import incomplete
@@ -19,14 +20,15 @@ from .text import ReadOptions
 class TableFrame:
     """Some columns of a table, read as a data frame is."""
 
-    def __init__(self, table: Table, names: list[str]) -> None:
+    def __init__(self, table: Table, names: list[str], rows: Rows | None = None) -> None:
         self._table = table
         self.columns = names
+        self._rows = np.arange(len(table)) if rows is None else rows
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return len(self._table), len(self.columns)
+        return len(self), len(self.columns)
 
     @property
     def dtypes(self) -> list[str]:
@@ -35,12 +37,16 @@ class TableFrame:
         return ["float64" if kind in ("number", "date") else "object" for kind in kinds]
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._rows)
+
+    def take(self, rows: Rows) -> TableFrame:
+        """Some of the rows, in this order."""
+        return TableFrame(self._table, self.columns, self._rows[rows])
 
     def __getitem__(self, names: Any) -> Any:
         if isinstance(names, list):
-            return TableFrame(self._table, names)
-        return self._table.columns[names].values
+            return TableFrame(self._table, names, self._rows)
+        return self._table.columns[names].values[self._rows]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
@@ -50,7 +56,7 @@ def read_frame(
     path: str, declared: ColumnOptions, reading: ReadOptions
 ) -> tuple[TableFrame, Table]:
     """Read the features of one file; an `InputError` where that would need a guess."""
-    table = read_table(path, declared.kinds(weight=declared.weight), reading)
+    table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
     named = [*declared.numeric, *declared.categorical, *declared.date, *declared.roles()]
     _check_there(table, named)
     names = [name for name in table.names if name not in declared.roles()]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._notes import Note
-from .._types import Real
+from .._row_weights import check_frequency, repeated
+from .._types import Real, Whole
 from ..exceptions import InputError
 from .columns import Column, Kind
 from .encoding import (
@@ -32,7 +33,6 @@ from .table import Table, read_table
 from .text import ReadOptions
 
 _MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
-_MOST_ROWS = 5_000_000  # after repeating rows by their weights
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class ColumnOptions:
     id: str | None = None
     weight: str | None = None
     target_weight: str | None = None
+    frequency: str | None = None
+    target_frequency: str | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     date: tuple[str, ...] = ()
@@ -57,8 +59,8 @@ class ColumnOptions:
     by: str | None = None  # groups: a feature where both files have the column
     levels_of_both: bool = False  # levels that only the target has become columns too
 
-    def kinds(self, *, weight: str | None) -> dict[str, Kind]:
-        """What to read each declared column as."""
+    def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
+        """What to read each declared column as; ``weights`` are those of the table's weights."""
         kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
         kinds |= dict.fromkeys(self.categorical, "category")
         kinds |= dict.fromkeys(self.date, "date")
@@ -69,8 +71,7 @@ class ColumnOptions:
         for label in (self.label, self.target_label):
             if label is not None:
                 kinds[label] = "category"
-        if weight is not None:
-            kinds[weight] = "number"
+        kinds |= dict.fromkeys((name for name in weights if name is not None), "number")
         if self.id is not None:
             kinds[self.id] = "text"
         return kinds
@@ -78,7 +79,8 @@ class ColumnOptions:
     def roles(self) -> set[str]:
         """Columns that are no features."""
         beside = (name for _, name in (*self.beside, *self.of_target))
-        named = (self.label, self.target_label, self.id, self.weight, self.target_weight, *beside)
+        weights = (self.weight, self.target_weight, self.frequency, self.target_frequency)
+        named = (self.label, self.target_label, self.id, *weights, *beside)
         return {name for name in named if name is not None} | set(self.drop)
 
 
@@ -92,7 +94,7 @@ class Samples:
     labels: Labels | None
     ids: NDArray[Any] | None
     target_ids: NDArray[Any] | None
-    weight: Real | None
+    weight: Real | None  # probability weights, as given
     target_weight: Real | None
     id_name: str | None
     notes: list[Note] = field(default_factory=list)
@@ -101,35 +103,53 @@ class Samples:
     target_beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     groups: NDArray[Any] | None = None
     target_groups: NDArray[Any] | None = None  # where the target file has them too
+    frequency: Whole | None = None  # how often each row was seen
+    target_frequency: Whole | None = None
+    target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
 
     @property
     def names(self) -> list[str]:
         """Names of the columns of X."""
         return self.encoding.columns
 
-    def repeated(self, *, target: bool = True) -> Samples:
-        """Return the samples without weights: a row of weight k stands there k times.
-
-        For methods that take no weights. Weights that are no whole numbers are an error. Without
-        ``target`` the target keeps its rows and weights.
-        """
-        rows = _repeats(self.weight, len(self.X), "--weight")
-        labels = self.labels
-        if labels is not None:
-            labels = replace(labels, y=labels.y[rows])
-        again = replace(self, X=self.X[rows], weight=None, labels=labels, rows=rows)
-        if not target or self.target_weight is None:
-            return again
-        target_rows = _repeats(self.target_weight, len(self.X_target), "--target-weight")
+    def repeated(self) -> Samples:
+        """Return the samples with every row as often as it was seen, for any method."""
+        found = self
+        if self.frequency is not None:
+            again = repeated(self.frequency, "--frequency")
+            labels = self.labels
+            found = replace(
+                found,
+                X=self.X[again],
+                labels=None if labels is None else replace(labels, y=labels.y[again]),
+                ids=_taken(self.ids, again),
+                weight=_taken(self.weight, again),
+                rows=self.rows[again],
+                beside={name: cells[again] for name, cells in self.beside.items()},
+                groups=_taken(self.groups, again),
+                frequency=None,
+            )
+        if self.target_frequency is None:
+            return found
+        again = repeated(self.target_frequency, "--target-frequency")
+        labels = found.labels
         if labels is not None and labels.y_target is not None:
             known = np.full(len(self.X_target), -1)
             known[labels.scored] = np.arange(len(labels.scored))
-            place = known[target_rows]
+            place = known[again]
             scored = np.flatnonzero(place >= 0)
             y_target = labels.y_target[place[scored]]
             labels = replace(labels, scored=scored, y_target=y_target if len(scored) else None)
         return replace(
-            again, X_target=self.X_target[target_rows], target_weight=None, labels=labels
+            found,
+            X_target=self.X_target[again],
+            labels=labels,
+            target_ids=_taken(self.target_ids, again),
+            target_weight=_taken(self.target_weight, again),
+            target_rows=self.target_rows[again],
+            target_beside={name: cells[again] for name, cells in self.target_beside.items()},
+            target_groups=_taken(self.target_groups, again),
+            target_frequency=None,
         )
 
 
@@ -139,8 +159,12 @@ def read_samples(
     """Read two files and make samples of them; `InputError` where that would need a guess."""
     if train == "-" and target == "-":
         raise InputError("Only one of the two files can be standard input (-).")
-    a = read_table(train, declared.kinds(weight=declared.weight), reading)
-    b = read_table(target, declared.kinds(weight=declared.target_weight), reading)
+    of_a, of_b = (
+        (declared.weight, declared.frequency),
+        (declared.target_weight, declared.target_frequency),
+    )
+    a = read_table(train, declared.kinds(weights=of_a), reading)
+    b = read_table(target, declared.kinds(weights=of_b), reading)
     _check_declared(declared, a, b)
     notes: list[Note] = []
     rows = np.arange(len(a))
@@ -166,8 +190,8 @@ def read_samples(
         labels,
         _ids(a, declared.id, notes),
         _ids(b, declared.id, notes) if declared.id in b.columns else None,
-        _weights(a, declared.weight),
-        _weights(b, declared.target_weight),
+        weights_of(a, declared.weight),
+        weights_of(b, declared.target_weight),
         declared.id,
         notes,
         rows,
@@ -179,6 +203,9 @@ def read_samples(
         },
         groups=_groups(a, declared),
         target_groups=_groups(b, declared),
+        frequency=frequencies_of(a, declared.frequency, "--frequency"),
+        target_frequency=frequencies_of(b, declared.target_frequency, "--target-frequency"),
+        target_rows=np.arange(len(b)),
     )
 
 
@@ -256,6 +283,10 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.weight, train, "--weight")
     if declared.target_weight is not None:
         where(declared.target_weight, target, "--target-weight")
+    if declared.frequency is not None:
+        where(declared.frequency, train, "--frequency")
+    if declared.target_frequency is not None:
+        where(declared.target_frequency, target, "--target-frequency")
     if declared.id is not None:
         where(declared.id, train, "--id")
     for option, name in declared.beside:
@@ -275,7 +306,8 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
     )
     if twice:
         raise InputError(f"{_listed(sorted(twice))}: declared in two ways. Keep one of them.")
-    if declared.label is not None and declared.label in (declared.id, declared.weight):
+    taken = (declared.id, declared.weight, declared.frequency)
+    if declared.label is not None and declared.label in taken:
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
 
 
@@ -346,7 +378,8 @@ def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
     return groups
 
 
-def _weights(table: Table, name: str | None) -> Real | None:
+def weights_of(table: Table, name: str | None) -> Real | None:
+    """Return the column of weights, if one is named; refuse what is no weight."""
     if name is None:
         return None
     values = np.asarray(table.columns[name].values, dtype=np.float64)
@@ -361,21 +394,19 @@ def _weights(table: Table, name: str | None) -> Real | None:
     return values
 
 
-def _repeats(weight: Real | None, count: int, option: str) -> NDArray[np.intp]:
-    if weight is None:
-        return np.arange(count)
-    if (np.mod(weight, 1) != 0).any():
-        raise InputError(
-            f"The weights of {option} are not all whole numbers, which this step needs: it repeats "
-            "rows. Round them, for example after scaling them to a mean of ten; or fit a vsvm with "
-            "a correction such as blended, which takes any weights."
-        )
-    if weight.sum() > _MOST_ROWS:
-        raise InputError(
-            f"The weights of {option} sum to {weight.sum():.3g}; repeated, that is more than "
-            f"{_MOST_ROWS:,} rows. Divide them by a constant and round."
-        )
-    return np.repeat(np.arange(count), weight.astype(np.intp))
+def frequencies_of(table: Table, name: str | None, option: str) -> Whole | None:
+    """Return the column that ``option`` names, as whole numbers."""
+    values = weights_of(table, name)
+    if values is None:
+        return None
+    try:
+        return check_frequency(values, len(values), option, of=table.title)
+    except InputError as error:
+        raise InputError(f"{table.title}, column {name!r}: {error}") from None
+
+
+def _taken(values: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    return None if values is None else values[rows]
 
 
 def _listed(names: list[str]) -> str:

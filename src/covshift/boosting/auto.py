@@ -13,7 +13,7 @@ from .._fit_data import FitData, some_rows
 from .._folds import Fold, ranked_folds
 from .._types import Real
 from ..corrections.auto import Choice, candidates, choose, no_choice
-from ..machine.auto import check_equal_weights, target_weighter, target_weights
+from ..machine.auto import target_weighter, target_weights
 from ..operators import VOperator
 from .ensemble import Ensemble, mixture
 
@@ -32,9 +32,9 @@ class Boosted:
 def fit_auto(booster: Any, problem: FitData) -> Boosted:
     """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
 
-    As many fits as candidates times folds, and one or two more.
+    As many fits as candidates times folds, and one or two more. Repeats are rows of their own.
     """
-    check_equal_weights(problem)
+    problem = problem.single()
     some = problem.rows(some_rows(problem.N, check_random_state(booster.random_state), _ROWS))
     choice, known = _choose(booster, some, stops=booster._stops(problem.N))
     if some.N < problem.N:
@@ -52,7 +52,7 @@ def fit_auto(booster: Any, problem: FitData) -> Boosted:
 
 def _choose(booster: Any, problem: FitData, *, stops: bool) -> tuple[Choice, Any]:
     """Return the choice, and the weights of the rows, or what would find them."""
-    folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N))
+    folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N), problem.w)
     if len(folds) < 2:
         return no_choice(), target_weighter()
     weights = target_weights(problem)
@@ -71,7 +71,7 @@ def _held_out(
     X = np.zeros((problem.N, int(problem.columns.max()) + 1))  # as given, with all columns
     X[:, problem.columns] = problem.X
     for fold in folds:
-        train, test = fold.rest(np.ones(problem.N))[0], fold.rows
+        train, test = fold.rest(problem.w)[0], fold.rows
         found = booster._boost(problem.rows(train), V.subset(train), stops=stops)
         f[0, test] = found.ensemble(X[test])
     return f

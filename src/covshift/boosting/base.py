@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, Part, Reals
-from .._fit_data import FitData, check_fit_data
+from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from .._progress import track
@@ -36,7 +35,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     A subclass turns labels into the columns of Y and f into predictions.
     """
 
-    __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
+    __metadata_request__fit: ClassVar = TARGET_REQUEST
     _rules: ClassVar[Rules] = {
         "n_estimators": whole(1),
         "learning_rate": number(above=0),
@@ -101,12 +100,11 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
+    def _fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         check_parameters(self)
         self.__dict__.pop("validation_score_", None)
         self.__dict__.pop("selection_report_", None)
-        problem = check_fit_data(X, Y, X_target, sample_weight, target_weight)
-        self._warn_if_light(problem)
+        problem = check_fit_data(X, Y, X_target, weights)
         if is_auto(self.correction):
             found = fit_auto(self, problem)
         else:
@@ -162,12 +160,12 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     def _parts(self, problem: FitData, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
         """Rows held out for early stopping; and rows to fit, with the share of their weight."""
-        if not (self._stops(problem.N) if stops is None else stops):
+        if not (self._stops(problem.rows_seen) if stops is None else stops):
             nothing = Fold(np.arange(0), np.zeros(0))
             return nothing, nothing.rest(problem.w)
         fraction: Any = self.validation_fraction
         n_folds = max(2, round(1 / float(fraction)))
-        folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
+        folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w, problem.repeats)
         if len(folds) < n_folds:
             raise InputError(
                 f"early_stopping holds out every {n_folds}th row, and there are too few: "
@@ -198,16 +196,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             reg_lambda=float(self.reg_lambda),
             reg_leaves=float(self.reg_leaves),
         )
-
-    def _warn_if_light(self, problem: FitData) -> None:
-        total, least = float(problem.w.sum()), 2 * float(self.min_samples_leaf)
-        if problem.weighted and total < least <= problem.N:
-            warnings.warn(
-                f"sample_weight sums to {total:.3g}, but a leaf needs {self.min_samples_leaf} of "
-                "it: no tree can split. Give weights with mean one, or lower min_samples_leaf.",
-                UserWarning,
-                stacklevel=4,
-            )
 
     # The fitted function
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from .._fields import Kind, Labels
+from .._fit_data import GivenWeights
 from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._types import Real
 from .base import Booster
@@ -51,6 +52,8 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit on labelled rows, corrected for the target.
 
@@ -63,13 +66,17 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Unlabelled rows of the target. None: the target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Weights of the rows; integer weights equal repeated rows.
+            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            they are divided by their mean, so that a penalty means the same on any scale.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the result is that of the repeated rows.
         """
         self._check_rows(X, reset=True)
         labels = check_labels(self, X, y)
         self.classes_ = at_least_two(self, np.unique(labels))
         Y = one_hot(labels, self.classes_)
-        return self._fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._fit(X, Y, X_target, weights)
 
     def decision_function(self, X: Any) -> Real:
         """Return f - 1/2 for two classes (rows,), and f, one column per class, for more."""

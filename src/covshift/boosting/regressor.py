@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._fields import FLAG, Kind
+from .._fit_data import GivenWeights
 from .._labels import check_outcomes
 from .._types import Real
 from .base import Booster
@@ -125,6 +126,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit on rows with known outcomes, corrected for the target.
 
@@ -137,11 +140,15 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Rows of the target, without outcomes. None: the target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Weights of the rows; integer weights equal repeated rows.
+            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            they are divided by their mean, so that a penalty means the same on any scale.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the result is that of the repeated rows.
         """
         self._check_rows(X, reset=True)
         Y, self._single = check_outcomes(self, X, y)
-        return self._fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._fit(X, Y, X_target, weights)
 
     def predict(self, X: Any) -> Real:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""

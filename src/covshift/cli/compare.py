@@ -73,25 +73,27 @@ def comparison_of(samples: Samples, args: argparse.Namespace) -> Comparison:
 
     if args.max_rows is not None and args.max_rows < 20:
         raise InputError("--max-rows must be at least 20.")
-    whole = samples.repeated()
-    labels = whole.labels
+    labels = samples.labels
     if labels is None:
         raise InputError("A comparison needs the outcome: name its column with --label.")
-    if len(whole.X) < 10:
+    if len(samples.X) < 10:
         raise InputError(
-            f"{args.train} has {len(whole.X)} rows. A comparison holds out some of them "
+            f"{args.train} has {len(samples.X)} rows. A comparison holds out some of them "
             "and needs at least ten."
         )
-    scored = labels.y_target is not None
+    scored, weight = labels.y_target is not None, samples.target_weight
     return compare_methods(
-        whole.X,
+        samples.X,
         labels.y,
-        whole.X_target,
+        samples.X_target,
         learner=args.learner,
         task=labels.task,
         loss=args.loss,
         y_target=labels.y_target,
-        X_scored=whole.X_target[labels.scored] if scored else None,
+        X_scored=samples.X_target[labels.scored] if scored else None,
+        scored_weight=None if weight is None or not scored else weight[labels.scored],
+        sample_weight=samples.weight,
+        target_weight=weight,
         max_rows=args.max_rows,
         random_state=args.seed,
         verbose=not console.quiet,

@@ -42,19 +42,21 @@ def run(args: argparse.Namespace) -> int:
 
 def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
-    whole = samples.repeated(target=False)
-    return diagnosis_and_weights(whole, whole.names, args.seed)[0]
+    return diagnosis_and_weights(samples, samples.names, args.seed)[0]
 
 
 def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tuple[Any, Any]:
-    """Diagnose samples of unit weights under these names, and return the weights found besides."""
+    """Diagnose samples under these names, and return the final weights found besides."""
     from ..diagnostics.measure import diagnose_and_weigh
 
     found, weights = diagnose_and_weigh(
         whole.X,
         whole.X_target,
         feature_names=names,
+        sample_weight=whole.weight,
         target_weight=whole.target_weight,
+        frequency_weight=whole.frequency,
+        target_frequency=whole.target_frequency,
         random_state=seed,
     )
     if found.verdict == "no overlap":

@@ -25,6 +25,7 @@ WHAT = {  # with the option that belongs to it, if there is one, and whether it 
     "coefficients": (("family", False), ("regressor", False)),
 }
 METHODS = ("dr", "weights", "model", "none")
+_WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 
 
 def add(commands: Any) -> None:
@@ -161,7 +162,7 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     """Columns of the training file that are no features, with the options that name them."""
     others = [
         (_spelled(option), getattr(args, option))
-        for option in ("by", "denominator", "strata", "cluster", "id", "weight", "target_weight")
+        for option in ("by", "denominator", "strata", "cluster", "id", *_WEIGHTS)
         if getattr(args, option) is not None
     ]
     for option, name in others:

@@ -39,14 +39,13 @@ def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace)
 
     trained = trained_on(samples, args.trained_on)
     judging = slice(None) if trained is None else ~trained
-    if samples.weight is not None:
-        console.note("the report shows the shift of the training rows as they are, unweighted.")
     text = build(
         samples.X[judging],
         samples.X_target,
         evaluations=found,
         weights=found.weights[judging],
         weights_name=found.weighter,
+        sample_weight=None if samples.weight is None else samples.weight[judging],
         target_weight=samples.target_weight,
         feature_names=[printable(name, width=1000) for name in samples.names],
         command=shlex.join(["covshift", *args.argv]),

@@ -10,9 +10,7 @@ from .._registry import (
     AUTO,
     FILES,
     NONE,
-    TABLE,
     Entry,
-    WeighterEntry,
     corrections,
     learners,
     listed,
@@ -110,9 +108,6 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
     from ..persistence.files import Model
 
     learner, method = resolve(args.learner, method)
-    entry = TABLE[method]
-    if isinstance(entry, WeighterEntry) or "weights" in entry.needs:
-        samples = samples.repeated(target=False)
     labels = samples.labels
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")

@@ -30,7 +30,12 @@ def add(commands: Any) -> None:
         group.add_argument(
             f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
         )
-    group.add_argument("--weight", metavar="COL", help="weights of the rows")
+    group.add_argument(
+        "--weight",
+        metavar="COL",
+        help="probability weights of the rows, such as those of a survey, on any scale",
+    )
+    group.add_argument("--frequency", metavar="COL", help="how often each row was seen")
     group.add_argument(
         "--cross",
         metavar="COL,COL",
@@ -59,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
     from .._tables import ColumnOptions
     from .._tables.frame import read_frame
+    from .._tables.samples import frequencies_of, weights_of
     from ..margins import Margins
     from ..margins.csv_form import csv_text
     from ..margins.json_form import json_text
@@ -66,18 +72,19 @@ def run(args: argparse.Namespace) -> int:
     options.check_output(args)
     declared = ColumnOptions(
         weight=args.weight,
+        frequency=args.frequency,
         numeric=tuple(args.numeric),
         categorical=tuple(args.categorical),
         date=tuple(args.date),
         drop=tuple(args.drop),
     )
     frame, table = read_frame(args.table, declared, options.read_options_of(args))
-    weight = None if args.weight is None else table.columns[args.weight].values
     margins = Margins.from_rows(
         frame,
         bins=args.bins,
         min_count=args.min_count,
-        weight=weight,
+        weight=weights_of(table, args.weight),
+        frequency=frequencies_of(table, args.frequency, "--frequency"),
         tables=[_pair(text) for text in args.cross],
         source=args.source,
     )

@@ -48,9 +48,15 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
     group.add_argument(
         "--id", metavar="COL", help="identifies rows; copied to the output, not used as a feature"
     )
-    weights = "weights" if label is not None else "design weights, on any scale,"
-    group.add_argument("--weight", metavar="COL", help=f"{weights} of the training rows")
-    group.add_argument("--target-weight", metavar="COL", help=f"{weights} of the target rows")
+    for side, of in (("", "training"), ("target-", "target")):
+        group.add_argument(
+            f"--{side}weight",
+            metavar="COL",
+            help=f"probability weights of the {of} rows, such as those of a survey, on any scale",
+        )
+        group.add_argument(
+            f"--{side}frequency", metavar="COL", help=f"how often each {of} row was seen"
+        )
     for name, help in (
         ("numeric", "read as numbers"),
         ("categorical", "read as categories: one column of 0 and 1 per level"),
@@ -203,11 +209,13 @@ def read_options_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(separator, args.encoding, frozenset(missing))
 
 
-def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> Samples:
+def samples_of(
+    args: argparse.Namespace, *, label: bool = True, repeated: bool = True, **more: Any
+) -> Samples:
     """Read the two files, and print what is worth knowing about them.
 
-    Without ``label`` the column of that name is left out unread. ``more`` are further fields of
-    `ColumnOptions`.
+    Without ``label`` the column of that name is left out unread. Rows are ``repeated`` by their
+    frequencies. ``more`` are further fields of `ColumnOptions`.
     """
     from .._tables import ColumnOptions, read_samples
 
@@ -220,6 +228,8 @@ def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> 
         id=args.id,
         weight=args.weight,
         target_weight=args.target_weight,
+        frequency=args.frequency,
+        target_frequency=args.target_frequency,
         numeric=tuple(args.numeric),
         categorical=tuple(args.categorical),
         date=tuple(args.date),
@@ -231,7 +241,7 @@ def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> 
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
     for found in samples.notes:
         console.tell(found)
-    return samples
+    return samples.repeated() if repeated else samples
 
 
 def refuse_margins_file(path: str) -> None:

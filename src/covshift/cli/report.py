@@ -38,14 +38,13 @@ def run(args: argparse.Namespace) -> int:
 
     options.check_output(args)
     samples = options.samples_of(args)
-    whole = samples.repeated(target=False)
-    names = [printable(name, width=1000) for name in whole.names]  # as the page shows them
-    found, weights = diagnosis_and_weights(whole, names, args.seed)
+    names = [printable(name, width=1000) for name in samples.names]  # as the page shows them
+    found, weights = diagnosis_and_weights(samples, names, args.seed)
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
     answer = estimate_of(samples, names, found, args.seed) if args.label else None
-    write_report(args, whole, names, found, weights, comparison, answer)
+    write_report(args, samples, names, found, weights, comparison, answer)
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
     refused = isinstance(answer, NoOverlapError)
     if args.json:
@@ -107,6 +106,7 @@ def write_report(
         y_target=labels.y_target if labels is not None and scored else None,
         weights=weights if chosen is None else chosen,
         weights_name="CDFWeights" if chosen is None else name,
+        sample_weight=whole.weight,
         target_weight=whole.target_weight,
         comparison=comparison,
         diagnosis=diagnosis,
@@ -130,6 +130,7 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
 
     if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > row_limit(name):
         return None
-    scaler = StandardScaler().fit(samples.X)
+    scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
-    return fit_weights(name, X, None, T, samples.target_weight, seed).weights_
+    w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
+    return w if samples.weight is None else w * samples.weight

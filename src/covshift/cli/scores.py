@@ -79,7 +79,7 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
     if model.task != labels.task:
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
     rows = []
-    for path, kept in ((args.train, samples.rows), (args.target, slice(None))):
+    for path, kept in ((args.train, samples.rows), (args.target, samples.target_rows)):
         table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args))
         table = table.take(kept)
         check_complete(table.names, model, table.title)

@@ -43,13 +43,13 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Weigh, write the weights, and say how well they balance."""
-    import numpy as np
     from sklearn.preprocessing import StandardScaler
 
+    from .._row_weights import row_weights, target_weights
     from ..compare.comparison import imbalance
     from ..compare.methods import fit_weights
     from ..margins.files import is_margins_file
-    from ..weights import WEIGHTERS, effective_sample_size
+    from ..weights import WEIGHTERS
 
     if args.method not in WEIGHTERS:
         raise InputError(f"The weighter {args.method!r} is unknown. Use {listed(WEIGHTERS)}.")
@@ -63,22 +63,24 @@ def run(args: argparse.Namespace) -> int:
         return _run_with_margins(args, to_file)
     if args.by is not None:
         raise InputError("--by is for margins: with target rows all columns are used.")
-    samples = options.samples_of(args, label=False)
+    samples = options.samples_of(args, label=False, repeated=False)
     verdict = diagnosis_of(samples, args).verdict
-    whole = samples.repeated(target=False)
-    scaler = StandardScaler().fit(whole.X)
-    X, T = scaler.transform(whole.X), scaler.transform(whole.X_target)
-    fitted = fit_weights(args.method, X, None, T, whole.target_weight, args.seed)
-    w = np.bincount(whole.rows, weights=fitted.weights_, minlength=len(samples.X))
-    w = w / w.mean()
+    rows = row_weights(len(samples.X), samples.weight, samples.frequency)
+    target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
+    scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
+    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    fitted = fit_weights(args.method, X, None, T, None, args.seed, rows=rows, target=target)
+    w = rows.final(fitted.weights_)  # of one row, however often it was seen
+    counted = rows.repeats * w
     facts = {
         "method": args.method,
         "verdict": verdict,
-        "n_train": len(samples.X),
-        "effective_sample_size": effective_sample_size(fitted.weights_),
+        "n_train": rows.rows,
+        "n_written": len(w),
+        "effective_sample_size": float(counted.sum() ** 2 / (counted @ w)),
         "largest_weight": float(w.max()),
-        "smd_before": imbalance(X, T, None, whole.target_weight),
-        "smd_after": imbalance(X, T, fitted.weights_, whole.target_weight),
+        "smd_before": imbalance(X, T, None, target.share, rows.share),
+        "smd_after": imbalance(X, T, counted, target.share, rows.share),
     }
     _write(args.output, w, samples.id_name, samples.ids)
     if args.json:
@@ -112,7 +114,7 @@ def _write(output: str | None, w: Any, id_name: str | None, ids: Any) -> None:
 
 
 def _summary(facts: dict[str, Any], path: str | None) -> str:
-    written = f"\nWrote {facts['n_train']} weights, mean one, to {path}." if path else ""
+    written = f"\nWrote {facts['n_written']} weights, mean one, to {path}." if path else ""
     return (
         f"Shift: {facts['verdict']}.\n"
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._registry import MARGINS, listed, weighters
+from .._row_weights import repeated, row_weights
 from .._tables.frame import TableFrame, read_known
-from .._tables.samples import _weights
+from .._tables.samples import frequencies_of, weights_of
 from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
@@ -27,13 +28,20 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
             f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
             f"margins. Use {listed(able)}."
         )
-    if args.target_weight is not None:
-        raise InputError("--target-weight is for target rows, and margins have none.")
+    for option in ("--target-weight", "--target-frequency"):
+        if getattr(args, option[2:].replace("-", "_")) is not None:
+            raise InputError(f"{option} is for target rows, and margins have none.")
     margins = read_margins(args.target)
     for found in margins.notes:
         console.tell(found)
     frame, table = _training_rows(args, margins)
-    d = _weights(table, args.weight)
+    rows = row_weights(
+        len(frame),
+        weights_of(table, args.weight),
+        frequencies_of(table, args.frequency, "--frequency"),
+    )
+    again = repeated(rows.repeats, "--frequency")
+    frame = frame.take(again)  # rows of weight zero are not there
     weighter = as_weighter(args.method)
     if "allow_no_overlap" in weighter.get_params(deep=False):
         weighter.set_params(allow_no_overlap=True)
@@ -41,14 +49,17 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
         if "by" not in weighter.get_params(deep=False):
             raise InputError(f"--by is for poststratification, not {args.method}.")
         weighter.set_params(by=[name.strip() for name in args.by.split(",")])
+    d = rows.design[again]
     fitted = weighter.fit(frame, X_target=margins, sample_weight=d)
-    w = fitted.weights_ if d is None else d * fitted.weights_
-    w = w / w.mean()
-    before, after = (_largest(margins, frame, weight) for weight in (d, w))
+    factor = np.zeros(len(rows.repeats))
+    factor[again] = fitted.weights_
+    w = rows.final(factor)
+    before, after = (_largest(margins, frame, weight) for weight in (d, w[again]))
     facts = {
         "method": args.method,
-        "n_train": len(frame),
-        "effective_sample_size": effective_sample_size(w),
+        "n_train": rows.rows,
+        "n_written": len(w),
+        "effective_sample_size": effective_sample_size(w[again]),
         "largest_weight": float(w.max()),
         "gap_before": before[0],
         "gap_after": after[0],
@@ -59,7 +70,7 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
 
 def summary(facts: dict[str, Any], path: str | None) -> str:
     """Say how good the weights are."""
-    written = f"\nWrote {facts['n_train']} weights, mean one, to {path}." if path else ""
+    written = f"\nWrote {facts['n_written']} weights, mean one, to {path}." if path else ""
     return (
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
@@ -77,8 +88,7 @@ def _training_rows(args: argparse.Namespace, margins: Margins) -> tuple[TableFra
         number = "date" if name in args.date else "number"
         kinds[name] = "category" if category else number
     roles: dict[str, Any] = {}
-    if args.weight is not None:
-        roles[args.weight] = "number"
+    roles |= {name: "number" for name in (args.weight, args.frequency) if name is not None}
     if args.id is not None:
         roles[args.id] = "text"
     frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
@@ -91,7 +101,7 @@ def _training_rows(args: argparse.Namespace, margins: Margins) -> tuple[TableFra
     return frame, table
 
 
-def _largest(margins: Margins, frame: TableFrame, weight: Any) -> tuple[float, str]:
-    rows = margins.balance(frame, np.ones(len(frame)) if weight is None else weight)
+def _largest(margins: Margins, frame: TableFrame, weight: Real) -> tuple[float, str]:
+    rows = margins.balance(frame, weight)
     worst = max(rows, key=lambda row: abs(row.gap))
     return abs(worst.gap), worst.what

@@ -15,6 +15,7 @@ from .._gains import paired_gains
 from .._notes import Note
 from .._parameters import one_of
 from .._progress import track
+from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import refuse_margins, unwrap_target
 from ..diagnostics import standardized_mean_differences
@@ -44,7 +45,11 @@ def compare_methods(
     loss: str = "squared_error",
     y_target: Any = None,
     X_scored: Any = None,
+    scored_weight: Any = None,
+    sample_weight: Any = None,
     target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
     methods: list[Method] | None = None,
     weighter: str = "cdf",
     n_folds: int = 5,
@@ -71,7 +76,13 @@ def compare_methods(
     y_target, X_scored : arrays, optional
         Labels of target rows, and these rows where they are not all of ``X_target``. They score
         the models fitted on all rows (``true_risk``) and have no part in the choice.
-    target_weight : (M,) array, optional
+    scored_weight : array, optional
+        Weights of the rows of ``X_scored``.
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Probability weights of the rows, such as those of a survey, on any scale: the methods' own
+        weights are factors on ``sample_weight``.
+    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+        How often each row was seen: the comparison is that of the repeated rows, which it makes.
     methods : list of Method, optional
         Default `covshift.compare.methods_for`.
     weighter : str
@@ -113,19 +124,27 @@ def compare_methods(
     methods = methods_for(learner, X.shape[1]) if methods is None else methods
     for method in methods:
         check_method(learner, method.name)
+    seen = row_weights(len(X), sample_weight, frequency_weight)
+    there = target_weights(len(X_target), target_weight, target_frequency)
+    if y_target is not None and X_scored is None:
+        X_scored, scored_weight = X_target, there.w
+    given, given_target = repeated(seen.repeats), repeated(there.repeats, "target_frequency")
+    X, y, X_target = X[given], y[given], X_target[given_target]
     rng = np.random.default_rng(random_state)
     notes: list[Note] = []
     limit = learner_entry(learner).max_rows if max_rows is None else max_rows
     rows = _some(len(X), limit, rng, "training", notes)
     target_rows = _some(len(X_target), limit, rng, "target", notes)
-    if y_target is not None and X_scored is None:
-        X_scored = X_target
-    scaler = StandardScaler().fit(X[rows])
+    own = None if seen.equal else _mean_one(seen.design[given[rows]])
+    share = None if there.equal else _mean_one(there.design[given_target[target_rows]])
+    scaler = StandardScaler().fit(X[rows], sample_weight=own)
     T = scaler.transform(X_target[target_rows])
-    share = None if target_weight is None else np.asarray(target_weight)[target_rows]
-    scored = None if y_target is None else (scaler.transform(X_scored), np.asarray(y_target))
+    scored = None
+    if y_target is not None:
+        w = np.ones(len(X_scored)) if scored_weight is None else np.asarray(scored_weight)
+        scored = scaler.transform(X_scored), np.asarray(y_target), w / w.sum()
     trial = _Trial(
-        learner, task, loss, scaler.transform(X[rows]), y[rows], T, share, scored, random_state
+        learner, task, loss, scaler.transform(X[rows]), y[rows], T, share, scored, random_state, own
     )
     trial.prepare(n_folds, weighter)
     notes += trial.notes
@@ -154,9 +173,11 @@ class _Trial:
         y: NDArray[Any],
         T: Real,
         share: Real | None,
-        scored: tuple[Real, NDArray[Any]] | None,
+        scored: tuple[Real, NDArray[Any], Real] | None,
         random_state: int,
+        own: Real | None = None,
     ) -> None:
+        self.own = own  # (N,): weights by the design of the sample, mean one
         self.learner, self.task, self.loss = learner, task, LOSSES[loss]
         self.X, self.y, self.T, self.share, self.scored = X, y, T, share, scored
         self.random_state = random_state
@@ -173,11 +194,11 @@ class _Trial:
         n_folds = max(2, min(n_folds, smallest))
         split = TargetSafeSplit(n_folds, random_state=self.random_state)
         self.folds = list(split.split(self.X, self.y if self.task == "classification" else None))
-        self.held_out = np.ones(len(self.X))
+        self.held_out = self._final(None)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                self.held_out = self._weigh(weighter)
+                self.held_out = self._final(self._weigh(weighter))
             except Exception as error:
                 text = (
                     f"The held-out rows could not be weighted ({_short(error)}): the risks are "
@@ -193,7 +214,7 @@ class _Trial:
         """Try a method; whatever goes wrong becomes its note."""
         start = time.perf_counter()
         row = empty_row(method.name, method.kind, note=method.note, control=method.control)
-        row["smd_before"] = imbalance(self.X, self.T, share=self.share)
+        row["smd_before"] = imbalance(self.X, self.T, share=self.share, own=self.own)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -213,11 +234,9 @@ class _Trial:
         w = None
         if method.kind == "weights":
             w = self._weigh(method.name)
-            row["smd_after"] = imbalance(self.X, self.T, w, self.share)
+            row["smd_after"] = imbalance(self.X, self.T, self._final(w), self.share, self.own)
         if method.kind != "correction":
-            row["effective_sample_size"] = effective_sample_size(
-                np.ones(len(self.X)) if w is None else w
-            )
+            row["effective_sample_size"] = effective_sample_size(self._final(w))
         entry = resolve(self.learner, method.name)[0]
         options = self.options.setdefault(entry.name, dict(entry.in_comparison.get(self.task, {})))
         whole = self._fit(method, np.arange(len(self.y)), w, options)
@@ -240,7 +259,8 @@ class _Trial:
             gain = estimate_risk(self.reference - losses, self.held_out)
             row["gain"], row["gain_standard_error"] = gain.value, gain.standard_error
         if self.scored is not None:
-            row["true_risk"] = float(self.loss(whole, *self.scored).mean())
+            *rows, share = self.scored
+            row["true_risk"] = float(share @ self.loss(whole, *rows))
 
     def needed(self) -> float:
         """Return the standard errors that a gain must exceed to be clear, infinite without any."""
@@ -260,26 +280,46 @@ class _Trial:
             self.y[rows],
             self.T,
             weights=None if w is None else w[rows],
+            sample_weight=None if self.own is None else self.own[rows],
             target_weight=self.share,
             options=options,
             random_state=self.random_state,
         )
 
     def _weigh(self, name: str) -> Real:
-        fitted = fit_weights(name, self.X, self.y, self.T, self.share, self.random_state)
-        return np.asarray(fitted.weights_)
+        given = self.share, self.random_state, self.own
+        return np.asarray(fit_weights(name, self.X, self.y, self.T, *given).weights_)
+
+    def _final(self, w: Real | None) -> Real:
+        """Weights (N,) to use: factors, one where there are none, times those of the design."""
+        w = np.ones(len(self.X)) if w is None else w
+        return w if self.own is None else w * self.own
 
 
-def imbalance(X: Real, T: Real, w: Real | None = None, share: Real | None = None) -> float:
+def imbalance(
+    X: Real,
+    T: Real,
+    w: Real | None = None,
+    share: Real | None = None,
+    own: Real | None = None,
+) -> float:
     """Mean absolute standardised mean difference of the columns, X weighted by w.
+
+    Without w the rows of X have the weights ``own`` of the sample's design, which also make the
+    unit, or equal ones.
 
     Columns that are constant in both samples, and differ, have no such number and no say; if there
     are no others it is infinite.
     """
     share = np.ones(len(T)) if share is None else share
-    found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w))
+    own = None if own is None else own / own.sum()
+    found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w, own))
     finite = found[np.isfinite(found)]
     return float(finite.mean()) if len(finite) else float("inf")
+
+
+def _mean_one(weight: Real) -> Real:
+    return np.asarray(weight / weight.mean())
 
 
 def _some(

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed, weighters
+from .._row_weights import RowWeights, row_weights
 from .._types import Real
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..exceptions import InputError
@@ -93,16 +94,33 @@ def check_method(learner: str, method: str) -> None:
 
 
 def fit_weights(
-    method: str, X: Any, y: Any, X_target: Any, target_weight: Any = None, random_state: int = 0
+    method: str,
+    X: Any,
+    y: Any,
+    X_target: Any,
+    target_weight: Any = None,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    *,
+    rows: RowWeights | None = None,
+    target: RowWeights | None = None,
 ) -> Any:
     """Fit the weighter of this name on standardised rows, and return it.
+
+    With ``sample_weight`` its weights are factors on these. ``rows`` and ``target`` stand for the
+    weights where they were checked before.
 
     Where samples do not overlap it goes on with the nearest weights and a warning, if it can.
     """
     weighter = _seeded(clone(as_weighter(method)), random_state)
     if "allow_no_overlap" in weighter.get_params(deep=False):
         weighter.set_params(allow_no_overlap=True)
-    return weighter.fit(X, y, X_target=(X_target,), target_weight=target_weight)
+    given = {"target_weight": target_weight, "sample_weight": sample_weight}
+    if rows is not None:
+        given |= rows.options("sample_weight", "frequency_weight")
+    if target is not None:
+        given |= target.options("target_weight", "target_frequency")
+    return weighter.fit(X, y, X_target=(X_target,), **given)
 
 
 def fit_method(
@@ -129,8 +147,9 @@ def fit_method(
     X, y, X_target : training rows, their outcomes, target rows
     weights : (N,) array, optional
         Weights of the training rows that ``method`` made; fitted here where they are not given.
+        Factors on ``sample_weight``, where there is one.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
-        Weights that the rows had before. Integer weights equal repeated rows.
+        Probability weights that the rows had before, on any scale.
     options : mapping, optional
         Parameters of the learner that are not to be its own, such as a penalty found before.
     random_state : int
@@ -140,8 +159,11 @@ def fit_method(
     fitted scikit-learn estimator
     """
     entry, method = resolve(learner, method)
+    if sample_weight is not None:
+        sample_weight = row_weights(len(X), sample_weight).design
     if method in WEIGHTERS and weights is None:
-        weights = fit_weights(method, X, y, X_target, target_weight, random_state).weights_
+        fitted = fit_weights(method, X, y, X_target, target_weight, random_state, sample_weight)
+        weights = fitted.weights_
     given = dict(options or {})
     if "V" in entry.can:
         by_weights = method in WEIGHTERS

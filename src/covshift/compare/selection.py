@@ -15,10 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._gains import paired_gains
 from .._parameters import function, one_of
 from .._registry import NONE
+from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import refuse_margins, unwrap_target
 from ..estimates import estimate_risk
@@ -98,15 +100,37 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
         self.weighter = weighter
         self.loss = loss
 
-    def fit(self, X: Any, y: Any = None, *, X_target: Any, target_weight: Any = None) -> Any:
-        """Estimate the weights of the training rows for the target."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> Any:
+        """Estimate the weights of the training rows for the target; weights as in `compare`."""
         self.weighter_ = clone(as_weighter(self.weighter))
-        self.weighter_.fit(X, y, X_target=X_target, target_weight=target_weight)
+        given = {
+            "sample_weight": sample_weight,
+            "target_weight": target_weight,
+            "frequency_weight": frequency_weight,
+            "target_frequency": target_frequency,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        self.weighter_.fit(X, y, X_target=X_target, **given)
         return self
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Minus the weighted mean loss of these rows, as searches maximise."""
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Minus the weighted mean loss of these rows, as searches maximise.
+
+        ``sample_weight`` are the weights that these rows have by the design of the sample.
+        """
         w = self.weighter_.predict_weights(X)
+        if sample_weight is not None:
+            w = w * check_weight(sample_weight, len(w), "sample_weight", of="X")
         losses = _losses(self.loss)(estimator, X, y)
         return -float(w @ losses / w.sum()) if w.sum() > 0 else -float(losses.mean())
 
@@ -145,10 +169,19 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
         return self.n_splits
 
     def fits(
-        self, estimator: Any, X: Any, y: Any, X_target: Any = None, target_weight: Any = None
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_target: Any = None,
+        target_weight: Any = None,
+        sample_weight: Any = None,
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield an estimator fitted on each fold's training rows, and which rows test it."""
-        yield from _fits(self, estimator, X, y, X_target, target_weight)
+        """Yield an estimator fitted on each fold's training rows, and which rows test it.
+
+        The weights are probability weights, on any scale.
+        """
+        yield from _fits(self, estimator, X, y, X_target, target_weight, sample_weight)
 
 
 def compare(
@@ -161,7 +194,10 @@ def compare(
     weighter: Any = "cdf",
     loss: Any = "squared_error",
     cv: Any = None,
+    sample_weight: Any = None,
     target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
 ) -> Comparison:
     """Estimate the target risk of several estimators by importance-weighted cross-validation.
 
@@ -181,7 +217,12 @@ def compare(
     loss : {"squared_error", "zero_one", "log_loss"} or callable
     cv : splitter, optional
         Default `TargetSafeSplit()`; all contenders share its folds.
-    target_weight : (M,) array, optional
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Probability weights of the rows, such as those of a survey, on any scale. Contenders are
+        fitted with ``sample_weight``, which all of them must take, and the weights of held-out rows
+        are factors on it.
+    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+        How often each row was seen: the comparison is that of the repeated rows, which it makes.
 
     Returns
     -------
@@ -217,17 +258,32 @@ def compare(
         )
     contenders = {NONE: _baseline(estimators, baseline), **estimators}
     splitter = TargetSafeSplit() if cv is None else cv
+    rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
+    target, of_target = unwrap_target(X_target), (target_weight, target_frequency)
+    design = None if rows.equal else rows.design
+    if not rows.single:
+        kept = repeated(rows.repeats)
+        X, y = _safe_indexing(X, kept), _safe_indexing(y, kept)
+        design = None if design is None else design[kept]
+    if target is not None and any(given is not None for given in of_target):
+        there = target_weights(_num_samples(target), *map(unwrap_target, of_target))
+        kept = repeated(there.repeats, "target_frequency")
+        X_target = (_safe_indexing(target, kept),)
+        target_weight = None if there.equal else there.design[kept]
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
-        X, y, X_target=X_target, target_weight=target_weight
+        X, y, X_target=X_target, sample_weight=design, target_weight=target_weight
     )
     w = scorer.weighter_.weights_
-    rows, kept = [], []
+    if design is not None:
+        w = w * design
+    lines, losses_of = [], []
     for name, estimator in contenders.items():
         start = time.perf_counter()
-        losses = _held_out_losses(splitter, estimator, X, y, X_target, target_weight, _losses(loss))
+        fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
+        losses = _held_out_losses(fits, X, y, _losses(loss))
         seconds = time.perf_counter() - start
-        kept.append(losses)
-        risk, gain = estimate_risk(losses, w), estimate_risk(kept[0] - losses, w)
+        losses_of.append(losses)
+        risk, gain = estimate_risk(losses, w), estimate_risk(losses_of[0] - losses, w)
         found = {
             "risk": risk.value,
             "standard_error": risk.standard_error,
@@ -235,31 +291,32 @@ def compare(
             "gain_standard_error": gain.standard_error,
             "seconds": seconds,
         }
-        rows.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
-    needed = paired_gains(kept[0], np.array(kept[1:]), w).needed()
-    return Comparison(rows, needed, loss=getattr(loss, "__name__", str(loss)))
+        lines.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
+    needed = paired_gains(losses_of[0], np.array(losses_of[1:]), w).needed()
+    return Comparison(lines, needed, loss=getattr(loss, "__name__", str(loss)))
 
 
 def _fits(
-    splitter: Any, estimator: Any, X: Any, y: Any, X_target: Any, target_weight: Any
-) -> Iterator[tuple[Any, Any]]:
-    target = unwrap_target(X_target)
-    for train, test in splitter.split(X, y):
-        rows, outcomes = _safe_indexing(X, train), _safe_indexing(y, train)
-        yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight), test
-
-
-def _held_out_losses(
     splitter: Any,
     estimator: Any,
     X: Any,
     y: Any,
     X_target: Any,
     target_weight: Any,
-    loss: Losses,
-) -> Real:
+    sample_weight: Any,
+) -> Iterator[tuple[Any, Any]]:
+    target, own = unwrap_target(X_target), None
+    if sample_weight is not None:
+        own = row_weights(_num_samples(X), sample_weight).design
+    for train, test in splitter.split(X, y):
+        rows, outcomes = _safe_indexing(X, train), _safe_indexing(y, train)
+        inside = None if own is None else own[train]
+        yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight, inside), test
+
+
+def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Losses) -> Real:
     losses = np.full(len(y), np.nan)
-    for model, test in _fits(splitter, estimator, X, y, X_target, target_weight):
+    for model, test in fits:
         losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
     if np.isnan(losses).any():
         raise InputError("cv leaves rows out: every row must be held out once.")

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
 from .._parameters import Rules, check_parameters, flag, number, one_of
-from .._validation import check_samples, check_weight, unwrap_target, weight_like
+from .._row_weights import RowWeights, row_weights, target_weights
+from .._validation import check_samples, unwrap_target, weight_like
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
@@ -31,6 +32,8 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         *,
         target_weight: Any = None,
         sample_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> VOperator:
         """Make V for the training sample ``X`` under the target ``X_target``.
 
@@ -40,10 +43,10 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             Training points.
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Target points. None: the target is the training sample, with its weights.
-        target_weight : (M,) array, optional
-            Weights of the target points; integer weights equal repeated rows.
-        sample_weight : (N,) array, optional
-            Weights of the training points; integer weights equal repeated rows.
+        sample_weight, target_weight : (N,) and (M,) arrays, optional
+            Probability weights of the points, on any scale: they are divided by their mean.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each point was seen: V is that of the repeated rows, added up.
 
         Returns
         -------
@@ -51,21 +54,27 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
-        if unwrap_target(X_target) is None and target_weight is None:
-            target_weight = sample_weight
-        X, T, share = check_samples(X, X_target, target_weight)
-        V = self._build(X, T, share)
-        own = self._row_weights(X, T, share)
-        if sample_weight is None:
-            return self._finish(V, own)
-        w = check_weight(sample_weight, int(X.shape[0]), "sample_weight", of="X")
-        if w.max() > (float(namespace(X).finfo(X.dtype).max) / len(w)) ** 0.5:
-            raise InputError(
-                f"sample_weight reaches {w.max():.3g}: its square overflows {X.dtype}. Divide it "
-                "by its mean."
-            )
-        given = weight_like(w, X, "sample_weight")
-        return self._finish(V, given if own is None else given * own)
+        itself = unwrap_target(X_target) is None
+        if itself and target_weight is None and target_frequency is None:
+            target_weight, target_frequency = sample_weight, frequency_weight
+        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
+        rows = row_weights(int(X.shape[0]), sample_weight, frequency_weight)
+        target = target_weights(int(T.shape[0]), target_weight, target_frequency)
+        found = self.weighed(X, T, rows, target)
+        V = found._build(X, T, share)
+        own = found._row_weights(X, T, share)
+        if rows.equal and rows.single:
+            return found._finish(V, own)
+        given = weight_like(rows.w, X, "frequency_weight")
+        return found._finish(V, given if own is None else given * own)
+
+    def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
+        """Return the correction with its weights of the training rows, if it fits any.
+
+        A weighter inside sees the weights that the rows of both samples have. Of a correction
+        without one it is the correction itself.
+        """
+        return self
 
     needs_points = True
     """Whether V is made from the points; if not, a precomputed kernel may stand for them."""

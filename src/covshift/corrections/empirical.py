@@ -18,8 +18,8 @@ import numpy as np
 from .._array import Array, like, namespace, to_numpy
 from .._moments import moments
 from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
+from .._row_weights import RowWeights, check_weight
 from .._types import Real
-from .._validation import check_weight
 from ..exceptions import InputError
 from ..operators import (
     BoxViews,
@@ -34,8 +34,8 @@ from ..operators import (
     projected,
     random_directions,
 )
-from .base import VMatrixCorrection
-from .importance import importance_weights
+from .base import Correction, VMatrixCorrection
+from .importance import importance_weights, is_weighter
 
 _ROW_WEIGHTS = Rule(("one weight per target row",), lambda value: np.ndim(value) > 0)
 
@@ -48,7 +48,7 @@ class EmpiricalCorrection(VMatrixCorrection):
     phi : callable, (M,) array, "anderson-darling" or None
         Weight of the target points in the distance between distribution functions. A callable
         gets the target rows (M, n) and returns phi(t_q) >= 0, the paper's weight function. An
-        array holds target weights: relative, so that integer weights equal repeated rows.
+        array holds target weights, on any scale.
         "anderson-darling" is 1 / (F (1 - F)) with F the target's mid-distribution function in
         each view: it gives the tails the weight that their variance asks for. None: phi = 1.
     symmetric : bool
@@ -112,6 +112,12 @@ class EmpiricalCorrection(VMatrixCorrection):
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return FactorOperator(self.views(T, share).factor(X))
+
+    def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
+        if not is_weighter(self.weights):
+            return self
+        weights = importance_weights(self.weights, X, T, target.share, rows, target)
+        return type(self)(**{**self.get_params(deep=False), "weights": weights})
 
     def _row_weights(self, X: Array, T: Array, share: Array) -> Array | None:
         if self.weights is None:

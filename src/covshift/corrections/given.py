@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .._array import Array, device, is_numpy, like, namespace, to_numpy
+from .._row_weights import RowWeights
 from .._validation import check_points
 from ..exceptions import InputError
 from ..operators import Dense, Diagonal, DiagonalTargetSums, TargetSums, VOperator
 from .base import Correction
-from .importance import importance_weights
+from .importance import importance_weights, is_weighter
 
 
 class _EveryPoint(Correction):
@@ -55,7 +56,7 @@ class Importance(_EveryPoint):
         ``fit(X, X_target=..., target_weight=...)`` and the fitted attribute ``weights_``, which is
         cloned and fitted for every operator; or the name of one, such as "kliep"
         (`covshift.weights.WEIGHTERS`). A ``fit`` without ``target_weight`` serves a target without
-        weights.
+        weights, and one without ``sample_weight`` training rows without them.
 
     Notes
     -----
@@ -77,7 +78,12 @@ class Importance(_EveryPoint):
 
     @property
     def needs_points(self) -> bool:  # type: ignore[override]
-        return hasattr(self.weights, "fit") or isinstance(self.weights, str)
+        return is_weighter(self.weights)
+
+    def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
+        if not is_weighter(self.weights):
+            return self
+        return Importance(importance_weights(self.weights, X, T, target.share, rows, target))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return Diagonal(importance_weights(self.weights, X, T, share))

@@ -4,29 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .._array import Array, namespace
-from .._validation import check_weight, weight_like
+from .._array import Array, take_rows
+from .._row_weights import RowWeights, check_weight, repeated, target_weights
+from .._validation import weight_like
 from ..exceptions import InputTypeError
 from ..weights import as_weighter
 
 
-def importance_weights(weights: Any, X: Array, T: Array, share: Array) -> Array:
-    """Return the weights (N,) of the training rows X under the target T with its shares."""
+def importance_weights(
+    weights: Any,
+    X: Array,
+    T: Array,
+    share: Array,
+    rows: RowWeights | None = None,
+    target: RowWeights | None = None,
+) -> Array:
+    """Return the weights (N,) of the training rows X under the target T with its shares.
+
+    A weighter gets the weights that the ``rows`` have, and those of the ``target`` in place of its
+    shares, where they are known.
+    """
     weights = as_weighter(weights) if isinstance(weights, str) else weights
     if hasattr(weights, "fit"):
-        weights = _fitted(clone(weights), X, T, share).weights_
+        if target is None:
+            target = target_weights(int(T.shape[0]), share)
+        given = target.options("target_weight", "target_frequency")
+        if rows is not None:
+            given |= rows.options("sample_weight", "frequency_weight")
+        weights = _fitted(clone(weights), X, T, given).weights_
     w = check_weight(weights, int(X.shape[0]), "The importance weights", of="X")
     return weight_like(w, X, "The importance weights")
 
 
-def _fitted(weighter: Any, X: Array, T: Array, share: Array) -> Any:
+def is_weighter(weights: Any) -> bool:
+    """Whether weights are to be fitted, and not given."""
+    return hasattr(weights, "fit") or isinstance(weights, str)
+
+
+def _fitted(weighter: Any, X: Array, T: Array, given: dict[str, Any]) -> Any:
+    if "target_frequency" in given and not has_fit_parameter(weighter, "target_frequency"):
+        again = repeated(given.pop("target_frequency"), "target_frequency")
+        T = take_rows(T, again)
+        given |= {name: given[name][again] for name in given if name == "target_weight"}
     if has_fit_parameter(weighter, "target_weight"):
-        return weighter.fit(X, X_target=T, target_weight=share)
-    if bool(namespace(share).any(share != share[0])):
-        raise InputTypeError(
-            f"{type(weighter).__name__}.fit takes no target_weight, but the target has weights."
-        )
-    return weighter.fit(X, X_target=T)
+        weight = given.get("target_weight", np.ones(int(T.shape[0])))
+        given["target_weight"] = weight / weight.sum()
+    for name in given:
+        if not has_fit_parameter(weighter, name):
+            which = "target has" if name.startswith("target") else "training rows have"
+            raise InputTypeError(
+                f"{type(weighter).__name__}.fit takes no {name}, but the {which} weights."
+            )
+    return weighter.fit(X, X_target=T, **given)

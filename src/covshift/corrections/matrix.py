@@ -59,6 +59,7 @@ def v_matrix(
     correction: Any = "additive",
     *,
     target_weight: Any = None,
+    target_frequency: Any = None,
 ) -> Array:
     """Return V as a dense (N, N) array, for any correction.
 
@@ -75,7 +76,9 @@ def v_matrix(
         "pairwise", "sliced", "blended" (additive, symmetric, normalised and mixed with
         the identity), or an object of `covshift.corrections`.
     target_weight : (M,) array, optional
-        Weights of the target points; integer weights equal repeated rows.
+        Probability weights of the target points, on any scale.
+    target_frequency : (M,) array, optional
+        How often each target point was seen.
 
     Returns
     -------
@@ -101,7 +104,9 @@ def v_matrix(
            [0.75, 0.75]])
     """
     correction = as_correction(correction)
-    V = correction.operator(X, X_target, target_weight=target_weight).dense()
+    given = {"target_weight": target_weight, "target_frequency": target_frequency}
+    given = {name: value for name, value in given.items() if value is not None}
+    V = correction.operator(X, X_target, **given).dense()
     warn_if_unseen(namespace(V).linalg.diagonal(V), correction=correction)
     return V
 

@@ -38,13 +38,15 @@ class FeatureShift:
 def feature_shifts(
     samples: TwoSamples, weights: Real | None, outside_range: Real
 ) -> tuple[FeatureShift, ...]:
-    """Compare every feature; ``weights`` (N,) give the corrected differences."""
-    X, T, share = samples.X, samples.T, samples.share
-    smd = standardized_mean_differences(X, T, share)
-    after = None if weights is None else standardized_mean_differences(X, T, share, weights)
-    found = [distances(X[:, k], T[:, k], share) for k in range(X.shape[1])]
-    size = samples.target_rows
-    single = [ks_p_value(X[:, k], T[:, k], share, size) for k in range(X.shape[1])]
+    """Compare every feature; ``weights`` (N,), final ones, give the corrected differences."""
+    X, T, share, own = samples.X, samples.T, samples.share, samples.own
+    smd = standardized_mean_differences(X, T, share, own=own)
+    after = None
+    if weights is not None:
+        after = standardized_mean_differences(X, T, share, weights, own)
+    found = [distances(X[:, k], T[:, k], share, own=own) for k in range(X.shape[1])]
+    size, given = samples.target_size, None if samples.sample_weight is None else own
+    single = [ks_p_value(X[:, k], T[:, k], share, size, given) for k in range(X.shape[1])]
     p_values = holm(np.array(single))
     constant = (X == X[0]).all(axis=0) & (T == X[0]).all(axis=0)
     return tuple(

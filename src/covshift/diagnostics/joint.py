@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from .._types import Real, Whole
+from ..weights._design import kish
 
 N_FOLDS = 5
 FEWEST = 10  # rows of a sample below which there is nothing to cross-fit
@@ -40,11 +41,14 @@ def two_sample_auc(
     X: Real,
     T: Real,
     share: Real,
+    own: Real | None = None,
     *,
     confidence: float = 0.95,
     random_state: int = 0,
 ) -> TwoSampleAUC | None:
     """Cross-fit the classifier and return its AUC, or None where a sample has under ten rows.
+
+    ``share`` (M,) and ``own`` (N,) are the shares of the rows, the latter equal without them.
 
     The score of a row comes from a classifier that has not seen it. It is the mean of the log-odds
     of two: a logistic regression on ranks and squared ranks, which is quick to see a change of
@@ -53,10 +57,10 @@ def two_sample_auc(
 
     The AUC is the mean over the folds. Its variance is DeLong's in every fold, times
     1/5 + 1/4 for five folds that share training rows (the naive 1/5 gave intervals that missed 0.5
-    too often between equal samples). Where no pair of
-    rows is out of order that variance is zero, and the interval ends 3 / (rows of the smaller
-    sample) below one. Cost: five fits of 50 trees, about 2 s for 10,000 rows of
-    20 features in each sample on one core.
+    too often between equal samples). Where no pair of rows is out of order that variance is zero,
+    and the interval ends 3 / (rows of the smaller sample, Kish's number where they have weights)
+    below one. Cost: five fits of 50 trees, about 2 s for 10,000 rows of 20 features in each sample
+    on one core.
 
     Sources: Lopez-Paz and Oquab (2017), *Revisiting classifier two-sample tests*; DeLong, DeLong
     and Clarke-Pearson (1988), *Comparing the areas under two or more correlated ROC curves*; Nadeau
@@ -68,9 +72,10 @@ def two_sample_auc(
     rng = np.random.default_rng(random_state)
     rows = np.column_stack([_ranks(column) for column in np.concatenate([X, T]).T])
     label = np.repeat([0, 1], [N, M])
-    mass = np.concatenate([np.full(N, 1 / N), share])
+    own = np.full(N, 1 / N) if own is None else own
+    mass = np.concatenate([own, share])
     fold = np.concatenate([rng.permutation(N) % N_FOLDS, rng.permutation(M) % N_FOLDS])
-    weighted = bool(np.ptp(share) > 1e-9 * share.max())
+    weighted = any(bool(np.ptp(part) > 1e-9 * part.max()) for part in (own, share))
     areas, variances = [], []
     for held in range(N_FOLDS):
         test = fold == held
@@ -79,37 +84,44 @@ def two_sample_auc(
         with threadpool_limits(limits=1):
             score = _scores(rows[~test], label[~test], weight, rows[test], random_state)
         target = label[test] == 1
-        area, variance = weighted_auc(score[~target], score[target], mass[test][target])
+        shares = mass[test][~target], mass[test][target]
+        area, variance = weighted_auc(score[~target], score[target], shares[1], shares[0])
         areas.append(area)
         variances.append(variance)
     value = float(np.mean(areas))
     # Folds share training rows, so their areas are correlated: Nadeau and Bengio's correction.
     error = float(np.sqrt(np.mean(variances) * (1 / N_FOLDS + 1 / (N_FOLDS - 1))))
-    return TwoSampleAUC(
-        value, _interval(value, error, min(N, M), confidence), confidence, CLASSIFIER, N, M
-    )
+    rows_there = min(kish(own), kish(share))
+    interval = _interval(value, error, rows_there, confidence)
+    return TwoSampleAUC(value, interval, confidence, CLASSIFIER, N, M)
 
 
-def weighted_auc(train: Real, target: Real, weight: Real) -> tuple[float, float]:
+def weighted_auc(
+    train: Real, target: Real, weight: Real, own: Real | None = None
+) -> tuple[float, float]:
     """Return P(score of a target row > that of a training row), ties half, and its variance.
 
-    DeLong's variance, with the target rows in proportion to ``weight``. Cost O(n log n).
+    DeLong's variance, with the target rows in proportion to ``weight`` and the training rows to
+    ``own``, equal without it. Cost O(n log n).
     """
     weight = weight / weight.sum()
     m, n = len(train), len(target)
-    ordered = np.sort(train)
-    below = np.searchsorted(ordered, target, side="left")
-    above = np.searchsorted(ordered, target, side="right")
-    of_target = (below + above) / (2 * m)  # share of the training rows below each target row
-    order = np.argsort(target, kind="stable")
-    cumulated = np.concatenate([[0.0], np.cumsum(weight[order])])
-    left = cumulated[np.searchsorted(target[order], train, side="left")]
-    right = cumulated[np.searchsorted(target[order], train, side="right")]
-    of_train = 1 - (left + right) / 2  # share of the target above each training row
+    own = np.full(m, 1 / m) if own is None else own / own.sum()
+    of_target = _share_below(train, own, target)
+    of_train = 1 - _share_below(target, weight, train)
     area = min(1.0, float(weight @ of_target))
-    variance = float(((of_train - area) ** 2).sum()) / (m * max(1, m - 1))
+    variance = float(own**2 @ (of_train - area) ** 2) * m / max(1, m - 1)
     variance += float(weight**2 @ (of_target - area) ** 2) * n / max(1, n - 1)
     return area, variance
+
+
+def _share_below(rows: Real, share: Real, at: Real) -> Real:
+    """Share of the rows below each value of ``at``, those equal to it half."""
+    order = np.argsort(rows, kind="stable")
+    cumulated = np.concatenate([[0.0], np.cumsum(share[order])])
+    left = cumulated[np.searchsorted(rows[order], at, side="left")]
+    right = cumulated[np.searchsorted(rows[order], at, side="right")]
+    return np.asarray((left + right) / 2)
 
 
 def _scores(rows: Real, label: Whole, weight: Real | None, held: Real, seed: int) -> Real:
@@ -138,7 +150,7 @@ def _with_squares(ranks: Real) -> Real:
     return np.hstack([ranks, ranks**2])
 
 
-def _interval(value: float, error: float, rows: int, confidence: float) -> tuple[float, float]:
+def _interval(value: float, error: float, rows: float, confidence: float) -> tuple[float, float]:
     half = float(stats.norm.ppf((1 + confidence) / 2)) * error
     if error < 1e-9:
         # The rule of three, for a share that was not seen among so many rows.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from .._types import Real, Whole
+from ..weights._design import kish
 
 _GROUPS = 1000  # so many steps of the chain are taken at most
 _HEAVY = 0.005  # share of both samples in one value from which a tie is too heavy to ignore
@@ -28,11 +29,12 @@ _SURELY = 1e-8  # a p-value below which the exact one, which is smaller, is not 
 _DEVIATIONS = 9.0  # of a binomial number: beyond them lie 1e-18
 
 
-def ks_p_value(x: Real, t: Real, share: Real, size: float) -> float:
+def ks_p_value(x: Real, t: Real, share: Real, size: float, own: Real | None = None) -> float:
     """Probability of at least this distance between samples of one distribution.
 
-    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for; where that is
-    no whole number (weights that are no repeats), the result is an approximation. With up to 1000
+    ``share`` (M,) sums to one and ``size`` is the number of rows that it stands for: Kish's where
+    they have weights. ``own`` (N,) are the shares of the training rows, equal without them, and
+    count by Kish's number too. With weights the result is an approximation. With up to 1000
     distinct values the test is exact. With more it is Kolmogorov's asymptotic one, as in
     `scipy.stats.ks_2samp` with ``method="asymp"``; unless a value holds half a percent of all rows
     or more: then it is exact again, for the distance at 1000 of the values or fewer. Cost O((N + M)
@@ -42,8 +44,8 @@ def ks_p_value(x: Real, t: Real, share: Real, size: float) -> float:
     >>> round(ks_p_value(x, t, np.full(5, 0.2), 5.0), 4)  # as Fisher's exact test
     0.0889
     """
-    N, M = len(x), max(1, round(size))
-    counts, gap = _groups(x, t, share, size)
+    N, M = len(x) if own is None else max(1, round(kish(own))), max(1, round(size))
+    counts, gap = _groups(x, t, share, size, None if own is None else N * own)
     if len(counts) == 1:
         return 1.0
     distance = float(np.abs(gap).max())
@@ -92,18 +94,22 @@ def _binomial(rows: int, p: float) -> tuple[int, Real]:
     return low, stats.binom.pmf(np.arange(low, high + 1), rows, p)
 
 
-def _groups(x: Real, t: Real, share: Real, size: float) -> tuple[Real, Real]:
-    """Rows of both samples at each distinct value, and F - G up to it."""
+def _groups(x: Real, t: Real, share: Real, size: float, mass: Real | None) -> tuple[Real, Real]:
+    """Rows of both samples at each distinct value, and F - G up to it.
+
+    A training row counts for its ``mass`` (N,) of rows, for one without it.
+    """
     values = np.concatenate([x, t])
     order = np.argsort(values, kind="stable")
     values = values[order]
     last = np.append(np.flatnonzero(values[1:] > values[:-1]), len(values) - 1)
-    train = np.cumsum(order < len(x))[last]
+    counted = np.ones(len(x)) if mass is None else mass
+    train = np.cumsum(np.concatenate([counted, np.zeros(len(t))])[order])[last]
     target = np.cumsum(np.concatenate([np.zeros(len(x)), share * size])[order])[last]
     whole = np.rint(target)
     if np.abs(target - whole).max() < 1e-6:
         target = whole
-    gap = train / len(x) - target / target[-1]
+    gap = train / train[-1] - target / target[-1]
     return np.diff(train + target, prepend=0.0), gap
 
 

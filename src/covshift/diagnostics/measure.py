@@ -38,7 +38,10 @@ def diagnose(
     X_target: Any,
     *,
     feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
     target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -55,8 +58,12 @@ def diagnose(
         Target rows.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, else x0, x1, ...
-    target_weight : (M,) array, optional
-        Weights of the target rows; integer weights count as repeated rows.
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Probability weights of the rows, such as those of a survey, on any scale. The training
+        sample is then the weighted sample: weights that correct it are factors on these. Tests,
+        intervals and effective sizes count rows by Kish's number.
+    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+        How often each row was seen: the diagnosis is that of the repeated rows, which it makes.
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
@@ -95,7 +102,10 @@ def diagnose(
         X,
         X_target,
         feature_names=feature_names,
+        sample_weight=sample_weight,
         target_weight=target_weight,
+        frequency_weight=frequency_weight,
+        target_frequency=target_frequency,
         methods=methods,
         confidence=confidence,
         random_state=random_state,
@@ -107,25 +117,37 @@ def diagnose_and_weigh(
     X_target: Any,
     *,
     feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
     target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
 ) -> tuple[Diagnosis, Real | None]:
     """`diagnose`, and the CDF weights of the training rows that it found on the way.
 
-    The weights have mean one; None where there are none.
+    They are final weights, factors times ``sample_weight``, of all rows that were seen, repeats
+    included, and have mean one; None where there are none.
     """
     _check(methods, confidence, random_state)
-    samples = two_samples(X, X_target, target_weight, feature_names)
+    samples = two_samples(
+        X,
+        X_target,
+        target_weight,
+        feature_names,
+        sample_weight=sample_weight,
+        frequency_weight=frequency_weight,
+        target_frequency=target_frequency,
+    )
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
-    weights = None if cdf is None else _all_weights(cdf, samples.X)
+    weights = None if cdf is None else _all_weights(cdf, samples)
     beyond, support = _support(samples, random_state)
     features = feature_shifts(samples, weights, beyond)
     small = samples.cut(_CLASSIFIER_ROWS, random_state)
     auc = two_sample_auc(
-        small.X, small.T, small.share, confidence=confidence, random_state=random_state
+        small.X, small.T, small.share, small.own, confidence=confidence, random_state=random_state
     )
     overlap = _overlap(support, cdf)
     judgement = judge(features, auc, sizes, support, overlap)
@@ -160,21 +182,25 @@ def _sizes(
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
         cut = samples.cut(row_limit(method), random_state)
-        weighter, note = weigh(method, cut.X, cut.T, cut.weight, random_state=random_state)
+        given = cut.weight, cut.sample_weight
+        weighter, note = weigh(method, cut.X, cut.T, *given, random_state=random_state)
         if method == "cdf":
             fitted = weighter
         if method in methods:
             used = len(cut.X), len(cut.T)
-            rows.append(method_size(method, weighter, note, used, len(samples.X)))
+            before = cut.size, cut.size * len(samples.X) / len(cut.X)
+            rows.append(method_size(method, weighter, note, used, before))
     return tuple(rows), fitted
 
 
-def _all_weights(cdf: Any, X: Real) -> Real | None:
-    weights = cdf.weights_
+def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
+    X, weights = samples.X, cdf.weights_
     if len(weights) != len(X):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             weights = cdf.predict_weights(X)
+    if samples.sample_weight is not None:
+        weights = weights * samples.sample_weight
     total = weights.sum()
     return np.asarray(weights * len(X) / total) if total > 0 else None
 
@@ -184,8 +210,9 @@ def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
     beyond, anywhere = outside_of_range(X, T, samples.share)
     cut = samples.cut(_NEIGHBOR_ROWS, random_state)
     expected = expected_outside_range(*X.shape)
-    outside = outside_of_neighborhood(cut.X, cut.T, cut.share)
-    gaps = uncovered(X, T, samples.share, samples.target_rows)
+    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own)
+    given = None if samples.sample_weight is None else samples.own
+    gaps = uncovered(X, T, samples.share, samples.target_size, own=given)
     sizes = len(cut.X), len(cut.T)
     return beyond, Support(outside, expected_outside(sizes[0]), anywhere, expected, *sizes, gaps)
 

@@ -26,7 +26,7 @@ class Diagnosis:
     reason, advice : str
         Why, and what to do next, in a sentence each.
     n_train, n_target : int
-        Rows of the samples; target rows of weight zero are left out.
+        Rows of the samples, repeats included; rows of weight zero are left out.
     features : tuple of FeatureShift
         In the order of the columns; `worst` sorts them.
     auc : TwoSampleAUC or None

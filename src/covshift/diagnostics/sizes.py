@@ -21,9 +21,10 @@ METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
 class MethodSize:
     """Kish's effective sample size of one weighter.
 
-    ``share`` is (sum w)^2 / (N sum w^2) among the ``train_rows`` that were weighted;
-    ``effective_sample_size`` is this share of all training rows. Both are None where the method
-    found no weights, and ``note`` says why.
+    ``share`` is the effective sample size (sum w)^2 / sum w^2 of the final weights w, as a share of
+    that of the training rows before (their number, where they have no weights of their own), among
+    the ``train_rows`` that were weighted; ``effective_sample_size`` is this share of what all
+    training rows have. Both are None where the method found no weights, and ``note`` says why.
     """
 
     method: str
@@ -40,7 +41,13 @@ def row_limit(method: str) -> int:
 
 
 def weigh(
-    method: str, X: Real, T: Real, target_weight: Real | None, *, random_state: int
+    method: str,
+    X: Real,
+    T: Real,
+    target_weight: Real | None,
+    sample_weight: Real | None = None,
+    *,
+    random_state: int,
 ) -> tuple[Any, str]:
     """Fit the weighter; return it, or None, and what it had to say in one line."""
     weighter = clone(as_weighter(method))
@@ -51,7 +58,8 @@ def weigh(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            weighter.fit(X, X_target=T, target_weight=target_weight)
+            given = {"target_weight": target_weight, "sample_weight": sample_weight}
+            weighter.fit(X, X_target=T, **given)
         except (NoOverlapError, ValueError) as error:
             return None, _first_sentence(str(error))
     said = [_first_sentence(str(item.message)) for item in caught]
@@ -59,13 +67,20 @@ def weigh(
 
 
 def method_size(
-    method: str, weighter: Weighter | None, note: str, used: tuple[int, int], n_train: int
+    method: str,
+    weighter: Weighter | None,
+    note: str,
+    used: tuple[int, int],
+    sizes: tuple[float, float],
 ) -> MethodSize:
-    """Put the outcome of `weigh` on ``used`` rows of both samples into a line of the result."""
+    """Put the outcome of `weigh` on ``used`` rows of both samples into a line of the result.
+
+    ``sizes`` are the effective numbers of training rows before it: of those used, and of all.
+    """
     if weighter is None:
         return MethodSize(method, None, None, *used, note)
-    kept = weighter.effective_sample_size_ / used[0]
-    return MethodSize(method, kept * n_train, kept, *used, note)
+    kept = weighter.effective_sample_size_ / sizes[0]
+    return MethodSize(method, kept * sizes[1], kept, *used, note)
 
 
 def _first_sentence(text: str) -> str:

@@ -71,23 +71,25 @@ def expected_outside(n_train: int) -> float:
     return (farther + 1) / (n_train + 1)
 
 
-def outside_of_neighborhood(X: Real, T: Real, share: Real) -> float | None:
+def outside_of_neighborhood(X: Real, T: Real, share: Real, own: Real | None = None) -> float | None:
     """Share of the target farther from the training rows than 99 % of these from one another.
 
     Distances to the fifth nearest row (fewer rows: the farthest there is), in units of the pooled
-    standard deviation of each feature. Cost O((N + M) N n) in time, blocks of 16 MiB in memory.
+    standard deviation of each feature, in which the training rows have the shares ``own``. Whether
+    there are rows nearby does not depend on their weights. Cost O((N + M) N n) in time, blocks of
+    16 MiB in memory.
     """
     if len(X) < NEIGHBOR + 1:
         return None
-    return min(1.0, float(share @ ~neighborhood(X, T, share)))
+    return min(1.0, float(share @ ~neighborhood(X, T, share, own)))
 
 
-def neighborhood(X: Real, T: Real, share: Real) -> Flags:
+def neighborhood(X: Real, T: Real, share: Real, own: Real | None = None) -> Flags:
     """Tell which target rows have training rows nearby, as `outside_of_neighborhood` counts: (M,).
 
     There must be more than five training rows.
     """
-    units = pooled_units(X, T, share)
+    units = pooled_units(X, T, share, own=own)
     X, T = units(X), units(T)
     own = _to_neighbor(X, X, NEIGHBOR + 1)  # the nearest of all is the row itself
     reach = np.quantile(own, 1 - LEVEL, method="higher")

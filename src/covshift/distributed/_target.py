@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +11,16 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import is_array, to_numpy
+from .._row_weights import target_weights
 from .._types import Real
 from .._validation import (
     check_points,
     check_same_columns,
-    check_weight,
     column_names,
     unwrap_target,
 )
 from ..corrections import as_correction
 from ..exceptions import InputError
-from ..weights._rows import target_size
 from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins
 
@@ -47,11 +47,14 @@ def read_target(
     target_bins: int | None,
     estimator: Any,
     training: Callable[[], Iterable[Any]],
+    target_frequency: Any = None,
 ) -> FixedTarget:
     """Check the target, or reduce it; ``training`` yields (X, y[, w]), should it be the target."""
     X_target = unwrap_target(X_target)
     if target_bins is None:
-        return _in_memory(X_target, target_weight)
+        return _in_memory(X_target, target_weight, target_frequency)
+    if target_frequency is not None:
+        raise InputError("target_bins takes no target_frequency. Use target_weight.")
     bins = check_bins(target_bins)
     check_by_features(estimator)
     if X_target is None:
@@ -59,7 +62,7 @@ def read_target(
     if is_frame(X_target):
         T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
         if T.shape[0] <= bins:
-            return _in_memory(X_target, target_weight)
+            return _in_memory(X_target, target_weight, None)
         return of_margins(margins([(T, target_weight)], bins))
     if target_weight is not None:
         raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
@@ -97,7 +100,7 @@ def _is_nested(X: Any) -> bool:
     return isinstance(X, list) and bool(X) and isinstance(X[0], list | tuple | float | int)
 
 
-def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
+def _in_memory(X_target: Any, target_weight: Any, target_frequency: Any) -> FixedTarget:
     if X_target is None:
         raise InputError(
             "X_target is missing. Pass target rows; or target_bins, to let the training rows be "
@@ -111,17 +114,14 @@ def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
     names = column_names(X_target)
     T = to_numpy(check_points(X_target, "X_target"))
     narrow = T.dtype == np.float32
-    weight = np.ones(len(T))
-    if target_weight is not None:
-        weight = check_weight(target_weight, len(T), "target_weight", of="X_target")
-    share = weight / weight.max()
-    share = share / share.sum()
-    return FixedTarget(T.astype(np.float64), share, narrow, target_size(weight, share), names)
+    weights = target_weights(len(T), target_weight, target_frequency)
+    return FixedTarget(T.astype(np.float64), weights.share, narrow, weights.size, names)
 
 
 def _training_blocks(training: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
-    for X, _, *weight in training():
-        yield X, (weight[0] if weight else None)
+    for X, _, *weights in training():
+        given = [np.asarray(w, dtype=np.float64) for w in weights if w is not None]
+        yield X, (math.prod(given[1:], start=given[0]) if given else None)
 
 
 def _target_blocks(make: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:

@@ -26,6 +26,7 @@ def fit_blocks(
     X_target: Any = None,
     *,
     target_weight: Any = None,
+    target_frequency: Any = None,
     target_bins: int | None = None,
 ) -> Any:
     """Fit `VSVC` or `VSVR` to rows that do not fit in memory, block by block.
@@ -38,7 +39,9 @@ def fit_blocks(
     estimator : VSVC or VSVR
         Fitted in place. ``solver="dual"`` and a precomputed kernel need all rows at once and are
         refused. Coordinates, kernel and probabilities are learned from a sample of 5000 rows.
-    blocks : iterable of (X, y) or (X, y, sample_weight), or callable that returns one
+    blocks : iterable of (X, y), (X, y, sample_weight) or (X, y, sample_weight, frequency_weight)
+        Or a callable that returns one. The scale of ``sample_weight`` says nothing, but is the same
+        in all blocks; ``frequency_weight`` says how often each row was seen. Either may be None.
         They are read twice: the first pass finds classes, landmarks and the sample, the
         second one sums. (A third time where some columns never vary, which are left out.) An
         iterator that can be read once only is refused: pass the function that makes it. See
@@ -46,8 +49,9 @@ def fit_blocks(
     X_target : (M, n) array or data frame, or iterable or callable as ``blocks``, optional
         Target rows. Blocks of them are (T,) or (T, weight), and need ``target_bins``. None, with
         ``target_bins``: the training rows.
-    target_weight : (M,) array, optional
-        Weights of the target rows, where they are one array.
+    target_weight, target_frequency : (M,) arrays, optional
+        Probability weights of the target rows, on any scale, and how often each was seen, where
+        the target is one array.
     target_bins : int, optional
         Reduce the target to so many quantiles of each feature, for corrections that look at each
         feature by itself. Its distribution functions move by about 1 / target_bins at most.
@@ -83,7 +87,7 @@ def fit_blocks(
         raise InputTypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
     make = _as_callable(blocks, "blocks")
     header = _header(make)
-    target = read_target(X_target, target_weight, target_bins, estimator, make)
+    target = read_target(X_target, target_weight, target_bins, estimator, make, target_frequency)
     target.check_columns(header)
     fit = BlockFit(estimator, header, narrow=target.narrow)
     return run_block_fit(
@@ -117,13 +121,18 @@ def run_block_fit(
 
 
 def from_arrays(
-    X: Any, y: Any, sample_weight: Any = None, *, batch_rows: int = 1 << 17
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    frequency_weight: Any = None,
+    batch_rows: int = 1 << 17,
 ) -> Callable[[], Iterator[tuple[Any, ...]]]:
     """Cut arrays into blocks for `fit_blocks`; memory-mapped ones are read a block at a time.
 
     Parameters
     ----------
-    X, y, sample_weight : arrays of N rows
+    X, y, sample_weight, frequency_weight : arrays of N rows
         For example ``np.load("X.npy", mmap_mode="r")``.
     batch_rows : int
         Rows of a block.
@@ -135,16 +144,19 @@ def from_arrays(
     >>> [X.shape for X, y in from_arrays(np.zeros((5, 2)), np.zeros(5), batch_rows=2)()]
     [(2, 2), (2, 2), (1, 2)]
     """
-    lengths = {len(array) for array in (X, y, sample_weight) if array is not None}
+    weights = [sample_weight] if frequency_weight is None else [sample_weight, frequency_weight]
+    if weights[0] is None and len(weights) == 1:
+        weights = []
+    lengths = {len(array) for array in (X, y, *weights) if array is not None}
     if len(lengths) > 1:
-        raise InputError(f"X, y and sample_weight differ in length: {sorted(lengths)}.")
+        raise InputError(f"X, y and their weights differ in length: {sorted(lengths)}.")
     step = _check_rows(batch_rows)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
             block = (np.asarray(X[rows]), np.asarray(y[rows]))
-            yield block if sample_weight is None else (*block, np.asarray(sample_weight[rows]))
+            yield (*block, *(None if w is None else np.asarray(w[rows]) for w in weights))
 
     return blocks
 
@@ -168,7 +180,7 @@ def from_parquet(
     columns : list of str, optional
         Columns of X. None: all others, but for the index that pandas kept in the file.
     weight : str, optional
-        Column of the sample weights.
+        Column of the probability weights, on any scale.
     batch_rows : int
         Rows of a block.
     """
@@ -202,9 +214,9 @@ def _numpy(batch: Any, name: str) -> Any:
 
 
 def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
-    for number, (X, y, *weight) in enumerate(make()):
+    for number, (X, y, *weights) in enumerate(make()):
         try:
-            block = fit.read(X, y, weight[0] if weight else None)
+            block = fit.read(X, y, *weights)
         except ValueError as error:
             raise InputError(f"In block {number}: {error}") from error
         if block is not None:
@@ -213,8 +225,11 @@ def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
 
 def _header(make: Callable[[], Iterable[Any]]) -> Any:
     for block in make():
-        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-            raise InputError("A block must be (X, y) or (X, y, sample_weight).")
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3, 4):
+            raise InputError(
+                "A block must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, "
+                "frequency_weight)."
+            )
         return block[0]
     raise InputError("There are no blocks: the iterable is empty.")
 

@@ -39,7 +39,6 @@ class Margins:
     bins: int
     rows: int
     squares: float  # sum of squared row weights
-    whole: bool  # whether every weight is a whole number
     error: float = 0.0
 
     @classmethod
@@ -50,9 +49,7 @@ class Margins:
             distinct, place = np.unique(t, return_inverse=True)
             values.append(distinct)
             weights.append(_sums(place, w, len(distinct)))
-        return cls(
-            values, weights, bins, len(T), float(w @ w), bool((w == np.round(w)).all())
-        )._merged()
+        return cls(values, weights, bins, len(T), float(w @ w))._merged()
 
     @property
     def weight(self) -> float:
@@ -60,8 +57,8 @@ class Margins:
 
     @property
     def size(self) -> float:
-        """Number of rows that the weights stand for: integers are repeats, others Kish's."""
-        return self.weight if self.whole else self.weight**2 / self.squares
+        """Kish's number of rows of equal weight that are as precise."""
+        return self.weight**2 / self.squares
 
     def combine(self, other: Margins) -> Margins:
         """Add other rows."""
@@ -81,7 +78,6 @@ class Margins:
             self.bins,
             self.rows + other.rows,
             self.squares + other.squares,
-            self.whole and other.whole,
             error,
         )._merged()
 

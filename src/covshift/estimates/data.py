@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .._crossfit import Features
 from .._frames import FrameColumns, column_label
 from .._numbers import category_columns
+from .._row_weights import check_weight
 from .._two_samples import feature_labels
 from .._types import Real, Rows
-from .._validation import check_samples, check_weight, column_names, unwrap_target
+from .._validation import check_samples, column_names, unwrap_target
 from ..exceptions import InputError
 from .columns import LARGEST, texts
 

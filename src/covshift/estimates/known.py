@@ -11,8 +11,8 @@ from sklearn.utils import column_or_1d
 
 from .._gains import weighted_means
 from .._parameters import number
+from .._row_weights import check_weight
 from .._types import Real
-from .._validation import check_weight
 from ..exceptions import InputError
 from ..weights import effective_sample_size
 

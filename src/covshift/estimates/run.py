@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._notes import Note
+from .._row_weights import check_weight
 from .._types import Rows
-from .._validation import check_weight
 from ..exceptions import InputError
 from .asked import Asked
 from .bootstrap import draws, is_complete, with_drawn_errors

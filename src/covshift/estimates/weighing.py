@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from .._row_weights import check_weight
 from .._types import Real
-from .._validation import check_weight
 from ..exceptions import NoOverlapError, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights.base import Weighter

@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
 from .._crossfit import Features
+from .._row_weights import check_weight
 from .._types import Flags, Rows
-from .._validation import check_weight
 from ..estimates.columns import Outcome
 from ..estimates.data import Sample
 from ..estimates.overlap import Covered

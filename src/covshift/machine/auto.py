@@ -26,9 +26,11 @@ def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
     """Mix the correction of least estimated target error with the uncorrected machine.
 
     The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
-    ``kernels`` it takes the uncorrected machine's.
+    ``kernels`` it takes the uncorrected machine's. Repeats are rows of their own.
     """
-    _check(machine, problem)
+    if machine.kernel == "precomputed":
+        raise InputError("correction='auto' needs points, not a precomputed kernel.")
+    problem = problem.single()
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))
@@ -74,7 +76,7 @@ def choose_correction(
     are given where the grid is not to be chosen.
     O(candidates x folds x N^3) time, O(N^2) memory.
     """
-    folds = ranked_folds(problem.X, problem.Y, n_folds)
+    folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
     if len(folds) < 2:
         regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
         return no_choice(), regs, target_weighter(), None
@@ -82,7 +84,7 @@ def choose_correction(
         regs = penalties(kernel_scale(K, problem.w), float(problem.w.sum()))
     weights = target_weights(problem)
     predictions = {
-        name: _held_out(problem.operator(correction), K, problem.Y, regs, folds)
+        name: _held_out(problem, problem.operator(correction), K, regs, folds)
         for name, correction in candidates(weights).items()
     }
     choice = choose(predictions, problem.Y, weights * problem.w, problem.w)
@@ -104,7 +106,12 @@ def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
 
 def target_weights(problem: FitData) -> Real:
     """Weights under which the training rows look like the target: (N,)."""
-    fitted = target_weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
+    fitted = target_weighter().fit(
+        problem.X,
+        X_target=problem.T,
+        **problem.weights.options("sample_weight", "frequency_weight"),
+        **problem.target.options("target_weight", "target_frequency"),
+    )
     return np.asarray(fitted.weights_)
 
 
@@ -113,28 +120,13 @@ def target_weighter() -> CDFWeights:
     return CDFWeights(allow_no_overlap=True, random_state=0)
 
 
-def _held_out(V: VOperator, K: Real, Y: Real, regs: Real, folds: Sequence[Fold]) -> Real:
+def _held_out(problem: FitData, V: VOperator, K: Real, regs: Real, folds: Sequence[Fold]) -> Real:
     """Predict every row without its fold, at every penalty: (penalties, N, k)."""
+    Y = problem.Y
     f = np.empty((len(regs), *Y.shape))
     for fold in folds:
-        train, test = fold.rest(np.ones(len(Y)))[0], fold.rows
+        train, test = fold.rest(problem.w)[0], fold.rows
         dual = Dual(small_factor(V.subset(train)), K[np.ix_(train, train)])
         for j, (A, c) in enumerate(dual.path(Y[train], regs)):
             f[j, test] = K[np.ix_(test, train)] @ A + c
     return f
-
-
-def _check(machine: Any, problem: FitData) -> None:
-    if machine.kernel == "precomputed":
-        raise InputError("correction='auto' needs points, not a precomputed kernel.")
-    check_equal_weights(problem)
-
-
-def check_equal_weights(problem: FitData) -> None:
-    """Refuse unequal sample weights."""
-    if np.ptp(problem.w) > 0:
-        raise InputError(
-            "correction='auto' judges by weights that carry the training rows to the target, "
-            "which are found for rows of equal sample_weight only. Choose a correction, such "
-            "as 'blended'."
-        )

@@ -24,7 +24,7 @@ from .._fields import (
     Reals,
     Wholes,
 )
-from .._fit_data import FitData, check_fit_data
+from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
 from .._folds import Fold, ranked_folds
 from .._frames import FrameColumns
 from .._kernels import KERNEL, WIDTH
@@ -58,6 +58,7 @@ _FITTED = (
     "_sample",
     "_stream",
     "_by_blocks",
+    "_weight_unit",
 )
 
 
@@ -67,8 +68,8 @@ class KernelMachine(LandmarksFit):
     A subclass turns labels into the columns of Y and f into predictions.
     """
 
-    __metadata_request__fit: ClassVar = {"X_target": True, "target_weight": True}
-    __metadata_request__partial_fit: ClassVar = {"X_target": True, "target_weight": True}
+    __metadata_request__fit: ClassVar = TARGET_REQUEST
+    __metadata_request__partial_fit: ClassVar = TARGET_REQUEST
     _rules: ClassVar[Rules] = {
         "kernel": KERNEL | one_of("cv", "main_effects") | SUM_OF_KERNELS,
         "width": WIDTH | one_of("cv"),
@@ -135,13 +136,13 @@ class KernelMachine(LandmarksFit):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def _fit(self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any) -> Self:
+    def _fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         self._check_parameters()
         self._forget()
         if self._runs_on_device(X):
-            return self._fit_on_device(X, Y, X_target, sample_weight, target_weight)
+            return self._fit_on_device(X, Y, X_target, weights)
         given = self.kernel == "precomputed"
-        problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, kernel_given=given)
+        problem = check_fit_data(X, Y, X_target, weights, kernel_given=given)
         self._columns = problem.columns
         self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)
@@ -170,7 +171,8 @@ class KernelMachine(LandmarksFit):
 
     def _choose_kernels(self, problem: FitData) -> Sequence[Any]:
         """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
-        sample = RowSample.of(problem.X, problem.Y, problem.w, self._outcome_keys(problem.Y))
+        keys = self._outcome_keys(problem.Y)
+        sample = RowSample.of(problem.X, problem.Y, problem.w, keys, problem.repeats)
         return self._choose_from(sample, sample.y, problem.T, problem.share)
 
     def _choose_from(self, sample: RowSample, Y: Real, T: Any, share: Any) -> Sequence[Any]:
@@ -227,7 +229,8 @@ class KernelMachine(LandmarksFit):
         compared = regs is None or len(kernels) > 1
         folds: Sequence[Fold] = []
         if compared or self._uses_held_out():
-            folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
+            n_folds = int(self.n_folds)
+            folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w, problem.repeats)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)

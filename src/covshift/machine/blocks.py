@@ -21,8 +21,9 @@ from sklearn.utils.validation import validate_data
 from .._array import to_numpy
 from .._hashing import HashedSample, draw_seed
 from .._row_sample import RowSample
-from .._types import Real
-from .._validation import check_points, check_weight
+from .._row_weights import check_frequency, check_weight
+from .._types import Real, Whole
+from .._validation import check_points
 from ..corrections import as_correction
 from ..exceptions import ConstantColumnWarning, InputError
 from .base import KernelMachine
@@ -30,11 +31,12 @@ from .primal import Partial, Primal
 
 
 class Block(NamedTuple):
-    """Rows X (b, n), what the estimator reads from y, and weights, all positive."""
+    """Rows X (b, n), what the estimator reads from y, and weights as given, all positive."""
 
     X: Real
     y: NDArray[Any]
-    w: Real
+    w: Real  # of all repeats
+    repeats: Whole
     single: bool  # whether X came in single precision
 
 
@@ -91,8 +93,11 @@ class BlockFit:
         self.narrow = narrow  # the target came in single precision: so must the rows
         self._seed = draw_seed(check_random_state(estimator.random_state))
         self.columns: NDArray[np.intp] = np.arange(estimator.n_features_in_)
+        self.unit = 1.0  # mean probability weight, once all rows were surveyed
 
-    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Block | None:
+    def read(
+        self, X: Any, y: Any, sample_weight: Any = None, frequency_weight: Any = None
+    ) -> Block | None:
         """Check a block; None where no row has a weight."""
         if _length(X) == 0:
             return None
@@ -109,12 +114,15 @@ class BlockFit:
         points = points.astype(np.float64)
         if len(self.columns) < points.shape[1]:
             points = points[:, self.columns]
-        w = np.ones(len(points))
+        w, repeats = np.ones(len(points)), np.ones(len(points), dtype=np.int64)
         if sample_weight is not None:
-            w = _block_weight(sample_weight, len(points))
-            kept = np.flatnonzero(w > 0)
-            points, values, w = points[kept], values[kept], w[kept]
-        return Block(points, values, w, single) if len(points) else None
+            w = _block_weight(sample_weight, len(points), "sample_weight")
+        if frequency_weight is not None:
+            seen = _block_weight(frequency_weight, len(points), "frequency_weight")
+            repeats = seen.astype(np.int64)
+        kept = np.flatnonzero((w > 0) & (repeats > 0))
+        points, values, repeats = points[kept], values[kept], repeats[kept]
+        return Block(points, values, repeats * w[kept], repeats, single) if len(kept) else None
 
     def survey(self, block: Block) -> Survey:
         """Learn what the sums need to be prepared; O(b n)."""
@@ -127,7 +135,7 @@ class BlockFit:
             estimator._distinct_labels(block.y),
             0 if block.y.ndim == 1 else block.y.shape[1],
             HashedSample.of(X, count, self._seed),
-            RowSample.of(X, block.y, block.w, estimator._label_keys(block.y)),
+            RowSample.of(X, block.y, block.w, estimator._label_keys(block.y), block.repeats),
             bool(block.single),
         )
 
@@ -151,6 +159,7 @@ class BlockFit:
         estimator = self.estimator
         if survey.single:
             T = T.astype(np.float32).astype(np.float64)
+        self.unit = survey.sample.weight / survey.sample.rows
         estimator._take_outcomes(survey.labels, survey.outputs)
         estimator._columns = self.columns
         Y = estimator._outcome_columns(survey.sample.y)
@@ -161,7 +170,8 @@ class BlockFit:
 
     def partial(self, primal: Primal, block: Block) -> Partial:
         """Sum over the rows of a block."""
-        return primal.partial(block.X, self.estimator._outcome_columns(block.y), block.w)
+        Y = self.estimator._outcome_columns(block.y)
+        return primal.partial(block.X, Y, block.w / self.unit, block.repeats)
 
     def finish(self, primal: Primal, sums: Partial) -> KernelMachine:
         """Solve, from the sums over all rows; returns the fitted estimator."""
@@ -180,13 +190,15 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
         )
 
 
-def _block_weight(sample_weight: Any, length: int) -> Real:
-    """Check the weights of a block, of which all may be zero."""
-    values = to_numpy(sample_weight) if hasattr(sample_weight, "detach") else sample_weight
+def _block_weight(weight: Any, length: int, name: str) -> Real:
+    """Check the weights or frequencies of a block, of which all may be zero."""
+    values = to_numpy(weight) if hasattr(weight, "detach") else weight
     values = np.asarray(values, dtype=np.float64)
     if values.shape == (length,) and (values == 0).all():
         return values
-    return check_weight(values, length, "sample_weight", of="X")
+    if name == "frequency_weight":
+        return check_frequency(values, length, name, of="X").astype(np.float64)
+    return check_weight(values, length, name, of="X")
 
 
 def _length(X: Any) -> int:

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
 from .._fields import Kind, Labels, Maybe, OrNone, Part
-from .._fit_data import FitData
+from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
 from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._parameters import Rules, one_of
@@ -215,6 +215,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit on labelled rows, corrected for the target.
 
@@ -227,14 +229,18 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Unlabelled rows of the target. None: the target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Weights of the rows; integer weights equal repeated rows.
+            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            they are divided by their mean, so that a penalty means the same on any scale.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the result is that of the repeated rows.
         """
         X, X_target = self._read_frames(X, X_target)
         check_points(X, "X")
         labels = check_labels(self, X, y)
         self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)
-        return self._fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._fit(X, Y, X_target, weights)
 
     def partial_fit(
         self,
@@ -245,6 +251,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         classes: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Add a block of labelled rows, for data that do not fit in memory.
 
@@ -267,7 +275,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         if len(unknown):
             raise InputError(f"y holds {unknown.tolist()}, which are not among the classes.")
         Y = one_hot(labels, self.classes_)
-        return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._partial_fit(X, Y, X_target, weights)
 
     def decision_function(self, X: Any) -> Any:
         """Return a score: positive for the second of two classes (rows,), else one per class.
@@ -342,7 +351,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
         if self.probability == "qp":
-            T = problem.T[:0] if self.kernel == "precomputed" else problem.T
+            T = problem.T[:0] if self.kernel == "precomputed" else problem.T[problem.target.kept]
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:

@@ -15,7 +15,7 @@ from .._array import Array, like, namespace, to_numpy
 from .._device.kernels import features, row_blocks
 from .._device.products import device_gram, split_product
 from .._folds import hashed_folds
-from .._types import Real
+from .._types import Real, Whole
 from ..operators import TargetSums
 from .primal import FoldSums, Partial, Primal
 
@@ -33,10 +33,10 @@ class DevicePrimal(Primal):
         if example.element_size() == 4:
             self.rounding = 1e-7
 
-    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
+    def partial(self, X: Array, Y: Array, w: Array, repeats: Whole | None = None) -> Partial:
         """Sum over the rows, block by block."""
         xp = namespace(X)
-        folds = hashed_folds(X, Y, self.n_folds, w) if self.n_folds > 1 else {}
+        folds = hashed_folds(X, Y, self.n_folds, w, repeats) if self.n_folds > 1 else {}
         dealt = {
             number: (xp.asarray(fold.rows, device=X.device), like(fold.weight, X))
             for number, fold in folds.items()

@@ -82,7 +82,9 @@ def choose_kernels(
     kinds = ("standard", "cdf") if machine.coordinates == "cv" else (machine.coordinates,)
     found = []
     for kind in kinds:
-        coordinates = fit_coordinates(kind, sample.X, sample.w, target.X, target.w / target.w.sum())
+        coordinates = fit_coordinates(
+            kind, sample.X, sample.counts, target.X, target.w / target.w.sum()
+        )
         found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
     best = min(found, key=lambda pair: pair[1])[0]
     if best.report is not None and len(kinds) > 1:
@@ -107,6 +109,7 @@ def _on(
             U,
             Y,
             counts,
+            sample.repeats,
             parts=parts_of(machine.kernel) if searched else PARTS,
             groups=groups,
             relevance=machine.relevance,
@@ -135,5 +138,5 @@ def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) ->
     if len(kernels) == 1:
         return kernels[0]
     X, Y, w = sample.X[:_TUNING_ROWS], Y[:_TUNING_ROWS], sample.counts[:_TUNING_ROWS]
-    folds = ranked_folds(X, Y, max(2, n_folds), w)
+    folds = ranked_folds(X, Y, max(2, n_folds), w, sample.repeats[:_TUNING_ROWS])
     return kernels[tune_dual(Diagonal(w), X, Y, w, kernels, folds).best[0]]

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
-from .._fit_data import FitData, check_device_fit_data, check_fit_data
+from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._types import Real
 from .._validation import unwrap_target
@@ -39,9 +39,12 @@ class LandmarksFit(FittedFunction):
         return best_of(kernels, sample, Y, int(self.n_folds))
 
     def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(
-            kernel, Z, self.correction_.target_sums(problem.T, problem.share, whole)
-        )
+        self._stream = self._primal(kernel, Z, self._target_sums(problem, whole))
+
+    def _target_sums(self, problem: FitData, whole: Any) -> Any:
+        """Return the target side of V; ``whole`` are all training rows, where they are at hand."""
+        correction = self.correction_ if whole is None else problem.weighed(self.correction_)
+        return correction.target_sums(problem.T, problem.share, whole)
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         held_out = self.reg == "cv" or self._uses_held_out()
@@ -63,10 +66,8 @@ class LandmarksFit(FittedFunction):
             and self.coordinates in ("standard", "none")
         )
 
-    def _fit_on_device(
-        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-    ) -> Self:
-        problem = check_device_fit_data(X, Y, X_target, sample_weight, target_weight)
+    def _fit_on_device(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
+        problem = check_device_fit_data(X, Y, X_target, weights)
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
@@ -75,9 +76,9 @@ class LandmarksFit(FittedFunction):
         kernels = self._choose_kernels(problem)
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
         kernel = self._best_of(kernels)
-        target_sums = self.correction_.target_sums(problem.T, problem.share, problem.X)
+        target_sums = self._target_sums(problem, problem.X)
         stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
-        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
+        stream.folds = stream.partial(problem.X, problem.Y, problem.w, problem.repeats)
         self._solve(stream)
         self.__dict__.pop("_sample", None)
         for name in ("coef_", "intercept_", "landmarks_"):
@@ -88,7 +89,7 @@ class LandmarksFit(FittedFunction):
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
-        stream.add(problem.X, problem.Y, problem.w)
+        stream.add(problem.X, problem.Y, problem.w, problem.repeats)
         self._solve(stream)
 
     def _solve(self, stream: Primal) -> None:
@@ -116,12 +117,10 @@ class LandmarksFit(FittedFunction):
         self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
         if self._uses_held_out() and len(stream.folds) > 1:
             sample, Y = self._sample
-            f, folds = stream.held_out(sample.X, Y, sample.w, self.reg_)
-            self._learn_from_held_out(f, sample.X, Y, sample.w, folds)
+            f, folds = stream.held_out(sample.X, Y, sample.counts, sample.repeats, self.reg_)
+            self._learn_from_held_out(f, sample.X, Y, sample.counts, folds)
 
-    def _partial_fit(
-        self, X: Any, Y: Real, X_target: Any, sample_weight: Any, target_weight: Any
-    ) -> Self:
+    def _partial_fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         if self._is_first_block():
             self._check_parameters()
             self._forget()
@@ -133,17 +132,20 @@ class LandmarksFit(FittedFunction):
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
-            problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
+            problem = check_fit_data(X, Y, X_target, weights, streamed=True)
+            self._weight_unit = weights.mean(len(Y))
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
             self._start_primal(problem, self._choose_kernels(problem), None)
             self._by_blocks = True
         else:
-            if unwrap_target(X_target) is not None or target_weight is not None:
+            of_target = (X_target, weights.target_weight, weights.target_frequency)
+            if any(unwrap_target(given) is not None for given in of_target):
                 raise InputError(
-                    "X_target and target_weight belong to the first call of partial_fit only."
+                    "X_target and its weights belong to the first call of partial_fit only."
                 )
-            problem = check_fit_data(X, Y, None, sample_weight, None, streamed=True)
+            problem = check_fit_data(X, Y, None, weights, streamed=True)
+            problem = problem.scaled(weights.mean(len(Y)) / self._weight_unit)
         if problem.N:
             self._add_and_solve(problem)
         return self

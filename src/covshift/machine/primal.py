@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from .._folds import Fold, hashed_folds
 from .._kernels import whitening
 from .._parallel import over_rows, thread_count
-from .._types import Real
+from .._types import Real, Whole
 from ..exceptions import InputError
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
@@ -86,17 +86,17 @@ class Primal:
         self._W = whitening(K, smallest)
         self._scale = kernel_scale(K, np.ones(len(K)))
 
-    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
-        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
+    def partial(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k), weights w and repeats (N,)."""
         if self.n_folds == 1:
             folds = {0: Fold(np.arange(len(X)), w)}
         else:
-            folds = hashed_folds(X, Y, self.n_folds, w)
+            folds = hashed_folds(X, Y, self.n_folds, w, repeats)
         return {number: self._sums(X, Y, fold) for number, fold in folds.items()}
 
-    def add(self, X: Real, Y: Real, w: Real) -> None:
+    def add(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> None:
         """Add training rows to the sums kept here."""
-        self.folds = combine(self.folds, self.partial(X, Y, w))
+        self.folds = combine(self.folds, self.partial(X, Y, w, repeats))
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
@@ -123,14 +123,16 @@ class Primal:
             errors[~sound] = np.inf
         return Tuning((self.kernel,), regs[None, :], errors[None, :] / weight)
 
-    def held_out(self, X: Real, Y: Real, w: Real, reg: float) -> tuple[Real, list[Fold]]:
+    def held_out(
+        self, X: Real, Y: Real, w: Real, repeats: Whole, reg: float
+    ) -> tuple[Real, list[Fold]]:
         """Predict rows X (c, n) of the sums, each without its fold, at one penalty.
 
         Returns what the rows of each fold in turn get, (h, k), and the folds, those of the sums.
         """
         folds = {
             number: fold
-            for number, fold in hashed_folds(X, Y, self.n_folds, w).items()
+            for number, fold in hashed_folds(X, Y, self.n_folds, w, repeats).items()
             if number in self.folds
         }
         Psi = self.kernel(X, self.Z) @ self._W

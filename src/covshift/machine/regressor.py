@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._fields import FLAG, Kind
+from .._fit_data import GivenWeights
 from .._labels import check_outcomes
 from .._types import Real
 from .._validation import check_points
@@ -46,6 +47,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Fit on rows with known outcomes, corrected for the target.
 
@@ -58,12 +61,16 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
             Rows of the target, without outcomes. None: the target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Weights of the rows; integer weights equal repeated rows.
+            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            they are divided by their mean, so that a penalty means the same on any scale.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the result is that of the repeated rows.
         """
         X, X_target = self._read_frames(X, X_target)
         check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
-        return self._fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._fit(X, Y, X_target, weights)
 
     def partial_fit(
         self,
@@ -73,6 +80,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
@@ -85,7 +94,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
                 f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
                 f"{len(self.intercept_)}."
             )
-        return self._partial_fit(X, Y, X_target, sample_weight, target_weight)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return self._partial_fit(X, Y, X_target, weights)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""

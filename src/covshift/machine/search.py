@@ -8,14 +8,15 @@ the noise is not Gaussian.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._folds import ranked_folds
+from .._folds import Fold, ranked_folds
 from .._kernel_sum import KernelSum
-from .._types import Real, Rows
+from .._types import Real, Rows, Whole
 from .evidence import Evidence, Layout, maximise, posterior_mean
 
 PARTS = ("linear", "rbf", "laplacian")
@@ -66,6 +67,7 @@ def find_kernel(
     U: Real,
     Y: Real,
     w: Real,
+    repeats: Whole | None = None,
     *,
     parts: tuple[str, ...] = PARTS,
     groups: Rows | None = None,
@@ -73,7 +75,7 @@ def find_kernel(
     effort: Effort = FULL,
     judged: bool = False,
 ) -> Found:
-    """Search for rows U (N, n) in coordinates, outcomes Y (N, k), counts w (N,).
+    """Search for rows U (N, n) in coordinates, outcomes Y (N, k), counts w and repeats (N,).
 
     The rows come in a random order, each pair of row and outcome once (`RowSample`): the first of
     them are searched.
@@ -89,10 +91,12 @@ def find_kernel(
     if np.ptp(Y, axis=0).max() == 0:
         return Found(layout.kernel(layout.start), shrinks[:1], ())
     rows = U[some], Y[some], w[some]
+    seen = None if repeats is None else repeats[some]
     first = maximise(Evidence(*rows, layout, 0.0), layout.start, steps=effort.steps)
     errors = []
     if len(shrinks) > 1 or judged:
-        errors = [_held_out_error(rows, layout, shrink, first, effort) for shrink in shrinks]
+        folds = ranked_folds(*rows[:2], min(_FOLDS, some.stop), rows[2], seen)
+        errors = [_held_out_error(rows, folds, layout, shrink, first, effort) for shrink in shrinks]
     best = shrinks[int(np.argmin(errors))] if errors else shrinks[0]
     theta = first
     if best > 0:
@@ -111,12 +115,17 @@ def _spreads(relevance: Any, effort: Effort, layout: Layout, rows: int) -> tuple
 
 
 def _held_out_error(
-    rows: tuple[Real, Real, Real], layout: Layout, shrink: float, start: Real, effort: Effort
+    rows: tuple[Real, Real, Real],
+    folds: Sequence[Fold],
+    layout: Layout,
+    shrink: float,
+    start: Real,
+    effort: Effort,
 ) -> float:
     """Mean squared error of rows held out, the kernel found without them."""
     U, Y, w = rows
     total = 0.0
-    for fold in ranked_folds(U, Y, min(_FOLDS, len(U)), w):
+    for fold in folds:
         kept, share = fold.rest(w)
         train = U[kept], Y[kept], w[kept] * share
         if np.ptp(train[1], axis=0).max() == 0:

@@ -128,12 +128,16 @@ class Margins:
         min_count : int
             Fewest rows of a cell.
         weight : (M,) array, optional
-            Weights of the rows; the shares are then weighted, ``min_count`` still counts rows.
+            Probability weights of the rows, on any scale; the shares are then weighted,
+            ``min_count`` still counts rows. A row of weight zero is not there.
+        frequency : (M,) array, optional
+            How often each row was seen; ``min_count`` counts all of them.
         tables : list of pairs of columns, optional
             Tables to add. Their cells are made of whole cells of the single columns, so that no
             difference of two numbers tells of fewer rows than ``min_count``.
         source : str
-            See `Margins`. ``size`` is the number of rows.
+            See `Margins`. ``size`` is the number of rows; with weights, Kish's number of equally
+            weighted rows that are as precise.
 
         Examples
         --------

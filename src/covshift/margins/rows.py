@@ -12,8 +12,9 @@ from .._frames import cells_of, column_label
 from .._notes import Note
 from .._numbers import category_columns
 from .._parameters import one_of, whole
+from .._row_weights import repeated, row_weights
 from .._types import Real, Whole
-from .._validation import check_points, check_weight, column_names
+from .._validation import check_points, column_names
 from ..exceptions import InputError
 from .cells import OTHER, Brackets, Categories, Cells
 from .kinds import Margin, Table
@@ -28,6 +29,7 @@ def summarised(
     bins: int | None,
     min_count: int,
     weight: Any = None,
+    frequency: Any = None,
     tables: Iterable[Sequence[Any]] = (),
     source: str = "",
 ) -> Any:
@@ -35,15 +37,16 @@ def summarised(
     (whole(1) | one_of(None)).check(bins, "bins")
     whole(1).check(min_count, "min_count")
     columns = _columns(T)
-    M = len(next(iter(columns.values())))
+    names = ("weight", "frequency")
+    given = row_weights(len(next(iter(columns.values()))), weight, frequency, names=names, of="T")
+    again = repeated(given.repeats, "frequency")
+    columns = {name: values[again] for name, values in columns.items()}
+    share, M = given.design[again], given.rows
     if M < min_count:
         raise InputError(
             f"T has {M} rows, fewer than min_count={min_count}: no cell could hold them. Summarise "
             "more rows, or lower min_count if these may be shared."
         )
-    share = np.ones(M)
-    if weight is not None:
-        share = check_weight(weight, M, "weight", of="T")
     notes: list[Note] = []
     single: dict[str, Margin] = {}
     codes: dict[str, Whole] = {}
@@ -60,7 +63,7 @@ def summarised(
     if not single:
         raise InputError(f"No column has two cells of {min_count} rows. Lower min_count.")
     made = [_table(pair, single, codes, share, min_count) for pair in tables]
-    return cls.of(single, made, size=M, source=source, notes=notes)
+    return cls.of(single, made, size=M if given.equal else given.size, source=source, notes=notes)
 
 
 def _columns(T: Any) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
+from .._row_weights import check_weight
 from .._two_samples import two_samples
 from .._types import Real
-from .._validation import check_weight
 from ..exceptions import InputError
 from . import style
 
@@ -51,19 +52,25 @@ class ECDFDisplay:
         *,
         feature: int | str = 0,
         feature_names: Any = None,
+        sample_weight: Any = None,
         target_weight: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Compute the curves of one ``feature``, a number or a name, and draw them."""
-        samples = two_samples(X, X_target, target_weight, feature_names)
+        """Compute the curves of one ``feature``, a number or a name, and draw them.
+
+        ``sample_weight`` and ``target_weight`` are probability weights of the rows; ``weights`` are
+        final ones, in place of the former.
+        """
+        samples = two_samples(
+            X, X_target, target_weight, feature_names, sample_weight=sample_weight
+        )
         k = _column(feature, samples.names)
-        N = len(samples.X)
         curves = {
-            "training": _curve(samples.X[:, k], np.full(N, 1 / N)),
+            "training": _curve(samples.X[:, k], samples.own),
             "target": _curve(samples.T[:, k], samples.share),
         }
         if weights is not None:
-            w = check_weight(weights, N, "weights", of="X")
+            w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
             w = w / w.max()
             curves["corrected"] = _curve(samples.X[:, k], w / w.sum())
         return cls(curves, samples.names[k]).plot(ax)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from .._distances import standardized_mean_differences
+from .._row_weights import check_weight
 from .._two_samples import two_samples
-from .._validation import check_weight
 from . import style
 
 _BALANCED = 0.1  # Austin (2009): below it, a difference is usually taken as negligible
@@ -56,16 +57,25 @@ class LovePlotDisplay:
         weights: Any = None,
         *,
         feature_names: Any = None,
+        sample_weight: Any = None,
         target_weight: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Compute the differences, with ``weights`` (N,) also the corrected ones, and draw them."""
-        samples = two_samples(X, X_target, target_weight, feature_names)
+        """Compute the differences, with ``weights`` (N,) also the corrected ones, and draw them.
+
+        ``sample_weight`` and ``target_weight`` are probability weights of the rows; ``weights`` are
+        final ones, in place of the former.
+        """
+        samples = two_samples(
+            X, X_target, target_weight, feature_names, sample_weight=sample_weight
+        )
         after = None
         if weights is not None:
-            w = check_weight(weights, len(samples.X), "weights", of="X")
-            after = standardized_mean_differences(samples.X, samples.T, samples.share, w)
-        before = standardized_mean_differences(samples.X, samples.T, samples.share)
+            w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
+            given = samples.share, w, samples.own
+            after = standardized_mean_differences(samples.X, samples.T, *given)
+        share, own = samples.share, samples.own
+        before = standardized_mean_differences(samples.X, samples.T, share, own=own)
         return cls(samples.names, before, after).plot(ax)
 
     @classmethod

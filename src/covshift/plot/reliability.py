@@ -9,8 +9,8 @@ import numpy as np
 
 from .._bins import equal_weight_bins
 from .._parameters import whole
+from .._row_weights import check_weight
 from .._types import Real
-from .._validation import check_weight
 from ..exceptions import InputError
 from . import style
 

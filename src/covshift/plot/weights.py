@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._validation import check_weight
+from .._row_weights import check_weight
 from ..weights import effective_sample_size
 from . import style
 

@@ -13,13 +13,14 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from .._files import write_atomically
 from .._optional import import_extra
+from .._row_weights import check_weight
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
-from .._validation import check_weight
+from .._validation import unwrap_target
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.text import printable, signed
 from ..estimates import Estimates
@@ -49,7 +50,10 @@ def build(
     estimates: Estimates | NoOverlapError | None = None,
     evaluations: Evaluations | NoOverlapError | None = None,
     feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
     target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
     title: str | None = None,
     command: str | None = None,
     date: str | None = None,
@@ -66,7 +70,8 @@ def build(
     y_target : (M,) array, optional
         Labels of the target rows, used only to score.
     weights : (N,) array, optional
-        Weights of the training rows for the corrected pictures. Default: those of `CDFWeights`.
+        Final weights of the training rows for the corrected pictures. Default: those of
+        `CDFWeights`, times ``sample_weight``.
     weights_name : str, optional
         What made the weights.
     comparison : dict, optional
@@ -80,7 +85,9 @@ def build(
         What `covshift.estimate` found, or why it refused: the report opens with it.
     evaluations : Evaluations or NoOverlapError, optional
         What `covshift.evaluate` found, or why it refused: it comes next.
-    feature_names, target_weight, random_state
+    feature_names, random_state
+        As in `covshift.diagnose`.
+    sample_weight, target_weight, frequency_weight, target_frequency
         As in `covshift.diagnose`.
     title : str, optional
         Heading of the page.
@@ -105,25 +112,36 @@ def build(
     ('<!doctype html>', True)
     """
     jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
-    samples = _with_printable_names(two_samples(X, X_target, target_weight, feature_names))
+    samples = _with_printable_names(
+        two_samples(
+            X,
+            X_target,
+            target_weight,
+            feature_names,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_frequency=target_frequency,
+        )
+    )
     found: Real | None = None
     if diagnosis is None:
         diagnosis, found = diagnose_and_weigh(
             samples.X,
             samples.T,
             feature_names=samples.names,
+            sample_weight=samples.sample_weight,
             target_weight=samples.weight,
             random_state=random_state,
         )
     name = "CDFWeights"
     if weights is not None:
-        found = check_weight(weights, len(samples.X), "weights", of="X")
+        found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
         name = weights_name or "the given weights"
     if y is not None:
-        y = check_labels(y, len(samples.X), "y", "X")
+        y = check_labels(y, _num_samples(X), "y", "X")[samples.rows]
     if y_target is not None:
-        y_target = _labels_of_target(y_target, target_weight)
-        y_target = check_labels(y_target, len(samples.T), "y_target", "X_target")
+        count = _num_samples(unwrap_target(X_target))
+        y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -168,7 +186,8 @@ def _pictures(
 ) -> dict[str, Any]:
     after = None
     if weights is not None:
-        after = standardized_mean_differences(samples.X, samples.T, samples.share, weights)
+        given = samples.share, weights, samples.own
+        after = standardized_mean_differences(samples.X, samples.T, *given)
     curves = reliability_curves(samples, y, y_target, weights, random_state)
     return {
         "after": after,
@@ -178,13 +197,6 @@ def _pictures(
         "map": pictures.overlap_map(samples, diagnosis, random_state),
         "reliability": None if curves is None else pictures.reliability(*curves),
     }
-
-
-def _labels_of_target(y_target: Any, target_weight: Any) -> Any:
-    """Labels of the target rows of positive weight, as many as the samples keep."""
-    if target_weight is None or np.shape(y_target) != np.shape(target_weight):
-        return y_target
-    return np.asarray(y_target)[np.asarray(target_weight) > 0]
 
 
 def _sort_key(value: float | None) -> str:

@@ -49,18 +49,19 @@ def reliability_curves(
     if len(classes) != 2 or counts.min() < _FOLDS:
         return None
     positive = (y == classes[1]).astype(np.int64)
-    X, T = _scaled(samples)
+    (X, T), own = _scaled(samples), samples.sample_weight
     predicted = np.empty(len(X))
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
     for train, test in folds.split(X, positive):
-        predicted[test] = _model().fit(X[train], positive[train]).predict_proba(X[test])[:, 1]
+        fitted = _fitted(X[train], positive[train], None if own is None else own[train])
+        predicted[test] = fitted.predict_proba(X[test])[:, 1]
     n_bins = int(np.clip(len(X) // _ROWS_PER_BIN, 1, _MOST_BINS))
-    curves = {"training rows": calibration_curve(positive, predicted, None, n_bins)}
+    curves = {"training rows": calibration_curve(positive, predicted, own, n_bins)}
     if weights is not None:
         name = "weighted to the target"
         curves[name] = calibration_curve(positive, predicted, weights, n_bins)
     if y_target is not None and np.isin(y_target, classes).all():
-        on_target = _model().fit(X, positive).predict_proba(T)[:, 1]
+        on_target = _fitted(X, positive, own).predict_proba(T)[:, 1]
         truth = (y_target == classes[1]).astype(np.int64)
         n_bins = int(np.clip(len(T) // _ROWS_PER_BIN, 1, _MOST_BINS))
         curves["target labels"] = calibration_curve(truth, on_target, samples.weight, n_bins)
@@ -72,8 +73,9 @@ def reliability_curves(
     return curves, caption
 
 
-def _model() -> Any:
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+def _fitted(X: Real, positive: NDArray[np.int64], own: Real | None) -> Any:
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    return model.fit(X, positive, logisticregression__sample_weight=own)
 
 
 def _scaled(samples: TwoSamples) -> tuple[Real, Real]:

@@ -158,6 +158,7 @@ def distribution_functions(
         k = index[id(feature)]
         columns = (samples.X[:, [k]], samples.T[:, [k]])
         options: Any = {"feature_names": [feature.name], "target_weight": samples.weight}
+        options["sample_weight"] = samples.sample_weight
         quartiles = [_quartiles(values) for values in columns]
         svg = draw_svg(
             lambda ax, columns=columns, options=options: _same(  # type: ignore[misc]

@@ -3,5 +3,6 @@
 from .corrections import check_correction
 from .operators import check_operator
 from .weighters import check_weighter
+from .weights import check_weights
 
-__all__ = ["check_correction", "check_operator", "check_weighter"]
+__all__ = ["check_correction", "check_operator", "check_weighter", "check_weights"]

@@ -19,9 +19,10 @@ def check_correction(
     """Check that ``correction`` makes a sound V on random, tied and degenerate samples.
 
     Every operator passes `check_operator`; permuting the training rows permutes V; the order of
-    the target does not matter; integer target weights equal repeated rows; the target may come as
-    a one-tuple, or not at all; V has no negative entry where the correction says so; the correction
-    can be cloned and leaves its input and its own parameters as they were.
+    the target does not matter; the scale of target weights does not either, and frequencies are
+    repeated rows; the target may come as a one-tuple, or not at all; V has no negative entry where
+    the correction says so; the correction can be cloned and leaves its input and its own parameters
+    as they were.
 
     Parameters
     ----------
@@ -63,11 +64,15 @@ def check_correction(
         repeats = rng.integers(1, 4, size=len(T))
         repeated = _dense(correction, X, np.repeat(T, repeats, axis=0))
         _close(
-            _dense(correction, X, T, target_weight=repeats),
+            _dense(correction, X, T, target_frequency=repeats),
             repeated,
             1e-9 * float(np.abs(repeated).max()),
-            "integer target weights equal repeated target rows",
+            "target frequencies are repeated target rows",
         )
+        weighted = _dense(correction, X, T, target_weight=repeats)
+        scaled = _dense(correction, X, T, target_weight=1000.0 * repeats)
+        scale = 1e-9 * float(np.abs(weighted).max())
+        _close(scaled, weighted, scale, "the scale of target weights does not matter")
         check_operator(clone(correction).operator(X))
     _check_input_untouched(correction, X, T)
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._row_weights import check_weight, without_scale
 from .._types import Flags, Real
-from .._validation import check_weight
 
 _NOTHING = 1e-9  # relative to the largest: a row that counts for so little is not there
 
@@ -43,18 +43,17 @@ class Design(NamedTuple):
         return float(values.mean() if self.equal else self.share @ values)
 
     def of_all(self) -> Real:
-        """Weights of all rows, (N,): none above one, so that they are not taken for counts."""
-        weight = np.zeros(len(self.kept))
-        weight[self.kept] = self.share / self.share.max()
-        return weight
+        """Shares of all rows, (N,)."""
+        share = np.zeros(len(self.kept))
+        share[self.kept] = self.share
+        return share
 
 
 def design_of(sample_weight: Any, N: int) -> Design:
     """Check the weights of N training rows; None: all rows count alike."""
     if sample_weight is None:
         return Design(np.ones(N, dtype=bool), equal_shares(N))
-    weight = check_weight(sample_weight, N, "sample_weight", of="X")
-    weight /= weight.max()
+    weight = without_scale(check_weight(sample_weight, N, "sample_weight", of="X"))
     kept = weight > _NOTHING
     return Design(kept, shares_of(weight[kept]))
 

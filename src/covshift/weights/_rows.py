@@ -1,20 +1,18 @@
 """Rows as single observations: how many of them a sample holds, and how they are dealt into folds.
 
 A row that comes several times is that many observations: one of them is left out, the others stay.
-A target row of integer weight m stands for m equal rows. All of it depends on the rows as a set,
-not on their order.
+A row of frequency m stands for m equal rows (`covshift._row_weights`). All of it depends on the
+rows as a set, not on their order.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._array import to_numpy
 from .._types import Real, Whole
 
-_EXACT = 2.0**53  # every larger float64 is an integer: such weights are no counts
 _MOST_DEALT = 1_000_000  # rows that are dealt one by one, where few values stand for many rows
 
 
@@ -35,26 +33,6 @@ class Distinct(NamedTuple):
     def size(self) -> int:
         """Number of rows."""
         return int(self.repeats.sum())
-
-
-def row_counts(target_weight: Any, M: int) -> Whole:
-    """Number of rows that each target row stands for, (M,): its weight, where all are integers.
-
-    Other weights say how much a row counts, not how often it was seen: each is one row.
-    """
-    if target_weight is None:
-        return np.ones(M, dtype=np.int64)
-    weight = np.asarray(to_numpy(target_weight), dtype=np.float64)
-    return weight.astype(np.int64) if _are_counts(weight) else (weight > 0).astype(np.int64)
-
-
-def target_size(target_weight: Any, share: Real) -> float:
-    """Number of target rows that the weights stand for: integers are repeats, others Kish's."""
-    if target_weight is not None:
-        weight = np.asarray(to_numpy(target_weight), dtype=np.float64)
-        if _are_counts(weight):
-            return float(weight.sum())
-    return float(1 / (share @ share))
 
 
 def distinct(points: Real, share: Real, count: Whole | None = None) -> Distinct:
@@ -107,10 +85,6 @@ def mean_over_equal(X: Real, values: Real, share: Real) -> Real:
     found = np.empty(len(X))
     found[order] = means[value]
     return found
-
-
-def _are_counts(weight: Real) -> bool:
-    return bool((weight == np.round(weight)).all() and weight.max() < _EXACT / len(weight))
 
 
 def _values(X: Real) -> tuple[Whole, Whole]:

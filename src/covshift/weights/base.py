@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
 from .._fields import FINITE, WHOLE, Kind, Maybe, Part, Reals
 from .._parameters import Rules, check_parameters
+from .._row_weights import check_frequency, check_weight, repeated, target_weights
 from .._types import Real
 from .._validation import check_host_rows, check_samples, is_margins, refuse_margins, unwrap_target
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
@@ -20,7 +21,6 @@ from ..margins import Margins
 from ..margins.reading import Reading
 from ..operators import LineViews
 from ._design import Design, design_of, kish, shares_of
-from ._rows import row_counts, target_size
 from ._selfcheck import shift
 
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
@@ -53,7 +53,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         ``sample_weight``, of the products.
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_target": True, "target_weight": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {
+        "X_target": True,
+        "target_weight": True,
+        "target_frequency": True,
+    }
     _rules: ClassVar[Rules] = {}
     _takes_sample_weight: ClassVar[bool] = False
     _part = False  # of other weights, which check what comes out
@@ -75,6 +79,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         target_weight: Any = None,
         sample_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         """Estimate the weights that make the training sample look like the target.
 
@@ -88,29 +94,40 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             Target rows. None: the target is the training sample, with its weights. Some weighters
             take a `covshift.Margins` too, and then X with text and category columns.
         target_weight : (M,) array, optional
-            Weights of the target rows; integer weights equal repeated rows.
+            Probability weights of the target rows, on any scale.
         sample_weight : (N,) array, optional
             Weights d that the training rows have by the design of the sample, such as one over
             their chance to be drawn. ``weights_`` are then factors on them: d times ``weights_``
             makes the sample look like the target. The scale of d says nothing; a row of weight
             zero, or below 1e-9 of the largest, is not there: its factor is that of a new row.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen. The fit is that of the repeated rows, which it makes;
+            ``weights_`` holds the weight of one of the repeats.
         """
+        if frequency_weight is not None:
+            given = {"X_target": X_target, "target_weight": target_weight}
+            given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
+            return self._fit_repeated(X, y, frequency_weight, given)
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         self.__dict__.pop("_reading", None)
+        target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
         if is_margins(unwrap_target(X_target)):
-            return self._fit_to_margins(X, unwrap_target(X_target), target_weight, sample_weight)
-        samples = check_samples(X, X_target, target_weight)
+            of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
+            return self._fit_to_margins(X, unwrap_target(X_target), of_target, sample_weight)
+        samples = check_samples(X, X_target, target_weight, target_frequency)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
         design = design_of(sample_weight, len(X))
         self._refuse_if_ignored(design)
-        if unwrap_target(X_target) is None and target_weight is None:
+        none = target_weight is None and target_frequency is None
+        if unwrap_target(X_target) is None and none:
             target_weight = design.of_all()
             share = shares_of(target_weight)
         rows, y = X[design.kept], _labels_of(y, design)
-        self._target_counts = row_counts(target_weight, len(T))
-        self._target_size = size = target_size(target_weight, share)
+        target = target_weights(len(T), target_weight, target_frequency)
+        self._target_counts, self._target_size = target.repeats, target.size
+        size = target.size
         self._own = design.share
         try:
             raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
@@ -122,16 +139,17 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit_to_margins(
-        self, X: Any, margins: Margins, target_weight: Any, sample_weight: Any
+        self, X: Any, margins: Margins, of_target: dict[str, Any], sample_weight: Any
     ) -> Self:
         if type(self)._fit_margins is Weighter._fit_margins:
             refuse_margins(margins, "X_target", type(self).__name__)
-        if target_weight is not None:
-            raise InputError("target_weight is for target rows, and X_target is margins.")
-        reading = self._read(margins, X)
-        points = reading.encode(X)
-        design = design_of(sample_weight, len(points))
+        for name, given in of_target.items():
+            if given is not None:
+                raise InputError(f"{name} is for target rows, and X_target is margins.")
+        design = design_of(sample_weight, _num_samples(X))
         self._refuse_if_ignored(design)
+        reading = self._read(margins, X if design.kept.all() else _safe_indexing(X, design.kept))
+        points = reading.encode(X)
         self._reading, self._own = reading, design.share
         try:
             raw = np.asarray(self._fit_margins(points[design.kept], margins), dtype=np.float64)
@@ -160,6 +178,24 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self.effective_sample_size_ = effective_sample_size(final)
         self._warn_if_few_rows(design.size)
         return final
+
+    def _fit_repeated(self, X: Any, y: Any, frequency: Any, given: dict[str, Any]) -> Self:
+        """Fit the rows as often as each was seen; rows that were not seen are new rows."""
+        N = _num_samples(X)
+        repeats = check_frequency(frequency, N, "frequency_weight", of="X")
+        rows = repeated(repeats)
+        if given["sample_weight"] is not None:
+            d = check_weight(given["sample_weight"], N, "sample_weight", of="X")
+            given["sample_weight"] = d[rows]
+        self.fit(_safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows), **given)
+        weights, seen = np.empty(N), repeats > 0
+        weights[rows] = self.weights_
+        if not seen.all():
+            points = self._points(X)[~seen]
+            unused = self._ratio_of_unused(points) * self._scale
+            weights[~seen] = np.minimum(unused, self._most)
+        self.weights_, self._n_rows = weights, N
+        return self
 
     def predict_weights(self, X: Any) -> Real:
         """Return the weights of new rows, on the scale of ``weights_``.

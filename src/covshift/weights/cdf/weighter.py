@@ -15,16 +15,17 @@ from ..._array import is_numpy, is_torch, like, to_numpy
 from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
 from ..._parallel import one_blas_thread
 from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
+from ..._row_weights import target_weights
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
-from ..._validation import check_rows, check_samples
+from ..._validation import check_rows, check_samples, unwrap_target
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
-from .._rows import distinct, target_size
+from .._rows import distinct
 from ..base import Weighter
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
 from .masses import unequal_masses, with_mass
@@ -125,9 +126,9 @@ class CDFWeights(Weighter):
 
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
-    on training rows this is ``weights_``. Integer target weights count as repeated rows; others
-    enter the noise by their effective sample size, and so does ``sample_weight``. It is taken in
-    memory, not on a device or a cluster.
+    on training rows this is ``weights_``. Probability weights of either sample enter the noise by
+    its effective size, frequencies by its number of rows. ``sample_weight`` is taken in memory, not
+    on a device or a cluster.
 
     `covshift.Margins` as a target: the distribution function of each number is compared at the
     ends of the published brackets, and nowhere else, with their shares as weights of the points;
@@ -226,16 +227,26 @@ class CDFWeights(Weighter):
         X_target: Any = None,
         target_weight: Any = None,
         sample_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
-            if sample_weight is not None:
+            if sample_weight is not None or frequency_weight is not None:
                 raise InputError(
-                    "CDFWeights takes no sample_weight of rows that stay on a device. Pass NumPy "
-                    "arrays, or solver='matrix-free', which copies the rows to the host."
+                    "CDFWeights takes no sample_weight of rows that stay on a device, and no "
+                    "frequency_weight. Pass NumPy arrays, or solver='matrix-free', which copies "
+                    "the rows to the host."
                 )
-            return self._fit_on_device(X, X_target, target_weight)
-        given = {"X_target": X_target, "target_weight": target_weight}
-        return super().fit(X, y, **given, sample_weight=sample_weight)
+            return self._fit_on_device(X, X_target, target_weight, target_frequency)
+        return super().fit(
+            X,
+            y,
+            X_target=X_target,
+            target_weight=target_weight,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_frequency=target_frequency,
+        )
 
     fit.__doc__ = Weighter.fit.__doc__
 
@@ -261,10 +272,12 @@ class CDFWeights(Weighter):
             self.solver == "thresholds" or (self.solver == "auto" and large)
         )
 
-    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
+    def _fit_on_device(
+        self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
+    ) -> Self:
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
-        X, T, share = check_samples(X, X_target, target_weight)
+        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         target: Any = self._target(T, share)
         N = int(X.shape[0])
 
@@ -272,7 +285,8 @@ class CDFWeights(Weighter):
             parts = LocalParts([lines.rows(X)])
             return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
 
-        size = target_size(target_weight, to_numpy(share))
+        given = unwrap_target(target_weight), unwrap_target(target_frequency)
+        size = target_weights(int(T.shape[0]), *given).size
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
