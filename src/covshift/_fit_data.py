@@ -10,11 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
+from ._frames import FrameColumns
 from ._types import Real
-from ._validation import check_samples, check_weight, unwrap_target
+from ._validation import (
+    NO_TARGET_ROWS,
+    check_points,
+    check_samples,
+    check_weight,
+    is_margins,
+    unwrap_target,
+)
+from .corrections.at_cuts import AtCuts
 from .corrections.matrix import warn_if_unseen
-from .exceptions import ConstantColumnWarning
-from .operators import VOperator
+from .exceptions import ConstantColumnWarning, InputError
+from .margins.made_rows import value_rows
+from .operators import TargetSums, VOperator
 
 _SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
 
@@ -30,6 +40,7 @@ class FitData:
     share: Real
     columns: NDArray[np.intp]  # of the columns given, those that vary
     weighted: bool  # whether weights were given
+    cuts: AtCuts | None = None  # what margins say; T and share then serve scales alone
 
     @property
     def N(self) -> int:
@@ -37,17 +48,33 @@ class FitData:
 
     def operator(self, correction: Any) -> VOperator:
         """Return V as the correction makes it from the samples and their weights."""
-        V: VOperator = correction.operator(
-            self.X,
-            (self.T,),
-            target_weight=self.share,
-            sample_weight=self.w if self.weighted else None,
-        )
+        w = self.w if self.weighted else None
+        if self.cuts is not None:
+            return self.cuts.operator(correction, self.X, w)
+        target: dict[str, Any] = {"target_weight": self.share, "sample_weight": w}
+        V: VOperator = correction.operator(self.X, (self.T,), **target)
         return V
+
+    def target_sums(self, correction: Any, whole: Any) -> TargetSums:
+        """Return the target side of V, for sums over blocks of rows; ``whole`` are all of them."""
+        if self.cuts is not None:
+            return self.cuts.target_sums(correction, self.X)
+        found: TargetSums = correction.target_sums(self.T, self.share, whole)
+        return found
+
+    def weights(self, weighter: Any) -> Real:
+        """Fit a weighter that takes the training rows to the target: their weights (N,)."""
+        if self.cuts is not None:
+            return self.cuts.weights(weighter)
+        fitted = weighter.fit(self.X, X_target=self.T, target_weight=self.share)
+        return np.asarray(fitted.weights_)
 
     def coverage(self, correction: Any, *, stacklevel: int) -> float:
         """Return the share of the training rows that the target sees; warn where it is low."""
-        diagonal = correction.raw_diagonal(self.X, self.T, self.share)
+        if self.cuts is not None:
+            diagonal = self.cuts.raw_diagonal(correction, self.X)
+        else:
+            diagonal = correction.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
     def in_double(self) -> FitData:
@@ -58,7 +85,8 @@ class FitData:
 
     def rows(self, some: NDArray[np.intp]) -> FitData:
         """Return the problem of some of the training rows, with the whole target."""
-        return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some])
+        cuts = None if self.cuts is None else self.cuts.rows(some)
+        return replace(self, X=self.X[some], Y=self.Y[some], w=self.w[some], cuts=cuts)
 
 
 def check_fit_data(
@@ -70,14 +98,22 @@ def check_fit_data(
     *,
     kernel_given: bool = False,
     streamed: bool = False,
+    frame: FrameColumns | None = None,
 ) -> FitData:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows says nothing; rows of weight zero are
     not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
-    where only a block of the rows is known.
+    where only a block of the rows is known. ``frame`` says which columns of X are levels, where the
+    target is margins.
     """
     target_weight = unwrap_target(target_weight)
+    if is_margins(unwrap_target(X_target)):
+        X_target = AtCuts.of(unwrap_target(X_target), X)
+    if isinstance(X_target, AtCuts):
+        if target_weight is not None:
+            raise InputError(NO_TARGET_ROWS)
+        return _check_at_cuts(X, Y, X_target, sample_weight, frame)
     if unwrap_target(X_target) is None and target_weight is None:
         target_weight = sample_weight
     samples = check_samples(X, X_target, target_weight)
@@ -94,6 +130,21 @@ def check_fit_data(
     else:
         X, T, share = X[np.ix_(kept, columns)], T[:, columns], to_numpy(samples.share)
     return FitData(X, Y[kept], w[kept], T, share, columns, sample_weight is not None)
+
+
+def _check_at_cuts(
+    X: Any, Y: Real, cuts: AtCuts, sample_weight: Any, frame: FrameColumns | None
+) -> FitData:
+    X = to_numpy(check_points(X, "X")).astype(np.float64)
+    w = np.ones(len(X))
+    if sample_weight is not None:
+        w = check_weight(sample_weight, len(X), "sample_weight", of="X")
+    T, share = value_rows(cuts.margins, cuts.X, X, w, frame)
+    columns = _varying_columns(X, T)
+    kept = np.flatnonzero(w > 0)
+    X, T = X[np.ix_(kept, columns)], T[:, columns]
+    seen = cuts.rows(kept).varying()
+    return FitData(X, Y[kept], w[kept], T, share, columns, sample_weight is not None, seen)
 
 
 def check_device_fit_data(

@@ -69,6 +69,9 @@ def unwrap_target(X_target: Any) -> Any:
     return X_target
 
 
+NO_TARGET_ROWS = "target_weight is for target rows, and X_target is margins."
+
+
 def is_margins(X_target: Any) -> bool:
     """Tell whether a target is a `covshift.Margins`, which has no rows."""
     return getattr(type(X_target), "_covshift_margins", False) is True

@@ -9,7 +9,14 @@ from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
 from .._parameters import Rules, check_parameters, flag, number, one_of
-from .._validation import check_samples, check_weight, unwrap_target, weight_like
+from .._validation import (
+    NO_TARGET_ROWS,
+    check_samples,
+    check_weight,
+    is_margins,
+    unwrap_target,
+    weight_like,
+)
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
@@ -38,8 +45,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         ----------
         X : (N, n) array or data frame
             Training points.
-        X_target : (M, n) array or data frame, or a one-tuple of it, optional
-            Target points. None: the target is the training sample, with its weights.
+        X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+            Target points. None: the target is the training sample, with its weights. Margins serve
+            corrections that see one column at a time; see `covshift.corrections.at_cuts`.
         target_weight : (M,) array, optional
             Weights of the target points; integer weights equal repeated rows.
         sample_weight : (N,) array, optional
@@ -51,6 +59,12 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
+        if is_margins(unwrap_target(X_target)):
+            if target_weight is not None:
+                raise InputError(NO_TARGET_ROWS)
+            from .at_cuts import AtCuts
+
+            return AtCuts.of(unwrap_target(X_target), X).operator(self, X, sample_weight)
         if unwrap_target(X_target) is None and target_weight is None:
             target_weight = sample_weight
         X, T, share = check_samples(X, X_target, target_weight)
@@ -75,6 +89,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
 
     by_features = False
     """Whether V sees the target through the distribution of each feature by itself alone."""
+
+    uses_target = True
+    """Whether V looks at the target at all."""
 
     by_blocks = False
     """Whether V can be summed over blocks of training rows (`target_sums`), or needs all pairs."""

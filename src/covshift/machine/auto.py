@@ -104,8 +104,7 @@ def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
 
 def target_weights(problem: FitData) -> Real:
     """Weights under which the training rows look like the target: (N,)."""
-    fitted = target_weighter().fit(problem.X, X_target=problem.T, target_weight=problem.share)
-    return np.asarray(fitted.weights_)
+    return problem.weights(target_weighter())
 
 
 def target_weighter() -> CDFWeights:

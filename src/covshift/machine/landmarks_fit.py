@@ -13,7 +13,7 @@ from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._fit_data import FitData, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._types import Real
-from .._validation import unwrap_target
+from .._validation import refuse_margins, unwrap_target
 from ..corrections import as_correction
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import InputError
@@ -39,9 +39,7 @@ class LandmarksFit(FittedFunction):
         return best_of(kernels, sample, Y, int(self.n_folds))
 
     def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(
-            kernel, Z, self.correction_.target_sums(problem.T, problem.share, whole)
-        )
+        self._stream = self._primal(kernel, Z, problem.target_sums(self.correction_, whole))
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         held_out = self.reg == "cv" or self._uses_held_out()
@@ -133,6 +131,7 @@ class LandmarksFit(FittedFunction):
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
+            refuse_margins(unwrap_target(X_target), "X_target", "partial_fit")
             problem = check_fit_data(X, Y, X_target, sample_weight, target_weight, streamed=True)
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns

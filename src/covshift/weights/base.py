@@ -14,7 +14,14 @@ from .._array import to_numpy
 from .._fields import FINITE, WHOLE, Kind, Maybe, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._types import Real
-from .._validation import check_host_rows, check_samples, is_margins, refuse_margins, unwrap_target
+from .._validation import (
+    NO_TARGET_ROWS,
+    check_host_rows,
+    check_samples,
+    is_margins,
+    refuse_margins,
+    unwrap_target,
+)
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
@@ -127,7 +134,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         if type(self)._fit_margins is Weighter._fit_margins:
             refuse_margins(margins, "X_target", type(self).__name__)
         if target_weight is not None:
-            raise InputError("target_weight is for target rows, and X_target is margins.")
+            raise InputError(NO_TARGET_ROWS)
         reading = self._read(margins, X)
         points = reading.encode(X)
         design = design_of(sample_weight, len(points))
