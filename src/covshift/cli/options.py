@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,10 +162,13 @@ def read_options_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(separator, args.encoding, frozenset(missing))
 
 
-def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> Samples:
+def samples_of(
+    args: argparse.Namespace, *, label: bool = True, alone: bool = False, **more: Any
+) -> Samples:
     """Read the two files, and print what is worth knowing about them.
 
-    Without ``label`` the column of that name is left out unread. ``more`` are further fields of
+    Without ``label`` the column of that name is left out unread. Where the training file is there
+    ``alone``, named twice, nothing is said of it as a target. ``more`` are further fields of
     `ColumnOptions`.
     """
     from .._tables import ColumnOptions, read_samples
@@ -187,6 +191,9 @@ def samples_of(args: argparse.Namespace, *, label: bool = True, **more: Any) -> 
         **more,
     )
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
+    if alone:
+        own = dict.fromkeys(note for note in samples.notes if note.kind != "target labels")
+        samples = replace(samples, notes=list(own))
     for found in samples.notes:
         console.tell(found)
     return samples
