@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from sklearn.model_selection import GridSearchCV
 
 from covshift import (
     VSVC,
@@ -323,6 +324,27 @@ def test_bounds_hold_at_training_rows_where_there_are_no_others():
     f = model.decision_function(X) + 0.5
     assert f.min() > -1e-6
     assert f.max() < 1 + 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.MarginsWarning")
+def test_a_precomputed_kernel_has_no_columns_for_margins():
+    X, T = continuous()
+    K, V = X @ X.T, v_matrix(X, every_value(T), "blended")
+    machine = VSVR(Precomputed(V), kernel="precomputed")
+    with pytest.raises(InputError, match="no columns that margins could speak of"):
+        machine.fit(K, outcomes(X), X_target=Margins({0: {(None, 0): 0.5, (0, None): 0.5}}))
+    assert np.isfinite(machine.fit(K, outcomes(X)).predict(K)).all()
+
+
+def test_a_search_hands_margins_on_whole():
+    X, T = continuous()
+    machine = VSVR("blended", kernel="linear", reg=1.0)
+    search = GridSearchCV(machine, {"reg": [0.1, 1.0]}, cv=3)
+    one, other = (
+        search.fit(X, outcomes(X), X_target=target).cv_results_["mean_test_score"].copy()
+        for target in ((T,), every_value(T))
+    )
+    assert other == pytest.approx(one, abs=1e-8)
 
 
 def test_blocks_need_rows():

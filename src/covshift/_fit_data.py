@@ -113,6 +113,11 @@ def check_fit_data(
     if isinstance(X_target, AtCuts):
         if target_weight is not None:
             raise InputError(NO_TARGET_ROWS)
+        if kernel_given:
+            raise InputError(
+                "kernel='precomputed' gives no columns that margins could speak of. Make V "
+                "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
+            )
         return _check_at_cuts(X, Y, X_target, sample_weight, frame)
     if unwrap_target(X_target) is None and target_weight is None:
         target_weight = sample_weight
