@@ -66,6 +66,24 @@ def mirrored(algorithm, X, T, **options):
     return (algorithm(X, T, **options) + algorithm(-X, -T, **options)) / 2
 
 
+def v_from_cells(X, columns, both_sides=False):
+    """Additive V of a target known by its cells: (smallest value, largest value, share) for each.
+
+    A cell speaks for rows up to its largest value, and from its smallest one on the other side.
+    """
+    N, n = X.shape
+    V = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            for k in range(n):
+                for low, high, share in columns[k]:
+                    up_to = X[i, k] <= high and X[j, k] <= high
+                    from_on = X[i, k] >= low and X[j, k] >= low
+                    seen = (int(up_to) + int(from_on)) / 2 if both_sides else int(up_to)
+                    V[i, j] += share * seen / n
+    return V
+
+
 def anderson_darling_phi(T):
     """1 / (F (1 - F)), F counting points strictly below fully and the others up to it by half."""
     M = len(T)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift import Margins
+from covshift import Margins, load
+from covshift._tables import read_table
 from covshift.weights import Raking
 
 
@@ -157,16 +158,13 @@ def test_margins_of_weighted_rows_have_no_scale_and_count_frequencies(files):
         np.testing.assert_allclose(one.single[name].share, other.single[name].share)
 
 
-@pytest.mark.parametrize(
-    "command", ["diagnose", "compare", "estimate", "evaluate", "fit", "report"]
-)
+@pytest.mark.parametrize("command", ["diagnose", "compare", "estimate", "evaluate", "report"])
 def test_commands_that_need_rows_refuse_margins(files, command):
     path, _ = make(files)
     more = {
         "compare": ["--label", "y"],
         "estimate": ["--outcome", "y"],
         "evaluate": ["--label", "y", "--score", "age"],
-        "fit": ["--label", "y", "-o", files / "m.covshift"],
         "report": ["--label", "y", "-o", files / "r.html"],
     }
     done = covshift(command, files / "train.csv", path, *more.get(command, []))
@@ -197,3 +195,60 @@ def test_bad_files_are_refused(files):
     assert "no column 'zz'" in covshift("margins", files / "target.csv", "--drop", "zz").err
     few = covshift("margins", files / "target.csv", "--min-count", "500")
     assert "200 rows, fewer than min_count=500" in few.err
+
+
+# fit
+
+
+@pytest.mark.parametrize("method", ["blended", "additive", "cdf", "raking", "none"])
+@pytest.mark.parametrize("learner", ["vsvm", "vboost"])
+def test_a_model_is_fitted_to_margins_and_predicts(files, learner, method):
+    path, _ = make(files, "--bins", "4")
+    asked = "--label", "y", "--method", method, "--learner", learner, "-o", files / "model"
+    done = covshift("fit", files / "train.csv", path, *asked)
+    assert done.code == 0, done.err
+    assert "on 120 rows for margins." in done.out
+    assert "to score" not in done.err
+    done = covshift("predict", files / "model", files / "target.csv", "-o", files / "found.csv")
+    assert done.code == 0, done.err
+    with (files / "found.csv").open() as file, (files / "target.csv").open() as target:
+        found, ages = list(csv.DictReader(file)), [float(r["age"]) for r in csv.DictReader(target)]
+    p = [float(line["probability_1"]) for line in found]
+    assert np.corrcoef(ages, p)[0, 1] > 0.6
+
+
+def test_margins_of_every_value_give_the_model_of_the_rows(files):
+    path, _ = make(files, "--bins", "1000", "--min-count", "1")
+    found = []
+    for target in (path, files / "target.csv"):
+        asked = "--label", "y", "--method", "blended", "--learner", "vboost", "-o", files / "model"
+        done = covshift("fit", files / "train.csv", target, *asked, "--force")
+        assert done.code == 0, done.err
+        model = load(files / "model")
+        X = model.encoding.encode(read_table(str(files / "target.csv"), model.encoding.kinds))
+        found.append(model.predict_proba(X))
+    assert found[0] == pytest.approx(found[1], abs=1e-8)
+
+
+def test_a_fit_says_what_margins_cannot_do(files):
+    path, _ = make(files, "--bins", "4")
+    ask = "fit", files / "train.csv", path, "--label", "y", "-o", files / "model"
+    assert "Name one, such as --method blended" in covshift(*ask, "--method", "auto").err
+    assert "use 'additive' or 'blended'" in covshift(*ask, "--method", "multiplicative").err
+    assert "needs target rows" in covshift(*ask, "--method", "kliep").err
+    for option in ("--target-weight", "--target-frequency"):
+        assert f"{option} is for target rows" in covshift(*ask, option, "w").err
+
+
+def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
+    margins = Margins({"town": {"u": 0.4, "v": 0.2, "w": 0.1, "z": 0.3}})
+    margins.to_json(files / "some.json")
+    ask = "fit", files / "train.csv", files / "some.json", "--label", "y", "--method", "additive"
+    done = covshift(*ask, "-o", files / "model", "--force")
+    assert done.code == 0, done.err
+    assert "no margin tells about 'age', 'income'" in done.err
+    assert "30.00% of the target has 'town' 'z', and no training row" in done.err
+    Margins({"town": {"u": 0.5, "v": 0.5}}).to_json(files / "some.json")
+    assert "has 'w', and the margins know 'u', 'v'" in covshift(*ask, "-o", files / "other").err
+    Margins({"height": {(0, None): 1.0}}).to_json(files / "some.json")
+    assert "no features of" in covshift(*ask, "-o", files / "other").err

@@ -10,12 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
+from ._frames import FrameColumns
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Whole
-from ._validation import check_samples, unwrap_target
+from ._validation import (
+    check_points,
+    check_samples,
+    is_margins,
+    refuse_target_weights,
+    unwrap_target,
+)
+from .corrections.at_cuts import AtCuts
 from .corrections.matrix import warn_if_unseen
-from .exceptions import ConstantColumnWarning
-from .operators import VOperator
+from .exceptions import ConstantColumnWarning, InputError
+from .margins.made_rows import value_rows
+from .operators import TargetSums, VOperator
 
 TARGET_REQUEST = {"X_target": True, "target_weight": True, "target_frequency": True}
 """What metadata routing hands to an estimator that takes a target."""
@@ -67,6 +76,7 @@ class FitData:
     columns: NDArray[np.intp]  # of the columns given, those that vary
     weights: RowWeights  # of the training rows, all of which are there
     target: RowWeights
+    cuts: AtCuts | None = None  # what margins say; T and share then serve scales alone
 
     @property
     def N(self) -> int:
@@ -84,6 +94,8 @@ class FitData:
 
     def operator(self, correction: Any) -> VOperator:
         """Return V as the correction makes it from the samples and their weights."""
+        if self.cuts is not None:
+            return self.cuts.operator(correction, self.X, self.weights)
         V: VOperator = correction.operator(
             self.X,
             (self.T,),
@@ -92,13 +104,33 @@ class FitData:
         )
         return V
 
-    def weighed(self, correction: Any) -> Any:
-        """Return the correction with its weights of the training rows, if it fits any."""
-        return correction.weighed(self.X, self.T, self.weights, self.target)
+    def target_sums(self, correction: Any, whole: Any) -> TargetSums:
+        """Return the target side of V; ``whole`` are all training rows, where they are at hand."""
+        if self.cuts is not None:
+            return self.cuts.target_sums(correction, self.X, self.weights)
+        if whole is not None:
+            correction = correction.weighed(self.X, self.T, self.weights, self.target)
+        found: TargetSums = correction.target_sums(self.T, self.share, whole)
+        return found
+
+    def weigh(self, weighter: Any) -> Real:
+        """Fit a weighter that takes the training rows to the target: their weights (N,)."""
+        if self.cuts is not None:
+            return self.cuts.weigh(weighter, self.weights)
+        fitted = weighter.fit(
+            self.X,
+            X_target=self.T,
+            **self.weights.options("sample_weight", "frequency_weight"),
+            **self.target.options("target_weight", "target_frequency"),
+        )
+        return np.asarray(fitted.weights_)
 
     def coverage(self, correction: Any, *, stacklevel: int) -> float:
         """Return the share of the training rows that the target sees; warn where it is low."""
-        diagonal = correction.raw_diagonal(self.X, self.T, self.share)
+        if self.cuts is not None:
+            diagonal = self.cuts.raw_diagonal(correction, self.X)
+        else:
+            diagonal = correction.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
     def in_double(self) -> FitData:
@@ -110,7 +142,10 @@ class FitData:
     def rows(self, some: NDArray[np.intp]) -> FitData:
         """Return the problem of some of the training rows, with the whole target."""
         weights = self.weights.take(some)
-        return replace(self, X=self.X[some], Y=self.Y[some], w=weights.w, weights=weights)
+        cuts = None if self.cuts is None else self.cuts.rows(some)
+        return replace(
+            self, X=self.X[some], Y=self.Y[some], w=weights.w, weights=weights, cuts=cuts
+        )
 
     def scaled(self, factor: float) -> FitData:
         """Return the problem with the weights of its training rows times a factor."""
@@ -123,7 +158,10 @@ class FitData:
             return self
         rows = repeated(self.repeats)
         weights = RowWeights(self.weights.design[rows], np.ones(len(rows), dtype=np.int64))
-        return replace(self, X=self.X[rows], Y=self.Y[rows], w=weights.w, weights=weights)
+        cuts = None if self.cuts is None else self.cuts.rows(rows)
+        return replace(
+            self, X=self.X[rows], Y=self.Y[rows], w=weights.w, weights=weights, cuts=cuts
+        )
 
 
 def check_fit_data(
@@ -134,13 +172,27 @@ def check_fit_data(
     *,
     kernel_given: bool = False,
     streamed: bool = False,
+    frame: FrameColumns | None = None,
 ) -> FitData:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows says nothing; rows of weight zero are
     not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
-    where only a block of the rows is known.
+    where only a block of the rows is known. ``frame`` says which columns of X are levels, where the
+    target is margins.
     """
+    if is_margins(unwrap_target(X_target)):
+        X_target = AtCuts.of(unwrap_target(X_target), X)
+    if isinstance(X_target, AtCuts):
+        refuse_target_weights(
+            target_weight=given.target_weight, target_frequency=given.target_frequency
+        )
+        if kernel_given:
+            raise InputError(
+                "kernel='precomputed' gives no columns that margins could speak of. Make V "
+                "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
+            )
+        return _check_at_cuts(X, Y, X_target, given, frame)
     given = given.for_target(X_target)
     samples = check_samples(X, X_target)
     X, T = samples.on_host()
@@ -155,6 +207,21 @@ def check_fit_data(
     else:
         X, T = X[np.ix_(kept, columns)], T[:, columns]
     return FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+
+
+def _check_at_cuts(
+    X: Any, Y: Real, cuts: AtCuts, given: GivenWeights, frame: FrameColumns | None
+) -> FitData:
+    X = to_numpy(check_points(X, "X")).astype(np.float64)
+    weights = given.of_rows(len(X))
+    T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
+    columns = _varying_columns(X, T)
+    kept = np.flatnonzero(weights.kept)
+    weights = weights.take(kept)
+    X, T = X[np.ix_(kept, columns)], T[:, columns]
+    target = RowWeights(share * len(share), np.ones(len(share), dtype=np.int64))
+    seen = cuts.rows(kept).varying()
+    return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
 
 
 def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:

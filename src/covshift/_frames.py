@@ -8,6 +8,7 @@ polars and pyarrow frames.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,8 +40,13 @@ class FrameColumns:
         return cls(names, levels)
 
     @classmethod
-    def learn(cls, X: Any, X_target: Any) -> FrameColumns | None:
-        """Learn the levels of both frames; None where all columns are numbers."""
+    def learn(
+        cls, X: Any, X_target: Any, *, more: Mapping[str, Iterable[str]] | None = None
+    ) -> FrameColumns | None:
+        """Learn the levels of both frames; None where all columns are numbers.
+
+        ``more`` are further levels of some columns, known without rows.
+        """
         found = set(category_columns(X)) | set(category_columns(X_target))
         if not found:
             return None
@@ -52,8 +58,14 @@ class FrameColumns:
                     f"X has the categories {', '.join(map(repr, sorted(found)))}, so X_target "
                     "must be a data frame with the same columns."
                 )
+        further = more or {}
         levels = [
-            tuple(sorted({cell for frame in frames for cell in cells_of(frame, name, "X")}))
+            tuple(
+                sorted(
+                    {cell for frame in frames for cell in cells_of(frame, name, "X")}
+                    | set(further.get(name, ()))
+                )
+            )
             if name in found
             else ()
             for name in names

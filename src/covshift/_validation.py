@@ -77,6 +77,13 @@ def unwrap_target(X_target: Any) -> Any:
     return X_target
 
 
+def refuse_target_weights(**of_target: Any) -> None:
+    """Refuse weights of target rows where the target is margins."""
+    for name, given in of_target.items():
+        if unwrap_target(given) is not None:
+            raise InputError(f"{name} is for target rows, and X_target is margins.")
+
+
 def is_margins(X_target: Any) -> bool:
     """Tell whether a target is a `covshift.Margins`, which has no rows."""
     return getattr(type(X_target), "_covshift_margins", False) is True

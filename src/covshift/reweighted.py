@@ -17,7 +17,7 @@ from ._fit_data import TARGET_REQUEST
 from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
 from ._validation import is_margins, unwrap_target
-from .exceptions import InputTypeError
+from .exceptions import InputError, InputTypeError
 from .weights import as_weighter
 
 
@@ -110,7 +110,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, y : training rows and their outcomes
         X_target : rows of the target, or a one-tuple of them
             None: the target is the training sample, and the weights are one. A `covshift.Margins`
-            is for the weighter alone, which then sees X as it came, before any preprocessing.
+            goes to the weighter, which then sees X as it came, before any preprocessing, and to an
+            estimator that takes X_target, unless preprocessing made other columns for it.
         sample_weight : (N,) array, optional
             Weights that the rows have by the design of the sample, on any scale. The weighter
             looks at the weighted sample, and the estimator gets the product, mean one.
@@ -147,6 +148,12 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if itself and own is not None:
                 looked_at = {"target_weight": own}
             if is_margins(target):  # they speak of the columns as they came
+                if before is not None and takes(last, "X_target"):
+                    raise InputError(
+                        "X_target is a covshift.Margins of the columns as they came, and "
+                        f"{type(last).__name__} gets others, from {before.steps[-1][0]!r}: fit it "
+                        "without preprocessing, or give target rows."
+                    )
                 weights = self._weigh(X, y, target, looked_at, own)
             else:
                 target = target if before is None else before.transform(target)

@@ -63,8 +63,10 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
             Training rows.
         y : (N,) array
             Their classes.
-        X_target : (M, n) array or data frame, or a one-tuple of it, optional
-            Unlabelled rows of the target. None: the target is the training sample.
+        X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+            Unlabelled rows of the target, or its margins, where the correction sees one column at a
+            time ("additive", "blended", "auto") or weights that take them. None: the target is
+            the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.

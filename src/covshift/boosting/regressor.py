@@ -137,8 +137,10 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
             Training rows.
         y : (N,) or (N, k) array
             Their outcomes; several are boosted side by side, one tree each per round.
-        X_target : (M, n) array or data frame, or a one-tuple of it, optional
-            Rows of the target, without outcomes. None: the target is the training sample.
+        X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+            Rows of the target, without outcomes, or its margins, where the correction sees one
+            column at a time ("additive", "blended", "auto") or weights that take them. None: the
+            target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.

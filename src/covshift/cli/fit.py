@@ -16,12 +16,13 @@ from .._registry import (
     listed,
     weighters,
 )
-from ..exceptions import InputError
+from ..exceptions import InputError, MarginsWarning
 from . import compare, console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
     from .._tables import Samples
+    from ..margins import Margins
     from ..persistence.files import Model
 
 
@@ -58,7 +59,9 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit, save and say what was done."""
     from ..compare.methods import resolve
+    from ..margins.files import is_margins_file
     from ..persistence import save
+    from . import fit_margins
 
     given = args.method if args.method not in (None, AUTO) else NONE
     learner = resolve(args.learner, given)[0]
@@ -71,22 +74,28 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "-":
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(args)
-    samples = options.samples_of(args)
-    verdict = diagnosis_of(samples, args).verdict
+    margins = None
+    if is_margins_file(args.target):
+        samples, margins = fit_margins.read(args)
+        verdict = ""
+    else:
+        samples = options.samples_of(args)
+        verdict = diagnosis_of(samples, args).verdict
     if args.method == AUTO:
         found = compare.comparison_of(samples, args)
         console.note(found.recommendation)
         method = found.recommended
     else:
         method = args.method or learner.default
-    model = fit_model(samples, args, method, verdict)
+    model = fit_model(samples, args, method, verdict, margins)
     save(model, args.output)
+    verdict = model.about["verdict"]
     facts = facts_of(model)
     if args.json:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
     else:
         console.emit(_summary(facts, args.output), None)
-    if args.method is None:
+    if args.method is None and margins is None:
         console.note(
             "covshift compare shows whether this correction helps; --method auto uses what it "
             "recommends."
@@ -94,9 +103,19 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(verdict, args)
 
 
-def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: str) -> Model:
-    """Fit a method on the samples, standardised by the training rows."""
+def fit_model(
+    samples: Samples,
+    args: argparse.Namespace,
+    method: str,
+    verdict: str,
+    margins: Margins | None = None,
+) -> Model:
+    """Fit a method on the samples, standardised by the training rows.
+
+    With ``margins`` these are the target, and the target rows of the samples are not looked at.
+    """
     import platform
+    import warnings
 
     import numpy as np
     import sklearn
@@ -112,24 +131,38 @@ def fit_model(samples: Samples, args: argparse.Namespace, method: str, verdict: 
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
-    estimator = fit_method(
-        learner.name,
-        method,
-        labels.task,
-        scaler.transform(samples.X),
-        labels.y,
-        scaler.transform(samples.X_target),
-        sample_weight=samples.weight,
-        target_weight=samples.target_weight,
-        random_state=args.seed,
-    )
+    X = scaler.transform(samples.X)
+    target: Any
+    n_target: int | None = None
+    if margins is None:
+        n_target = len(samples.X_target)
+        target = scaler.transform(samples.X_target)
+    else:
+        from . import fit_margins
+
+        target = fit_margins.encoded(margins, samples.encoding, scaler.mean_, scaler.scale_)
+        verdict = fit_margins.verdict_of(X, target)
+    with warnings.catch_warnings():
+        if margins is not None:  # notes have told, in the file's own words
+            warnings.simplefilter("ignore", MarginsWarning)
+        estimator = fit_method(
+            learner.name,
+            method,
+            labels.task,
+            X,
+            labels.y,
+            target,
+            sample_weight=samples.weight,
+            target_weight=samples.target_weight if margins is None else None,
+            random_state=args.seed,
+        )
     about = {
         "covshift": covshift.__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "n_train": len(samples.X),
-        "n_target": len(samples.X_target),
+        "n_target": n_target,
         "id": samples.id_name,
         "seed": args.seed,
         "verdict": verdict,
@@ -172,7 +205,7 @@ def _summary(facts: dict[str, Any], path: str) -> str:
     unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
     return (
         f"Fitted {facts['learner']} (method: {facts['method']}) on {facts['n_train']} rows for "
-        f"{facts['n_target']} target rows.\n"
+        f"{'margins' if facts['n_target'] is None else str(facts['n_target']) + ' target rows'}.\n"
         f"Shift:  {facts['verdict']}\n"
         f"Label:  {printable(facts['label'])} ({what}{unit})\n"
         f"Needs:  {shown}\n"

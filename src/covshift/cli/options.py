@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,12 +211,18 @@ def read_options_of(args: argparse.Namespace) -> ReadOptions:
 
 
 def samples_of(
-    args: argparse.Namespace, *, label: bool = True, repeated: bool = True, **more: Any
+    args: argparse.Namespace,
+    *,
+    label: bool = True,
+    repeated: bool = True,
+    alone: bool = False,
+    **more: Any,
 ) -> Samples:
     """Read the two files, and print what is worth knowing about them.
 
     Without ``label`` the column of that name is left out unread. Rows are ``repeated`` by their
-    frequencies. ``more`` are further fields of `ColumnOptions`.
+    frequencies. Where the training file is there ``alone``, named twice, nothing is said of it as
+    a target. ``more`` are further fields of `ColumnOptions`.
     """
     from .._tables import ColumnOptions, read_samples
 
@@ -239,9 +246,19 @@ def samples_of(
         **more,
     )
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
+    if alone:
+        own = dict.fromkeys(note for note in samples.notes if note.kind != "target labels")
+        samples = replace(samples, notes=list(own))
     for found in samples.notes:
         console.tell(found)
     return samples.repeated() if repeated else samples
+
+
+def refuse_target_weights(args: argparse.Namespace) -> None:
+    """Refuse weights of target rows where the target is a file of margins."""
+    for option in ("--target-weight", "--target-frequency"):
+        if getattr(args, option[2:].replace("-", "_")) is not None:
+            raise InputError(f"{option} is for target rows, and margins have none.")
 
 
 def refuse_margins_file(path: str) -> None:

@@ -28,9 +28,7 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
             f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
             f"margins. Use {listed(able)}."
         )
-    for option in ("--target-weight", "--target-frequency"):
-        if getattr(args, option[2:].replace("-", "_")) is not None:
-            raise InputError(f"{option} is for target rows, and margins have none.")
+    options.refuse_target_weights(args)
     margins = read_margins(args.target)
     for found in margins.notes:
         console.tell(found)

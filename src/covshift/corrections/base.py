@@ -10,7 +10,13 @@ from sklearn.base import BaseEstimator
 from .._array import Array, namespace
 from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._row_weights import RowWeights, row_weights, target_weights
-from .._validation import check_samples, unwrap_target, weight_like
+from .._validation import (
+    check_samples,
+    is_margins,
+    refuse_target_weights,
+    unwrap_target,
+    weight_like,
+)
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
@@ -41,8 +47,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         ----------
         X : (N, n) array or data frame
             Training points.
-        X_target : (M, n) array or data frame, or a one-tuple of it, optional
-            Target points. None: the target is the training sample, with its weights.
+        X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+            Target points. None: the target is the training sample, with its weights. Margins serve
+            corrections that see one column at a time; see `covshift.corrections.at_cuts`.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the points, on any scale: they are divided by their mean.
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
@@ -54,6 +61,13 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
+        if is_margins(unwrap_target(X_target)):
+            refuse_target_weights(target_weight=target_weight, target_frequency=target_frequency)
+            from .at_cuts import AtCuts
+
+            cuts = AtCuts.of(unwrap_target(X_target), X)
+            weights = row_weights(len(cuts.Z), sample_weight, frequency_weight)
+            return cuts.operator(self, X, weights)
         itself = unwrap_target(X_target) is None
         if itself and target_weight is None and target_frequency is None:
             target_weight, target_frequency = sample_weight, frequency_weight
@@ -84,6 +98,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
 
     by_features = False
     """Whether V sees the target through the distribution of each feature by itself alone."""
+
+    uses_target = True
+    """Whether V looks at the target at all."""
 
     by_blocks = False
     """Whether V can be summed over blocks of training rows (`target_sums`), or needs all pairs."""

@@ -36,7 +36,8 @@ class Unweighted(_EveryPoint):
     """
 
     needs_points = False
-    by_features = True  # it does not look at the target at all
+    by_features = True
+    uses_target = False
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         xp = namespace(X)
@@ -77,6 +78,10 @@ class Importance(_EveryPoint):
         self.weights = weights
 
     @property
+    def uses_target(self) -> bool:  # type: ignore[override]
+        return self.needs_points
+
+    @property
     def needs_points(self) -> bool:  # type: ignore[override]
         return is_weighter(self.weights)
 
@@ -112,6 +117,7 @@ class Precomputed(Correction):
     """
 
     needs_points = False
+    uses_target = False
     unseen = "have no entry in the V that was given"
     advice = "Look at how it was made."
 

@@ -61,6 +61,8 @@ class Uniform(_KnownTarget):
            [0. , 0. , 0. ]])
     """
 
+    uses_target = False
+
     def __init__(
         self,
         low: Any = None,
@@ -121,6 +123,10 @@ class Gaussian(_KnownTarget):
         self.normalize = normalize
         self.blend = blend
 
+    @property
+    def uses_target(self) -> bool:  # type: ignore[override]
+        return self.mean is None or self.std is None
+
     def _survival(self, X: Real, T: Real, share: Real) -> Real:
         target_mean, target_std = moments(T, share)
         mean = _per_feature(target_mean if self.mean is None else self.mean, X, "mean")
@@ -159,6 +165,8 @@ class Product(_KnownTarget):
     array([[1. , 0.3],
            [0.3, 0.3]])
     """
+
+    uses_target = False
 
     def __init__(self, cdfs: Any, *, normalize: bool = False, blend: float | str = 0.0) -> None:
         self.cdfs = cdfs

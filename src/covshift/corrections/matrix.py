@@ -69,8 +69,9 @@ def v_matrix(
     ----------
     X : (N, n) array or data frame
         Training points.
-    X_target : (M, n) array or data frame, or a one-tuple of it, optional
-        Target points. None: the target is the training sample.
+    X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+        Target points. None: the target is the training sample. Margins are enough for "additive",
+        "blended" and other V that see one column at a time.
     correction : str or correction
         "none", "uniform", "gaussian", "multiplicative" (Algorithm 1), "additive" (Algorithm 2),
         "pairwise", "sliced", "blended" (additive, symmetric, normalised and mixed with

@@ -106,13 +106,7 @@ def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
 
 def target_weights(problem: FitData) -> Real:
     """Weights under which the training rows look like the target: (N,)."""
-    fitted = target_weighter().fit(
-        problem.X,
-        X_target=problem.T,
-        **problem.weights.options("sample_weight", "frequency_weight"),
-        **problem.target.options("target_weight", "target_frequency"),
-    )
-    return np.asarray(fitted.weights_)
+    return problem.weigh(target_weighter())
 
 
 def target_weighter() -> CDFWeights:

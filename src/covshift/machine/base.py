@@ -33,6 +33,7 @@ from .._parameters import Rules, check_parameters, flag, number, one_of, whole
 from .._row_sample import RowSample
 from .._types import Real
 from ..corrections import as_correction
+from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
 from ..exceptions import ConditionWarning, InputError
 from .auto import fit_auto
@@ -139,10 +140,10 @@ class KernelMachine(LandmarksFit):
     def _fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         self._check_parameters()
         self._forget()
-        if self._runs_on_device(X):
+        if self._runs_on_device(X) and not isinstance(X_target, AtCuts):
             return self._fit_on_device(X, Y, X_target, weights)
         given = self.kernel == "precomputed"
-        problem = check_fit_data(X, Y, X_target, weights, kernel_given=given)
+        problem = check_fit_data(X, Y, X_target, weights, kernel_given=given, frame=self._frame)
         self._columns = problem.columns
         self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)

@@ -94,7 +94,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         How f, which is least squares and can leave [0, 1], becomes probabilities. "logistic": a
         logistic model of predictions for held-out rows, f beside a linear model (theory,
         eq. 3.12); `decision_function` and `predict` follow it. "clip" cuts f off. "qp" solves the
-        constrained problem 0 <= f <= 1 at training and target points (exact solver only). With
+        constrained problem 0 <= f <= 1 at training and target points (exact solver only; margins
+        have no points). With
         None there is no `predict_proba`, and `decision_function` gives f as it is.
     n_folds : int
         Folds for "cv", of single rows. The order of the rows does not matter, and small whole
@@ -226,8 +227,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             Training rows.
         y : (N,) array
             Their classes.
-        X_target : (M, n) array or data frame, or a one-tuple of it, optional
-            Unlabelled rows of the target. None: the target is the training sample.
+        X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
+            Unlabelled rows of the target, or its margins, where the correction sees one column at a
+            time ("additive", "blended", "auto") or weights that take them. None: the target is
+            the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.
@@ -351,7 +354,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
         if self.probability == "qp":
-            T = problem.T[:0] if self.kernel == "precomputed" else problem.T[problem.target.kept]
+            no_rows = self.kernel == "precomputed" or problem.cuts is not None
+            T = problem.T[:0] if no_rows else problem.T[problem.target.kept]
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:

@@ -14,7 +14,9 @@ from .._device.kernels import DeviceExpansion
 from .._fit_data import take_columns
 from .._frames import FrameColumns
 from .._types import Real, Rows
-from .._validation import check_host_rows, check_rows, unwrap_target
+from .._validation import check_host_rows, check_rows, is_margins, unwrap_target
+from ..corrections.at_cuts import AtCuts
+from ..margins.reading import named_levels
 from .expansion import Expansion
 
 
@@ -70,6 +72,10 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
         """Learn the columns of X and X_target; return both as numbers."""
         validate_data(self, X, reset=True, skip_check_array=True)
         T = unwrap_target(X_target)
+        if is_margins(T):
+            cuts = AtCuts.of(T, X)
+            self._frame = FrameColumns.learn(X, None, more=named_levels(T))
+            return X if self._frame is None else self._frame.encode(X, "X"), cuts
         self._frame = FrameColumns.learn(X, T)
         if self._frame is None:
             return X, X_target

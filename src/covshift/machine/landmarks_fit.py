@@ -13,7 +13,7 @@ from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._types import Real
-from .._validation import unwrap_target
+from .._validation import refuse_margins, unwrap_target
 from ..corrections import as_correction
 from ..corrections.matrix import warn_if_faint
 from ..exceptions import InputError
@@ -39,12 +39,7 @@ class LandmarksFit(FittedFunction):
         return best_of(kernels, sample, Y, int(self.n_folds))
 
     def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(kernel, Z, self._target_sums(problem, whole))
-
-    def _target_sums(self, problem: FitData, whole: Any) -> Any:
-        """Return the target side of V; ``whole`` are all training rows, where they are at hand."""
-        correction = self.correction_ if whole is None else problem.weighed(self.correction_)
-        return correction.target_sums(problem.T, problem.share, whole)
+        self._stream = self._primal(kernel, Z, problem.target_sums(self.correction_, whole))
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
         held_out = self.reg == "cv" or self._uses_held_out()
@@ -76,7 +71,7 @@ class LandmarksFit(FittedFunction):
         kernels = self._choose_kernels(problem)
         Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
         kernel = self._best_of(kernels)
-        target_sums = self._target_sums(problem, problem.X)
+        target_sums = problem.target_sums(self.correction_, problem.X)
         stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
         stream.folds = stream.partial(problem.X, problem.Y, problem.w, problem.repeats)
         self._solve(stream)
@@ -132,6 +127,7 @@ class LandmarksFit(FittedFunction):
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
+            refuse_margins(unwrap_target(X_target), "X_target", "partial_fit")
             problem = check_fit_data(X, Y, X_target, weights, streamed=True)
             self._weight_unit = weights.mean(len(Y))
             self.correction_ = clone(as_correction(self.correction), safe=False)

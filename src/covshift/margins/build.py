@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._notes import Note
 from ..exceptions import InputError
 from .brackets import number_of, ordered_brackets, quantile_brackets
-from .cells import Categories, Cells, level_of
+from .cells import Brackets, Categories, Cells, level_of
 from .kinds import Margin, Moments, Table, checked_shares
 
 _ROUNDED = 0.01  # that a table and a margin may differ by
@@ -46,6 +46,18 @@ def built(
             name = level_of(key)
             single[name] = _margin(repr(name), content, notes, name in right)
     return single, tuple(_agreeing(table, single, notes) for table in tables)
+
+
+def at_points(
+    single: Mapping[str, Margin | Moments], names: Collection[str]
+) -> dict[str, Margin | Moments]:
+    """Say of some columns that their brackets hold their upper ends and nothing else."""
+    found = dict(single)
+    for name in names:
+        part = found.get(name)
+        if isinstance(part, Margin) and isinstance(part.cells, Brackets):
+            found[name] = replace(part, cells=replace(part.cells, right=True, points=True))
+    return found
 
 
 def _margin(title: str, content: Mapping[Any, Any], notes: list[Note], right: bool) -> Any:

@@ -22,12 +22,14 @@ class Brackets:
 
     A bracket holds its lower end, and its upper end unless the next one begins there: 18 to 30 and
     30 to 45 as well as 18 to 29 and 30 to 44. With ``right`` it holds its upper end and not its
-    lower one, as cells between quantiles do.
+    lower one, as cells between quantiles do. With ``points`` as well, all of a bracket is at its
+    upper end: every value of some rows has a bracket of its own.
     """
 
     lower: Real  # (k,), -inf where the first is open
     upper: Real  # (k,), inf where the last is open
     right: bool = False
+    points: bool = False
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -55,6 +57,18 @@ class Brackets:
     def labels(self) -> list[str]:
         """What each bracket is called."""
         return [self._label(k) for k in range(len(self))]
+
+    def places(self, x: Real) -> Real:
+        """Number of the bracket of each value (N,), from zero.
+
+        A value that lies beside brackets has half a number: before the first, beyond the last, or
+        between points. So t >= x, and t <= x, hold for the numbers where they do for what is known.
+        """
+        place = np.searchsorted(self.ends, x, side="left").astype(np.float64)
+        beside = (place == len(self)) | (x < self.starts[0])
+        if self.points:
+            beside |= x != self.ends[np.minimum(place.astype(np.int64), len(self) - 1)]
+        return np.where(beside, place - 0.5, place)
 
     def outside(self, x: Real) -> Any:
         """Which numbers (N,) lie in no bracket."""

@@ -18,8 +18,10 @@ _PLAIN = ["column", "lower", "upper", "category", "share"]
 _MORE = ["closed", "mean", "sd", "column2", "lower2", "upper2", "category2"]
 
 
-def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str]]:
-    """Return the dictionary that `Margins` takes, and which columns are closed to the right."""
+def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]:
+    """Return the dictionary that `Margins` takes, which columns are closed to the right, and which
+    of these hold single values.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -40,10 +42,14 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str]]:
         )
     found: dict[Any, Any] = {}
     right: set[str] = set()
+    points: set[str] = set()
     for number, line in enumerate(lines, start=2):
         cells = {name: (line[name] or "").strip() for name in names}
+        if cells.get("closed") == "point":
+            points.add(cells.get("column", ""))
+            cells["closed"] = "right"
         _add(cells, f"{path}, line {number}", found, right)
-    return found, frozenset(right)
+    return found, frozenset(right), frozenset(points)
 
 
 def csv_text(margins: Any) -> str:
@@ -69,15 +75,18 @@ def _lines(name: str, part: Margin | Moments) -> list[dict[str, Any]]:
     if isinstance(part, Moments):
         return [{"column": name, "mean": part.mean, "sd": "" if part.sd is None else part.sd}]
     pairs = zip(cell_keys(part.cells), part.share.tolist(), strict=True)
-    return [{**_cell(part.cells, key, "", name), "share": share} for key, share in pairs]
+    cells = ((_cell(part.cells, key, "", name, alone=True), share) for key, share in pairs)
+    return [{**cell, "share": share} for cell, share in cells]
 
 
-def _cell(cells: Any, key: Any, suffix: str, name: str) -> dict[str, Any]:
+def _cell(cells: Any, key: Any, suffix: str, name: str, *, alone: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {f"column{suffix}": name}
     if isinstance(cells, Brackets):
         low, high = ("" if end is None else end for end in key)
         found |= {f"lower{suffix}": low, f"upper{suffix}": high}
-        return found | ({"closed": "right"} if cells.right else {})
+        if not cells.right:
+            return found
+        return found | {"closed": "point" if cells.points and alone else "right"}
     return found | {f"category{suffix}": key}
 
 

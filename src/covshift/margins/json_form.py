@@ -11,7 +11,7 @@ import numpy as np
 
 from .._notes import Note
 from ..exceptions import InputError
-from .build import built
+from .build import at_points, built
 from .cells import Brackets, Cells
 from .kinds import Margin, Moments, Table
 
@@ -57,6 +57,7 @@ def from_data(cls: Any, data: Any, title: str) -> Any:
     notes: list[Note] = []
     try:
         right = {name for name, part in data["columns"].items() if part.get("closed") == "right"}
+        points = {name for name, part in data["columns"].items() if part.get("points") is True}
         for table in data["tables"]:
             closed = table.get("closed", [None, None])
             names = zip(table["columns"], closed, strict=True)
@@ -70,6 +71,7 @@ def from_data(cls: Any, data: Any, title: str) -> Any:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{title} has another structure than margins have: {error!r}.") from None
     single, tables = built(given, notes, right=frozenset(right))
+    single = at_points(single, points)
     return cls.of(single, tables, size=size, source=source, notes=notes)
 
 
@@ -78,7 +80,9 @@ def _part(part: Margin | Moments) -> dict[str, Any]:
         return {"mean": part.mean} if part.sd is None else {"mean": part.mean, "sd": part.sd}
     keys = zip(cell_keys(part.cells), part.share.tolist(), strict=True)
     if isinstance(part.cells, Brackets):
-        closed = {"closed": "right"} if part.cells.right else {}
+        closed: dict[str, Any] = {"closed": "right"} if part.cells.right else {}
+        if part.cells.points:
+            closed["points"] = True
         return {"brackets": [[*key, share] for key, share in keys], **closed}
     return {"categories": [[key, share] for key, share in keys]}
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._files import write_atomically
 from .._notes import Note
 from ..exceptions import InputError
-from .build import built
+from .build import at_points, built
 from .kinds import Margin, Moments, Table
 
 
@@ -17,7 +17,8 @@ class Margins:
 
     Official statistics publish distribution functions, not rows: age brackets, income deciles,
     shares of categories. ``X_target=margins`` takes the place of target rows in `CDFWeights`,
-    `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`.
+    `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`, and in `VSVC`,
+    `VSVR`, `VBoostClassifier`, `VBoostRegressor` and `v_matrix` with a V of single columns.
 
     Parameters
     ----------
@@ -160,13 +161,16 @@ class Margins:
         One line is one cell: a bracket has ``lower`` and ``upper``, empty where open, a category
         has ``category``. Further columns may be there: ``mean`` and ``sd`` for a line that gives
         these instead of a share; ``column2``, ``lower2``, ``upper2``, ``category2`` for the second
-        column of a table; ``closed``, "right" where brackets hold their upper ends.
+        column of a table; ``closed``, "right" where brackets hold their upper ends, "point" where
+        these are all they hold.
         """
         from .csv_form import read_csv
 
-        found, right = read_csv(path)
+        found, right, points = read_csv(path)
         notes: list[Note] = []
-        return cls.of(*built(found, notes, right=right), size=size, source=source, notes=notes)
+        single, tables = built(found, notes, right=right)
+        single = at_points(single, points)
+        return cls.of(single, tables, size=size, source=source, notes=notes)
 
     @classmethod
     def from_json(cls, path: Any) -> Margins:

@@ -15,7 +15,7 @@ from .._frames import cells_of, column_label
 from .._types import Real
 from .._validation import check_points, column_names
 from ..exceptions import InputError, MarginsWarning
-from .cells import Brackets, Categories, level_of
+from .cells import OTHER, Brackets, Categories, level_of
 from .features import Features
 from .kinds import Margin, Moments
 from .margins import Margins
@@ -65,11 +65,18 @@ class Reading:
 
 
 def reading_of(
-    margins: Margins, X: Any, used: Sequence[str], who: str, *, asked: bool = False
+    margins: Margins,
+    X: Any,
+    used: Sequence[str],
+    who: str,
+    *,
+    asked: bool = False,
+    free: str = "The weights do nothing for them.",
 ) -> Reading:
     """Match margins and a sample by name: say which columns one of the two lacks.
 
-    ``used`` are the columns that the weighter named ``who`` can use, or was ``asked`` to use.
+    ``used`` are the columns that the weighter named ``who`` can use, or was ``asked`` to use, and
+    ``free`` says what becomes of columns without a margin.
     """
     names = column_names(X)
     given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
@@ -93,10 +100,10 @@ def reading_of(
             MarginsWarning,
             stacklevel=5,
         )
-    free = [name for name in given if name not in margins.columns]
-    if free and not asked:
+    without = [name for name in given if name not in margins.columns]
+    if without and not asked:
         warnings.warn(
-            f"X has columns without a margin: {_listed(free)}. The weights do nothing for them.",
+            f"X has columns without a margin: {_listed(without)}. {free}",
             MarginsWarning,
             stacklevel=5,
         )
@@ -129,6 +136,12 @@ def levels_of(margins: Margins, name: str) -> tuple[str, ...]:
     """Levels of a category; none for a number."""
     margin = margins.margin(name)
     return margin.cells.levels if margin and isinstance(margin.cells, Categories) else ()
+
+
+def named_levels(margins: Margins) -> dict[str, tuple[str, ...]]:
+    """Levels of all categories, by column."""
+    found = {name: levels_of(margins, name) for name in margins.columns}
+    return {name: tuple(v for v in levels if v != OTHER) for name, levels in found.items()}
 
 
 def cell_columns(margins: Margins) -> list[str]:

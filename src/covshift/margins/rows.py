@@ -102,7 +102,9 @@ def _split_numbers(x: Real, bins: int | None, min_count: int) -> tuple[Brackets,
         ends = values[last]
     else:
         ends = np.array([roundest(values[k], values[k + 1]) for k in last[:-1]] + [np.inf])
-    return Brackets(np.append(-np.inf, ends[:-1]), ends, right=True), group[place.reshape(-1)]
+    alone = min_count == 1 and len(last) == len(values)
+    brackets = Brackets(np.append(-np.inf, ends[:-1]), ends, right=True, points=alone)
+    return brackets, group[place.reshape(-1)]
 
 
 def roundest(low: float, high: float) -> float:

@@ -15,7 +15,14 @@ from .._fields import FINITE, WHOLE, Kind, Maybe, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
 from .._types import Real
-from .._validation import check_host_rows, check_samples, is_margins, refuse_margins, unwrap_target
+from .._validation import (
+    check_host_rows,
+    check_samples,
+    is_margins,
+    refuse_margins,
+    refuse_target_weights,
+    unwrap_target,
+)
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
@@ -143,9 +150,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         if type(self)._fit_margins is Weighter._fit_margins:
             refuse_margins(margins, "X_target", type(self).__name__)
-        for name, given in of_target.items():
-            if given is not None:
-                raise InputError(f"{name} is for target rows, and X_target is margins.")
+        refuse_target_weights(**of_target)
         design = design_of(sample_weight, _num_samples(X))
         self._refuse_if_ignored(design)
         reading = self._read(margins, X if design.kept.all() else _safe_indexing(X, design.kept))

@@ -1,0 +1,127 @@
+"""Rows that have given margins: what sees a target column by column cannot tell them from its own.
+
+Cells of all columns are laid side by side along one line from zero to one, each as long as its
+share. Between two neighbouring ends of any column lies one row: at most as many as there are cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._frames import FrameColumns
+from .._types import Real, Whole
+from .._validation import column_names
+from .cells import OTHER, Brackets, Categories, level_of
+from .margins import Margins
+
+_DIGITS = 14  # of a share; ends that differ by less are one
+_KNOTS = 1000  # values that a column without a margin keeps
+
+
+def side_by_side(shares: Sequence[Real]) -> tuple[Whole, Real]:
+    """Return rows as numbers of cells (R, n), and their shares (R,), that have these margins.
+
+    >>> cells, share = side_by_side([np.array([0.25, 0.75]), np.array([0.5, 0.5])])
+    >>> cells.tolist(), share.tolist()
+    ([[0, 0], [1, 0], [1, 1]], [0.25, 0.25, 0.5])
+    """
+    ends = []
+    for share in shares:
+        end = np.round(np.cumsum(share) / np.sum(share), _DIGITS)
+        end[np.flatnonzero(share)[-1] :] = 1.0
+        ends.append(end)
+    every = np.unique(np.concatenate(ends))
+    every = every[every > 0]
+    cells = np.column_stack([np.searchsorted(end, every, side="left") for end in ends])
+    return cells, np.diff(np.concatenate([[0.0], every]))
+
+
+def value_rows(
+    margins: Margins, X: Any, points: Real, w: Real, frame: FrameColumns | None
+) -> tuple[Real, Real]:
+    """Return rows (R, n) and their shares (R,) for what needs a value in every cell: scales.
+
+    ``points`` (N, n) are the rows X as numbers, ``w`` (N,) their weights, and ``frame`` says which
+    columns are levels. A cell is put at the mean of the training rows in it, or where there are
+    none in its middle; a column without cells is distributed as in the training rows.
+    """
+    names = column_names(X) or [str(k) for k in range(points.shape[1])]
+    levels: list[str | None] = [None] * len(names)
+    if frame is not None:
+        names, levels = [], []
+        for name, found in zip(frame.names, frame.levels, strict=True):
+            shown = found if len(found) != 2 else found[1:]
+            names += [name] * max(1, len(shown))
+            levels += list(shown) if found else [None]
+    columns = [
+        _level_column(margins, name, level, points[:, k], w)
+        if level is not None
+        else _number_column(margins, name, points[:, k], w)
+        for k, (name, level) in enumerate(zip(names, levels, strict=True))
+    ]
+    cells, share = side_by_side([part for _, part in columns])
+    values = [column[cells[:, k]] for k, (column, _) in enumerate(columns)]
+    return np.column_stack(values), share
+
+
+def _level_column(margins: Margins, name: str, level: str, x: Real, w: Real) -> tuple[Real, Real]:
+    """Distribution of a level's indicator."""
+    margin = margins.margin(name)
+    if margin is None or not isinstance(margin.cells, Categories):
+        return _own(x, w)
+    known = margin.cells.levels
+    if level_of(level) in known:
+        share = float(margin.share[known.index(level_of(level))])
+    else:  # the training rows say which part of the other levels it is
+        other = float(margin.share[known.index(OTHER)]) if OTHER in known else 0.0
+        share = other * float(w @ x / w.sum())
+    return np.array([0.0, 1.0]), np.array([1 - share, share])
+
+
+def _number_column(margins: Margins, name: str, x: Real, w: Real) -> tuple[Real, Real]:
+    margin = margins.margin(name)
+    if margin is None:
+        return _own(x, w)
+    cells = margin.cells
+    if isinstance(cells, Brackets):
+        if cells.points:
+            return cells.ends, margin.share
+        code = np.clip(np.ceil(cells.places(x)), 0, len(cells) - 1).astype(np.int64)
+        empty = [_middle(*ends) for ends in zip(cells.lower, cells.upper, strict=True)]
+    else:
+        code = cells.codes(level_of(value) for value in x)
+        empty = [_as_number(level) for level in cells.levels]
+    mass = np.bincount(code, w, len(cells))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(mass > 0, np.bincount(code, w * x, len(cells)) / mass, empty)
+    if isinstance(cells, Brackets):
+        value = np.clip(value, cells.starts, cells.ends)
+    there = np.isfinite(value) & (margin.share > 0)
+    return (value[there], margin.share[there]) if there.any() else _own(x, w)
+
+
+def _middle(low: float, high: float) -> float:
+    if np.isfinite(low) and np.isfinite(high):
+        return float(low / 2 + high / 2)
+    return float(high if np.isinf(low) else low)
+
+
+def _as_number(level: str) -> float:
+    try:
+        return float(level)
+    except ValueError:
+        return float("nan")
+
+
+def _own(x: Real, w: Real) -> tuple[Real, Real]:
+    """Distribution of the training rows, at no more than some values."""
+    values, place = np.unique(x, return_inverse=True)
+    mass = np.bincount(place.reshape(-1), w).astype(np.float64)
+    if len(values) <= _KNOTS:
+        return values, mass
+    end = np.cumsum(mass) / mass.sum()
+    knots = np.searchsorted(end, (np.arange(_KNOTS) + 0.5) / _KNOTS)
+    return values[np.minimum(knots, len(values) - 1)], np.full(_KNOTS, 1 / _KNOTS)
