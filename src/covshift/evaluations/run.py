@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from .._crossfit import Features
 from .._types import Flags, Rows
 from .._validation import check_weight
+from ..diagnostics import Diagnosis
 from ..estimates.columns import Outcome
 from ..estimates.data import Sample
 from ..estimates.overlap import Covered
@@ -65,7 +66,7 @@ class Run:
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
-        assert self.covered.diagnosis is not None
+        assert isinstance(self.covered.diagnosis, Diagnosis)
         return Evaluations(
             table,
             self.settings.method,
