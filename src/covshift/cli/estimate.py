@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WHAT = {  # with the option that belongs to it, if there is one, and whether it needs it
     "mean": (),
     "proportion": (("category", False),),
-    "total": (("population_size", True),),
+    "total": (("population_size", False),),  # margins may have one
     "ratio": (("denominator", True),),
     "median": (),
     "quantile": (("quantile", True),),
@@ -36,7 +36,8 @@ def add(commands: Any) -> None:
         "estimate",
         "what is it in the population?",
         "Say what a mean, a share, a median or another number is in the population that the target "
-        "is a sample of, with its interval.",
+        "is a sample of, with its interval. The target may be a file of margins: see covshift "
+        "margins.",
     )
     columns = options.add_samples(parser, label=None)
     columns.add_argument(
@@ -67,7 +68,12 @@ def _add_quantity(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--category", metavar="VALUE", action="append", help="proportion of this one (repeatable)"
     )
-    group.add_argument("--population-size", metavar="N", type=float, help="for a total")
+    group.add_argument(
+        "--population-size",
+        metavar="N",
+        type=float,
+        help="for a total (default: that of the margins)",
+    )
     group.add_argument("--denominator", metavar="COL", help="for a ratio of two means")
     group.add_argument(
         "--quantile",
@@ -144,19 +150,32 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
     options.check_output(args)
-    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
-    found = estimates_of(samples, args, what)
+    found, notes = _found(args, what)
     if args.output is not None:
         write_table(found, args.output)
     if args.json:
         data = found.to_dict()
-        data["notes"] = [*samples.notes, *data["notes"]]
+        data["notes"] = [*notes, *data["notes"]]
         print(console.as_json(data))
     elif args.output == "-":
         print(found, file=sys.stderr)
     else:
         console.emit(str(found), None)
     return options.exit_code(found.verdict, args)
+
+
+def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[Any]]:
+    """Estimate from target rows or from margins; also what is worth knowing of the files."""
+    from ..margins.files import is_margins_file
+
+    if is_margins_file(args.target):
+        from . import estimate_margins
+
+        return estimate_margins.estimates_of(args, what, _beside(args)), []
+    if what == "total" and args.population_size is None:
+        raise InputError("--what total needs --population-size.")
+    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
+    return estimates_of(samples, args, what), [*samples.notes]
 
 
 def quantity(args: argparse.Namespace) -> str | None:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._registry import MARGINS, listed, weighters
-from .._tables.frame import TableFrame, read_known
-from .._tables.samples import _weights
+from .._tables.frame import TableFrame
 from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.cells import Categories
-from ..margins.files import read_margins
 from ..weights import as_weighter, effective_sample_size
-from . import console, options
+from . import console
+from .margin_rows import design_weights, margins_of, training_rows
 
 
 def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
@@ -27,13 +25,11 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
             f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
             f"margins. Use {listed(able)}."
         )
-    if args.target_weight is not None:
-        raise InputError("--target-weight is for target rows, and margins have none.")
-    margins = read_margins(args.target)
+    margins = margins_of(args)
     for found in margins.notes:
         console.tell(found)
-    frame, table = _training_rows(args, margins)
-    d = _weights(table, args.weight)
+    frame, table = training_rows(args, margins, {})
+    d = design_weights(args, table)
     weighter = as_weighter(args.method)
     if "allow_no_overlap" in weighter.get_params(deep=False):
         weighter.set_params(allow_no_overlap=True)
@@ -66,29 +62,6 @@ def summary(facts: dict[str, Any], path: str | None) -> str:
         f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
         f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']}).{written}"
     )
-
-
-def _training_rows(args: argparse.Namespace, margins: Margins) -> tuple[TableFrame, Any]:
-    """Read the columns that the margins know, as what the margins say they are."""
-    kinds: dict[str, Any] = {}
-    for name in margins.columns:
-        margin = margins.margin(name)
-        category = margin is not None and isinstance(margin.cells, Categories)
-        number = "date" if name in args.date else "number"
-        kinds[name] = "category" if category else number
-    roles: dict[str, Any] = {}
-    if args.weight is not None:
-        roles[args.weight] = "number"
-    if args.id is not None:
-        roles[args.id] = "text"
-    frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
-    named = getattr(args, "label", None)
-    beside = {*kinds, *roles, *args.drop, *([named] if named else [])}
-    free = [name for name in table.names if name not in beside]
-    if free:
-        shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        console.note(f"no margin tells about {shown}: the weights do nothing for these columns.")
-    return frame, table
 
 
 def _largest(margins: Margins, frame: TableFrame, weight: Any) -> tuple[float, str]:
