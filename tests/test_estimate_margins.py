@@ -342,3 +342,16 @@ def test_intervals_cover():
     assert 136 <= held["weights"] <= 149
     assert 136 <= held["dr"] <= 149
     assert held["none"] < 60
+
+
+def test_a_small_empty_cell_leaves_a_number_with_a_warning():
+    levels = Margins(
+        {"sex": {"f": 0.5, "m": 0.42, "x": 0.08}, "region": {"n": 0.5, "(other)": 0.5}}
+    )
+    found = estimate(Y, X[["sex", "region"]], levels)
+    kinds = {note.kind: note for note in found.notes}
+    assert found.verdict == "strong"
+    assert "'sex' in x (8.0%)" in kinds["empty cells"].text
+    assert kinds["empty cells"].severity == "warning"
+    balanced = np.average(X.region == "n", weights=found.weights)
+    assert balanced == pytest.approx(0.5, abs=0.03)

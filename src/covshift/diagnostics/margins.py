@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from .._notes import Note
 from .._support import MISSED, NO_OVERLAP
 from .._types import Real
 from ..exceptions import NoOverlapError
+from ..margins import Margins
 from ..margins.balance import balance_of
+from ..margins.kinds import Margin
 from ..margins.known import KnownRows
 from ..weights import CDFWeights, as_weighter
 from ..weights._design import kish
 from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
-from .margins_tests import margin_shifts
+from .margins_tests import margin_shifts, table_cells
 from .margins_verdict import judge
 from .sizes import METHODS, method_size
 
@@ -35,16 +38,13 @@ def diagnose_margins(
     rough = 1 / N + (0.0 if margins.size is None else 1 / margins.size)
     shifts = margin_shifts(rows, d, rough)
     wanted = _OWN if tuple(methods) == METHODS else tuple(methods)
-    fits = {name: _weighed(name, rows, weight) for name in wanted}
-    sizes = tuple(
-        method_size(name, fitted, note, (len(rows), 0), len(rows))
-        for name, (fitted, note) in fits.items()
-    )
+    fits = {name: _weighed(name, rows, weight) for name in dict.fromkeys(["cdf", *wanted])}
+    sizes = tuple(method_size(name, *fits[name], (len(rows), 0), len(rows)) for name in wanted)
     corrected = next(
         (fits[name][0] for name in ("entropy", "raking", "cdf") if name in fits and fits[name][0]),
         None,
     )
-    overlap = _overlap(shifts, N, fits)
+    overlap = _overlap(rows, weight, shifts, N, fits)
     return MarginsDiagnosis(
         *judge(shifts, sizes, N, overlap),
         n_train=len(rows),
@@ -69,12 +69,40 @@ def _weighed(method: str, rows: KnownRows, weight: Real | None) -> tuple[Any, st
             return None, str(error).partition(". ")[0].rstrip(".") + "."
 
 
-def _overlap(shifts: Sequence[MarginShift], N: float, fits: dict[str, Any]) -> bool:
+def _overlap(
+    rows: KnownRows,
+    weight: Real | None,
+    shifts: Sequence[MarginShift],
+    N: float,
+    fits: dict[str, Any],
+) -> bool:
+    """Whether weights give the sample the margins of cells that have rows."""
     if any(shift.uncovered - MISSED / N >= NO_OVERLAP for shift in shifts):
         return False
     cdf = fits.get("cdf", (None, ""))[0]
     exact = any(fitted is not None for name, (fitted, _) in fits.items() if name != "cdf")
-    return exact or (cdf is not None and bool(cdf.overlap_))
+    if exact or (cdf is not None and bool(cdf.overlap_)):
+        return True
+    if not any(shift.uncovered for shift in shifts):
+        return False
+    covered = replace(rows, margins=_covered(rows))  # empty cells count for themselves
+    return _weighed("raking", covered, weight)[0] is not None
+
+
+def _covered(rows: KnownRows) -> Margins:
+    """Return the margins of the cells that have rows."""
+    single: dict[str, Any] = {}
+    for name, part in rows.margins.single.items():
+        if isinstance(part, Margin):
+            there = np.bincount(rows.cells(name), minlength=len(part.share)) > 0
+            single[name] = Margin(part.cells, part.share * there / (part.share @ there))
+    tables = []
+    for table in rows.margins.tables:
+        if not set(table.columns) & set(single):
+            there = np.bincount(table_cells(rows, table), minlength=table.share.size) > 0
+            share = table.share * there.reshape(table.share.shape)
+            tables.append(replace(table, share=share / share.sum()))
+    return Margins.of(single, tables, size=rows.margins.size)
 
 
 def _numbers(rows: KnownRows, d: Real, fitted: Any) -> tuple[PublishedNumber, ...]:

@@ -10,7 +10,6 @@ M the size and p the shares of sample and target,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +37,7 @@ def margin_shifts(rows: KnownRows, d: Real, rough: float) -> tuple[MarginShift, 
 def _cells(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
     found = []
     for columns, part in table_parts(rows.margins):
-        code = rows.cells(columns[0]) if len(columns) == 1 else _crossed(rows, columns, part)
+        code = rows.cells(columns[0]) if len(columns) == 1 else table_cells(rows, part)
         target = np.ravel(part.share)
         sample = np.bincount(code, weights=d, minlength=len(target)) / d.sum()
         gap = sample - target
@@ -56,10 +55,10 @@ def _cells(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
     return found
 
 
-def _crossed(rows: KnownRows, columns: Sequence[str], table: Any) -> Whole:
+def table_cells(rows: KnownRows, table: Any) -> Whole:
     """Cell of a table that each row is in; its brackets may be coarser than the columns' own."""
     codes = []
-    for name, cells in zip(columns, table.cells, strict=True):
+    for name, cells in zip(table.columns, table.cells, strict=True):
         x = rows.points[:, rows.reading.names.index(name)]
         levels = rows.reading.levels[rows.reading.names.index(name)]
         if isinstance(cells, Brackets):

@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._notes import Note
 from .._types import Real
 from .._validation import check_weight
-from ..exceptions import MarginsWarning, NoOverlapError
+from ..exceptions import MarginsWarning, NoOverlapError, WeightWarning
 from ..margins.reading import cell_columns
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights._design import kish
@@ -51,7 +51,11 @@ def weigh_to_margins(
             fitted, notes = _default(sample)
         else:
             fitted = _named(weighter, random_state)
-        final = margin_factors(sample, fitted) * sample.d
+        with warnings.catch_warnings():
+            if weighter is None:
+                warnings.simplefilter("ignore", WeightWarning)  # notes say it
+                warnings.simplefilter("ignore", MarginsWarning)
+            final = margin_factors(sample, fitted) * sample.d
     final = final / final.mean()
     final, lost = trimmed(final, max_weight)
     Z, T = _scaled(sample)
@@ -96,7 +100,8 @@ def _default(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
     text = f"The weights meet the margins as far as noise asks for, and not exactly: {why}."
     if len(cell_columns(sample.known.margins)) < len(sample.known.margins.columns):
         text += " Published means count in the outcome model alone."
-    return CDFWeights(), (Note("weights", text),)
+    # The diagnosis has judged the overlap, and its note names what is not covered.
+    return CDFWeights(allow_no_overlap=True), (Note("weights", text),)
 
 
 def _scaled(sample: Sample) -> tuple[Real, Real]:
