@@ -5,17 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isinf
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._notes import Note
+from .._registry import MARGINS, weighters
 from .._support import MISSED, NO_OVERLAP
 from .._types import Real
 from ..exceptions import NoOverlapError
 from ..margins import Margins
-from ..margins.balance import balance_of
+from ..margins.balance import Balance, balance_of
 from ..margins.kinds import Margin
 from ..margins.known import KnownRows
 from ..weights import CDFWeights, as_weighter
@@ -25,7 +27,13 @@ from .margins_tests import margin_shifts, table_cells
 from .margins_verdict import judge
 from .sizes import METHODS, method_size
 
-_OWN = ("cdf", "entropy", "raking")  # weighters that take all margins; one in `METHODS` may not
+_OWN = tuple(
+    entry.name for entry in weighters() if MARGINS in entry.can and isinf(entry.compared_up_to)
+)
+"""Weighters that take any number of margins."""
+
+_FIRST = "cdf"  # it tells whether there is overlap
+_MET = 1e-3  # largest gap of weights that give the sample the margins
 
 
 def diagnose_margins(
@@ -38,19 +46,19 @@ def diagnose_margins(
     rough = 1 / N + (0.0 if margins.size is None else 1 / margins.size)
     shifts = margin_shifts(rows, d, rough)
     wanted = _OWN if tuple(methods) == METHODS else tuple(methods)
-    fits = {name: _weighed(name, rows, weight) for name in dict.fromkeys(["cdf", *wanted])}
+    fits = {name: _weighed(name, rows, weight) for name in dict.fromkeys([_FIRST, *wanted])}
     sizes = tuple(method_size(name, *fits[name], (len(rows), 0), len(rows)) for name in wanted)
-    corrected = next(
-        (fits[name][0] for name in ("entropy", "raking", "cdf") if name in fits and fits[name][0]),
-        None,
-    )
-    overlap = _overlap(rows, weight, shifts, N, fits)
+    fitted = [found.weights_ for found, _ in fits.values() if found is not None]
+    balanced = [balance_of(margins, rows, d * w) for w in fitted]
+    best = min(balanced, key=_largest, default=None)
+    met = best is not None and _largest(best) <= _MET
+    overlap = _overlap(rows, weight, shifts, N, met or _agrees(fits[_FIRST][0]))
     return MarginsDiagnosis(
         *judge(shifts, sizes, N, overlap),
         n_train=len(rows),
         size=margins.size,
         margins=shifts,
-        numbers=_numbers(rows, d, corrected),
+        numbers=_numbers(balance_of(margins, rows, d), best),
         methods=sizes,
         overlap=overlap,
         notes=_notes(rows),
@@ -74,17 +82,13 @@ def _overlap(
     weight: Real | None,
     shifts: Sequence[MarginShift],
     N: float,
-    fits: dict[str, Any],
+    met: bool,
 ) -> bool:
     """Whether weights give the sample the margins of cells that have rows."""
     if any(shift.uncovered - MISSED / N >= NO_OVERLAP for shift in shifts):
         return False
-    cdf = fits.get("cdf", (None, ""))[0]
-    exact = any(fitted is not None for name, (fitted, _) in fits.items() if name != "cdf")
-    if exact or (cdf is not None and bool(cdf.overlap_)):
-        return True
-    if not any(shift.uncovered for shift in shifts):
-        return False
+    if met or not any(shift.uncovered for shift in shifts):
+        return met
     covered = replace(rows, margins=_covered(rows))  # empty cells count for themselves
     return _weighed("raking", covered, weight)[0] is not None
 
@@ -105,12 +109,20 @@ def _covered(rows: KnownRows) -> Margins:
     return Margins.of(single, tables, size=rows.margins.size)
 
 
-def _numbers(rows: KnownRows, d: Real, fitted: Any) -> tuple[PublishedNumber, ...]:
-    before = balance_of(rows.margins, rows, d)
-    after: list[Any] = [None] * len(before)
-    if fitted is not None:
-        after = [row.sample for row in balance_of(rows.margins, rows, d * fitted.weights_)]
-    return tuple(PublishedNumber(*row, left) for row, left in zip(before, after, strict=True))
+def _agrees(cdf: Any) -> bool:
+    """Whether CDF weights leave no more than noise."""
+    return cdf is not None and bool(cdf.overlap_)
+
+
+def _largest(rows: Sequence[Balance]) -> float:
+    return max(abs(row.gap) for row in rows)
+
+
+def _numbers(
+    before: Sequence[Balance], after: Sequence[Balance] | None
+) -> tuple[PublishedNumber, ...]:
+    left = [None] * len(before) if after is None else [row.sample for row in after]
+    return tuple(PublishedNumber(*row, value) for row, value in zip(before, left, strict=True))
 
 
 def _notes(rows: KnownRows) -> tuple[Note, ...]:

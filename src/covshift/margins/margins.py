@@ -17,7 +17,8 @@ class Margins:
 
     Official statistics publish distribution functions, not rows: age brackets, income deciles,
     shares of categories. ``X_target=margins`` takes the place of target rows in `CDFWeights`,
-    `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`.
+    `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`, in
+    `covshift.estimate` and in `covshift.diagnose`.
 
     Parameters
     ----------
