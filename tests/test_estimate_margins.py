@@ -11,7 +11,7 @@ import pytest
 from covshift import Margins, diagnose, estimate
 from covshift._crossfit import deal
 from covshift._ridge import LeaveOneOutRidge
-from covshift.estimates.linear import predict_linear
+from covshift.estimates.linear import predict_linear, random_folds
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.weights import CDFWeights, EntropyBalancing, PostStratification, Raking
 
@@ -130,11 +130,21 @@ def test_doubly_robust_is_the_model_plus_weighted_residuals():
     ).astype(float)
     means = np.array([0.3, 0.5, 0.2, 0.51, 0.49, 0.4, 0.4, 0.2])
     y = Y.to_numpy()
-    fold = deal(Z, np.unique(y, return_inverse=True)[1].astype(float), 5)
+    codes = [X.age, X.sex.map({"f": 0, "m": 1}), X.region.map({"n": 0, "s": 1, "e": 2})]
+    fold = random_folds(np.column_stack(codes).astype(float), y, 5, 0)
     h = predict_linear(Z, means[None, :], y, fold, classes=None, weight=None)
     assert row(found, "model").value == pytest.approx(h.target[0, 0])
     left = np.average(y - h.train[:, 0], weights=found.weights)
     assert found.value == pytest.approx(h.target[0, 0] + left)
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    moved = rng.permutation(N)
+    one = estimate(Y, X, MARGINS)
+    other = estimate(Y.iloc[moved], X.iloc[moved], MARGINS)
+    for a, b in zip(one.table, other.table, strict=True):
+        assert a.value == pytest.approx(b.value)
+        assert a.standard_error == pytest.approx(b.standard_error)
 
 
 def test_weights_that_miss_the_margins_count_what_they_miss():

@@ -19,6 +19,19 @@ from .._types import Real, Rows
 NAME = "ridge on published numbers"
 
 
+def random_folds(points: Real, y: Real, n_folds: int, random_state: int) -> Rows:
+    """Number the fold of each row (N,), at random, but whatever the order of the rows.
+
+    Few cells have many rows each. Dealt in turn, as `_crossfit.deal` does, folds would be more
+    alike than chance has it, and their jackknife too sure of itself.
+    """
+    order = np.lexsort((y, *points.T))
+    drawn = np.random.default_rng(random_state).permutation(len(y))
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = drawn % min(n_folds, len(y))
+    return fold
+
+
 def predict_linear(
     Z: Real,
     means: Real,

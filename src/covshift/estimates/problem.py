@@ -15,7 +15,7 @@ from .._types import Flags, Real, Rows
 from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
-from .linear import NAME, predict_linear
+from .linear import NAME, predict_linear, random_folds
 from .methods import Engine, Method, Signal, leaning
 from .outcome import classifies, predict
 from .weighing import Weights
@@ -213,8 +213,11 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row."""
-        y = np.zeros(len(self.sample.Z)) if self.outcome is None else self.outcome
-        return deal(self.sample.Z, y, self.n_folds, cluster=self.design.unit)
+        Z = self.sample.Z
+        y = np.zeros(len(Z)) if self.outcome is None else self.outcome
+        if self.sample.known is not None and self.design.unit is None:
+            return random_folds(self.sample.known.points, y, self.n_folds, self.random_state)
+        return deal(Z, y, self.n_folds, cluster=self.design.unit)
 
     @property
     def _groups(self) -> Groups:
