@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift import Margins, load
+from covshift import Margins, estimate, load
 from covshift._tables import read_table
 from covshift.weights import Raking
 
@@ -158,12 +158,81 @@ def test_margins_of_weighted_rows_have_no_scale_and_count_frequencies(files):
         np.testing.assert_allclose(one.single[name].share, other.single[name].share)
 
 
-@pytest.mark.parametrize("command", ["diagnose", "compare", "estimate", "evaluate", "report"])
+def estimated(path):
+    with path.open() as file:
+        return {(line["method"], line["group"]): line for line in csv.DictReader(file)}
+
+
+def test_estimates_follow_from_a_file_of_margins(files):
+    import pandas as pd
+
+    path, _ = make(files, "--bins", "4")
+    out = files / "table.csv"
+    base = ["estimate", files / "train.csv", path, "--outcome", "y", "-o", out, "--force"]
+    done = covshift(*base, "--by", "town")
+    assert done.code == 0, done.err
+    assert "corrected for who answered" in done.out
+    train = pd.read_csv(files / "train.csv")
+    margins = Margins.from_json(path)
+    expected = estimate(train.y, train[["age", "income", "town"]], margins, by="town")
+    found = estimated(out)
+    assert len(found) == len(expected.table)
+    for row in expected.table:
+        assert float(found[row.method, row.group or ""]["value"]) == pytest.approx(row.value)
+    whole = expected.table.where(method="dr", group=None)[0]
+    assert covshift(*base, "--what", "total").code == 0
+    assert float(estimated(out)["dr", ""]["value"]) == pytest.approx(200 * whole.value)
+    assert covshift(*base, "--weighter", "raking", "--what", "median", "--weight", "y").code == 2
+
+
+def test_the_outcome_s_own_margin_is_not_used(files):
+    write(files / "target.csv", rows(200, 0.4, seed=1))
+    path, _ = make(files)
+    done = covshift("estimate", files / "train.csv", path, "--outcome", "y", "--drop", "income")
+    assert done.code == 0, done.err
+    assert "the margins of 'income', 'y' are not used" in done.err
+    assert "margins of 2 columns" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--regressor", "age"], "the weights that `covshift weigh` writes"),
+        (["--restrict", "overlap"], "--restrict needs target rows"),
+        (["--weighter", "kmm"], "Use cdf, entropy, raking or poststratification"),
+        (["--target-weight", "d"], "margins have none"),
+        (["--by", "y2"], "by names a column"),
+        (["--drop", "age", "--drop", "income", "--drop", "town"], "no margin besides"),
+    ],
+)
+def test_estimates_that_need_rows_are_refused(files, options, words):
+    path, _ = make(files)
+    done = covshift("estimate", files / "train.csv", path, "--outcome", "y", *options)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_sample_is_diagnosed_with_a_file_of_margins(files):
+    path, _ = make(files, "--bins", "4")
+    done = covshift("diagnose", files / "train.csv", path, "--label", "y", "--json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert data["verdict"] == "correctable"
+    assert [margin["name"] for margin in data["margins"]] == ["age", "income", "town"]
+    assert len(data["numbers"]) == 4 + 4 + 3
+    text = covshift("diagnose", files / "train.csv", path, "--label", "y").out
+    assert "Margins cannot tell whether columns go together" in text
+    Margins({"age": {(-9, 9): 0.6, (9, 99): 0.4}}).to_json(files / "far.json")
+    far = covshift("diagnose", files / "train.csv", files / "far.json", "--strict")
+    assert far.code == 3
+    assert "NO OVERLAP" in far.err
+
+
+@pytest.mark.parametrize("command", ["compare", "evaluate", "report"])
 def test_commands_that_need_rows_refuse_margins(files, command):
     path, _ = make(files)
     more = {
         "compare": ["--label", "y"],
-        "estimate": ["--outcome", "y"],
         "evaluate": ["--label", "y", "--score", "age"],
         "report": ["--label", "y", "-o", files / "r.html"],
     }

@@ -559,9 +559,7 @@ def refusals():
     label = (y > 0).astype(int)
     return {
         "robust": lambda m: covshift.RobustBiasAware().fit(X, label, X_target=m),
-        "estimate": lambda m: covshift.estimate(y, X, m),
         "evaluate": lambda m: covshift.evaluate(LogisticRegression().fit(X, label), X, label, m),
-        "diagnose": lambda m: covshift.diagnose(X, m),
         "compare_methods": lambda m: covshift.compare.compare_methods(X, label, m),
         "compare": lambda m: covshift.compare.compare(
             {"a": LogisticRegression()}, X, label, m, baseline=LogisticRegression()

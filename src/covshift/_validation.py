@@ -78,7 +78,7 @@ def unwrap_target(X_target: Any) -> Any:
 
 
 def refuse_target_weights(**of_target: Any) -> None:
-    """Refuse weights of target rows where the target is margins."""
+    """Refuse what is said of target rows, such as their weights, where the target is margins."""
     for name, given in of_target.items():
         if unwrap_target(given) is not None:
             raise InputError(f"{name} is for target rows, and X_target is margins.")

@@ -12,13 +12,20 @@ if TYPE_CHECKING:
     from .._tables import Samples
 
 
+_NO_OVERLAP = (
+    "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "
+    "what happens there; predictions for those rows are guesses."
+)
+
+
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = options.add_command(
         commands,
         "diagnose",
         "is there a shift, where, and can it be corrected?",
-        "Compare the distributions of the features in two samples. No label is needed.",
+        "Compare the distributions of the features in two samples, or of a sample with a file of "
+        "margins (see covshift margins). No label is needed.",
     )
     options.add_samples(parser, label="optional")
     options.add_output(parser)
@@ -28,16 +35,37 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, verdict first."""
+    from ..margins.files import is_margins_file
+
     options.check_output(args)
-    samples = options.samples_of(args, label=False)
-    found = diagnosis_of(samples, args)
+    notes: list[Any] = []
+    if is_margins_file(args.target):
+        found = _of_margins(args)
+    else:
+        samples = options.samples_of(args, label=False)
+        found, notes = diagnosis_of(samples, args), [*samples.notes]
     if args.json:
         data = found.to_dict()
-        data["notes"] = [*samples.notes, *data["notes"]]
+        data["notes"] = [*notes, *data["notes"]]
         console.emit(console.as_json(data), args.output)
     else:
         console.emit(str(found), args.output)
     return options.exit_code(found.verdict, args)
+
+
+def _of_margins(args: argparse.Namespace) -> Any:
+    """Compare the training rows with a file of margins."""
+    from ..diagnostics.margins import diagnose_margins
+    from ..margins.known import KnownRows
+    from .margin_rows import margins_of, training_rows
+
+    margins = margins_of(args, beside=() if args.label is None else (args.label,))
+    rows = training_rows(args, margins, {})
+    known = KnownRows.of(margins, rows.frame, "diagnose")
+    found = diagnose_margins(known, weight=None if args.weight is None else rows.design)
+    if found.verdict == "no overlap":
+        console.warn(_NO_OVERLAP)
+    return found
 
 
 def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
@@ -60,8 +88,5 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         random_state=seed,
     )
     if found.verdict == "no overlap":
-        console.warn(
-            "NO OVERLAP: part of the target lies where there are no training rows. No "
-            "correction can tell what happens there; predictions for those rows are guesses."
-        )
+        console.warn(_NO_OVERLAP)
     return found, weights

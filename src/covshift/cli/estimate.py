@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WHAT = {  # with the option that belongs to it, if there is one, and whether it needs it
     "mean": (),
     "proportion": (("category", False),),
-    "total": (("population_size", True),),
+    "total": (("population_size", False),),  # margins may have one
     "ratio": (("denominator", True),),
     "median": (),
     "quantile": (("quantile", True),),
@@ -35,7 +35,8 @@ def add(commands: Any) -> None:
         "estimate",
         "what is it in the population?",
         "Say what a mean, a share, a median or another number is in the population that the target "
-        "is a sample of, with its interval.",
+        "is a sample of, with its interval. The target may be a file of margins: see covshift "
+        "margins.",
     )
     columns = options.add_samples(parser, label=None)
     columns.add_argument(
@@ -66,7 +67,12 @@ def _add_quantity(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--category", metavar="VALUE", action="append", help="proportion of this one (repeatable)"
     )
-    group.add_argument("--population-size", metavar="N", type=float, help="for a total")
+    group.add_argument(
+        "--population-size",
+        metavar="N",
+        type=float,
+        help="for a total (default: that of the margins)",
+    )
     group.add_argument("--denominator", metavar="COL", help="for a ratio of two means")
     group.add_argument(
         "--quantile",
@@ -127,11 +133,24 @@ def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
     what = quantity(args)
     options.check_answer(args)
-    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
-    found = estimates_of(samples, args, what)
+    found, notes = _found(args, what)
     if args.output is not None:
         write_table(found, args.output)
-    return options.show_answer(found, samples.notes, args)
+    return options.show_answer(found, notes, args)
+
+
+def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[Any]]:
+    """Estimate from target rows or from margins; also what is worth knowing of the files."""
+    from ..margins.files import is_margins_file
+
+    if is_margins_file(args.target):
+        from . import estimate_margins
+
+        return estimate_margins.estimates_of(args, what, _beside(args)), []
+    if what == "total" and args.population_size is None:
+        raise InputError("--what total needs --population-size.")
+    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
+    return estimates_of(samples, args, what), [*samples.notes]
 
 
 def quantity(args: argparse.Namespace) -> str | None:

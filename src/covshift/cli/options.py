@@ -268,7 +268,7 @@ def refuse_margins_file(path: str) -> None:
     if is_margins_file(path):
         raise InputError(
             f"{path} holds margins, and this command needs rows of the target. `covshift weigh` "
-            "takes margins: use its weights in the next step."
+            "takes margins, as do `estimate` and `diagnose`: use its weights in the next step."
         )
 
 

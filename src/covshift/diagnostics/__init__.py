@@ -4,6 +4,7 @@ from .._distances import standardized_mean_differences
 from .._support import Uncovered
 from .features import FeatureShift
 from .joint import TwoSampleAUC
+from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
 from .measure import diagnose, diagnose_and_weigh
 from .result import Diagnosis
 from .sizes import MethodSize
@@ -12,7 +13,10 @@ from .support import Support
 __all__ = [
     "Diagnosis",
     "FeatureShift",
+    "MarginShift",
+    "MarginsDiagnosis",
     "MethodSize",
+    "PublishedNumber",
     "Support",
     "TwoSampleAUC",
     "Uncovered",

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._notes import Note
 from .._parameters import number, whole
+from .._row_weights import repeated, row_weights
 from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
+from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError
+from ..margins import Margins
+from ..margins.known import KnownRows
 from .features import feature_shifts
 from .joint import FEWEST, two_sample_auc
+from .margins import diagnose_margins
+from .margins_result import MarginsDiagnosis
 from .result import Diagnosis
 from .sizes import METHODS, MethodSize, method_size, row_limit, weigh
 from .support import (
@@ -33,6 +41,23 @@ _NEIGHBOR_ROWS = 4_000
 _NAMED = 5  # parts of the target without training rows that a note names
 
 
+@overload
+def diagnose(
+    X: Any,
+    X_target: Margins,
+    *,
+    feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
+    methods: Sequence[str] = METHODS,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> MarginsDiagnosis: ...
+
+
+@overload
 def diagnose(
     X: Any,
     X_target: Any,
@@ -45,7 +70,22 @@ def diagnose(
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
-) -> Diagnosis:
+) -> Diagnosis: ...
+
+
+def diagnose(
+    X: Any,
+    X_target: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
+    methods: Sequence[str] = METHODS,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> Diagnosis | MarginsDiagnosis:
     """Say whether two samples differ, where, and whether weights can correct it.
 
     No labels are used, so a change of the outcome given the features cannot be seen.
@@ -55,7 +95,7 @@ def diagnose(
     X : (N, n) array or data frame
         Training rows.
     X_target : (M, n) array or data frame, or a one-tuple of it
-        Target rows.
+        Target rows; or `covshift.Margins`, of which every number is compared with the sample's.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, else x0, x1, ...
     sample_weight, target_weight : (N,) and (M,) arrays, optional
@@ -74,7 +114,8 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        Plain data; ``print`` it, or use ``to_dict()``, ``to_frame()`` and ``plot()``.
+        Plain data; ``print`` it, or use ``to_dict()``, ``to_frame()`` and ``plot()``. With margins
+        a `MarginsDiagnosis`, which says what margins can tell.
 
     Notes
     -----
@@ -98,6 +139,18 @@ def diagnose(
     >>> found.worst[0].name
     'age'
     """
+    target = unwrap_target(X_target)
+    if is_margins(target):
+        _check(methods, confidence, random_state)
+        refuse_target_weights(
+            feature_names=feature_names,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+        )
+        rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
+        again = repeated(rows.repeats)
+        known = KnownRows.of(target, _safe_indexing(X, again), "diagnose")
+        return diagnose_margins(known, weight=rows.design[again], methods=methods)
     return diagnose_and_weigh(
         X,
         X_target,

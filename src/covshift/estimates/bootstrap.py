@@ -20,12 +20,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._influence import Design
 from .._progress import track
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
+from .margin_weights import margin_factors
 from .methods import Method
 from .problem import Item, Problem
 from .weighing import factors, trimmed
@@ -94,6 +96,8 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
         return np.asarray(weights.final / np.where(sample.d > 0, sample.d, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightWarning)
+        if sample.known is not None:
+            return margin_factors(sample, clone(weights.weighter), d)
         factor, _ = factors(
             sample, weighter, weights.Z, weights.T, problem.random_state, d=d, share=share
         )

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._parameters import flag, number, one_of, whole
-from ..diagnostics import Diagnosis
+from .._validation import is_margins, unwrap_target
+from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
 from .columns import check_outcomes
 from .data import check_sample
+from .margin_sample import check_margin_sample, covered_by_margins, refuse_what_needs_rows
 from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates
@@ -51,7 +53,7 @@ def estimate(
     n_bootstrap: int = 200,
     n_folds: int | None = None,
     feature_names: Any = None,
-    diagnosis: Diagnosis | None = None,
+    diagnosis: Any = None,
     random_state: int = 0,
     verbose: bool = False,
 ) -> Estimates:
@@ -74,13 +76,17 @@ def estimate(
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.
     X, X_target : (N, n) and (M, n) arrays or data frames
-        Features of the training rows and of the population's. Frames may hold categories.
+        Features of the training rows and of the population's. Frames may hold categories. X_target
+        may be a `covshift.Margins`: then the target has no sampling error, the weights meet its
+        numbers exactly where that is possible (`EntropyBalancing`, else `CDFWeights`), the outcome
+        model is linear in what is published, and ``by`` names a column of the margins.
     what : str
         "mean" (of zeros and ones: a share), "proportion" (of every category, or of ``category``),
-        "total" (with ``population_size``), "ratio" (of the means of y and ``denominator``),
-        "median", "quantile" (at the levels ``q``), "cdf" (the share of outcomes of at most each
-        value in ``at``), "difference" (between the groups of ``by`` and the ``reference`` group),
-        or "coefficients" (of the columns ``regressors``; ``family`` "linear" or "logistic").
+        "total" (with ``population_size``, or the size of margins), "ratio" (of the means of y and
+        ``denominator``), "median", "quantile" (at the levels ``q``), "cdf" (the share of outcomes
+        of at most each value in ``at``), "difference" (between the groups of ``by`` and the
+        ``reference`` group), or "coefficients" (of the columns ``regressors``; ``family`` "linear"
+        or "logistic").
     by : str, (N,) array or pair of arrays, optional
         Groups: a column that both frames have, one label per training row, or labels of both
         samples. Groups are ratios with their indicators, and the overall number stands beside them.
@@ -148,6 +154,9 @@ def estimate(
     >>> print(found.sentence)
     The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.7).
     """
+    margins = unwrap_target(X_target) if is_margins(unwrap_target(X_target)) else None
+    if margins is not None and what == "total" and population_size is None:
+        population_size = margins.size
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors
     )
@@ -162,28 +171,35 @@ def estimate(
     flag().check(finite_population, "finite_population")
     if max_weight is not None:
         number(above=1).check(max_weight, "max_weight")
-    if diagnosis is not None and not isinstance(diagnosis, Diagnosis):
+    kind: Any = Diagnosis if margins is None else MarginsDiagnosis
+    if diagnosis is not None and not isinstance(diagnosis, kind):
         raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
-    sample = check_sample(
-        X,
-        X_target,
-        by=by,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        strata=strata,
-        cluster=cluster,
-        feature_names=feature_names,
-    )
+    design: dict[str, Any] = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+    if margins is not None:
+        refuse_what_needs_rows(
+            what,
+            outcome_model=outcome_model,
+            target_weight=target_weight,
+            restrict=restrict,
+            feature_names=feature_names,
+        )
+        sample = check_margin_sample(X, margins, by=by, **design)
+    else:
+        design |= {"target_weight": target_weight, "feature_names": feature_names}
+        sample = check_sample(X, X_target, by=by, **design)
     outcomes = check_outcomes(y, len(sample.Z), numbers=what != "proportion")
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
-    covered = check_overlap(
-        sample, known, restrict=restrict, diagnosis=diagnosis, random_state=random_state
-    )
+    if margins is not None:
+        covered = covered_by_margins(sample, known, diagnosis)
+    else:
+        covered = check_overlap(
+            sample, known, restrict=restrict, diagnosis=diagnosis, random_state=random_state
+        )
     settings = Settings(
         method=method,
         weighter=weighter,
         outcome_model=outcome_model,
-        finite_population=finite_population,
+        finite_population=finite_population or margins is not None,
         max_weight=max_weight,
         sensitivity=sensitivity,
         confidence=confidence,

@@ -16,6 +16,7 @@ from .._two_samples import feature_labels
 from .._types import Real, Rows
 from .._validation import check_samples, column_names, unwrap_target
 from ..exceptions import InputError
+from ..margins.known import KnownRows
 from .columns import LARGEST, texts
 
 _MOST_GROUPS = 200
@@ -31,6 +32,7 @@ class Groups:
     target: Rows | None  # (M,): -1 for a group that the sample lacks
     absent: dict[str, float] = field(default_factory=dict)  # share of the target by group
     sample_only: tuple[str, ...] = ()  # groups without target rows
+    share: Real | None = None  # (labels,): of the target, where margins tell it
 
     def indicator(self, number: int, *, target: bool = False) -> Real:
         """Ones where a row belongs to the group: (N,), or (M,)."""
@@ -81,6 +83,7 @@ class Sample:
     groups: Groups | None
     strata: NDArray[Any] | None  # (N,)
     cluster: NDArray[Any] | None  # (N,)
+    known: KnownRows | None = None  # the rows as margins see them, where these are the target
 
     def rows(self, kept: Rows) -> Sample:
         """Keep some of the training rows."""
@@ -94,6 +97,7 @@ class Sample:
             groups=None if self.groups is None else self.groups.rows(kept),
             strata=None if self.strata is None else self.strata[kept],
             cluster=None if self.cluster is None else self.cluster[kept],
+            known=None if self.known is None else self.known.rows(kept),
         )
 
     def target_rows(self, kept: Rows) -> Sample:
@@ -149,8 +153,8 @@ def check_sample(
         weighted,
         v / v.max() / (v / v.max()).sum(),
         groups,
-        _labels_of_rows(strata, N, "strata", X),
-        _labels_of_rows(cluster, N, "cluster", X),
+        labels_of_rows(strata, N, "strata", X),
+        labels_of_rows(cluster, N, "cluster", X),
     )
 
 
@@ -232,7 +236,8 @@ def _unseen(labels: tuple[str, ...], target: Rows, share: Real) -> tuple[str, ..
     return tuple(label for label, there in zip(labels, mass > 0, strict=True) if not there)
 
 
-def _labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | None:
+def labels_of_rows(given: Any, N: int, name: str, X: Any) -> NDArray[Any] | None:
+    """Return labels of the training rows as text, from an array or from a column of X."""
     if given is None:
         return None
     if isinstance(given, str):

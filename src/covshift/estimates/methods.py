@@ -29,7 +29,8 @@ over its categories: so shares sum to one, groups to the total, and no ratio lea
 there are groups, it is the larger of this a and of that with v and D^2 summed over the groups.
 
 For "weights" the weighter knows them
-where its weights solve an equation (entropy balancing, logistic odds: M-estimation). Otherwise the
+where its weights solve an equation (entropy balancing, logistic odds, and all weights that meet the
+margins which are the target: M-estimation). Otherwise the
 weights balance about what h explains, so they are those of "dr", and what stays unbalanced,
 
     b = sum_q s_q h(t_q) - sum w h / sum w ,
@@ -102,16 +103,14 @@ class Engine:
 
     def _weighted(self, signal: Signal) -> Influence:
         w, weights = self.weights.final, self.weights
+        exact = weights.mean_influence(signal.values, self.d, self.share)
+        if exact is not None:
+            train, target = exact
+            factor = self._few_rows if weights.met else 1.0
+            return Influence(w @ signal.values / w.sum(), factor * train, target)
         if weights.weighter is None:
             value, train = mean_influence(signal.values, w)
             return Influence(value, train, np.zeros((len(self.share), len(value))))
-        exact = None
-        if not weights.trimmed:
-            exact = weights.weighter._mean_influence(
-                signal.values, weights.Z, weights.T, self.d, self.share
-            )
-        if exact is not None:
-            return Influence(w @ signal.values / w.sum(), *exact[1:])
         _, train = mean_influence(signal.values - signal.h.train, w)
         target = self._target(signal.h.target)
         return Influence(w @ signal.values / w.sum(), self._few_rows * train, target)
@@ -148,9 +147,9 @@ class Engine:
     @property
     def _few_rows(self) -> float:
         """Factor on influence values, for what estimating h and weights costs small samples."""
-        if self.weights.weighter is None:
+        if self.weights.weighter is None and not self.weights.met:
             return 1.0
-        rows, fitted = self.weights.effective_sample_size, self.weights.Z.shape[1] + 1
+        rows, fitted = self.weights.effective_sample_size, self.weights.n_fitted
         return float(np.sqrt(rows / (rows - min(fitted, rows / 2))))
 
     def _target(self, h: Real) -> Real:
@@ -158,7 +157,7 @@ class Engine:
 
     def counts_imbalance(self, method: Method) -> bool:
         """Whether what the weights leave unbalanced is an error of its own."""
-        if method != "weights" or self.weights.weighter is None:
+        if method != "weights" or self.weights.weighter is None or self.weights.met:
             return False
         exact = self.weights.weighter._has_mean_influence() and not self.weights.trimmed
         return not exact

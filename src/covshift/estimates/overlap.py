@@ -11,7 +11,7 @@ import numpy as np
 from .._notes import Note
 from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._types import Flags, Real, Rows
-from ..diagnostics import Diagnosis, diagnose
+from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
 from ..exceptions import NoOverlapError
@@ -26,7 +26,7 @@ class Covered:
     """The samples that the answer is for, and what is known of their overlap."""
 
     sample: Sample
-    diagnosis: Diagnosis | None
+    diagnosis: Diagnosis | MarginsDiagnosis | None
     share: float  # of the target that the answer is for
     notes: tuple[Note, ...] = ()
 
@@ -137,7 +137,10 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return diagnose(X, T, feature_names=sample.names, methods=(), random_state=random_state)
+        found: Diagnosis = diagnose(
+            X, T, feature_names=sample.names, methods=(), random_state=random_state
+        )
+    return found
 
 
 def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:

@@ -15,6 +15,7 @@ from .._types import Flags, Real, Rows
 from ..weights._design import kish
 from .data import Groups, Sample
 from .intervals import Errors, Number
+from .linear import NAME, predict_linear, random_folds
 from .methods import Engine, Method, Signal, leaning
 from .outcome import classifies, predict
 from .weighing import Weights
@@ -143,7 +144,12 @@ class Problem:
         names = [f"{name}, {k}, in {groups.labels[group]}" for k in range(inside.shape[1])]
         parts = [self.numbers(y, title) for y, title in zip(inside.T, names, strict=True)]
         h = CrossFit.side_by_side([part.h for part in parts])
-        return Signal(inside, h), Signal(train[:, None], self._membership.h.columns([group]))
+        member = self._membership.h.columns([group]) if groups.share is None else None
+        if groups.share is not None:  # published, and the indicator is one of the features
+            share = np.array([[groups.share[group]]])
+            member = CrossFit.known(train[:, None], share, len(signal.h.folds))
+        assert member is not None
+        return Signal(inside, h), Signal(train[:, None], member)
 
     def errors(self, method: Method, group: int | None = None) -> Errors:
         """What the intervals of a method need."""
@@ -207,8 +213,11 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row."""
-        y = np.zeros(len(self.sample.Z)) if self.outcome is None else self.outcome
-        return deal(self.sample.Z, y, self.n_folds, cluster=self.design.unit)
+        Z = self.sample.Z
+        y = np.zeros(len(Z)) if self.outcome is None else self.outcome
+        if self.sample.known is not None and self.design.unit is None:
+            return random_folds(self.sample.known.points, y, self.n_folds, self.random_state)
+        return deal(Z, y, self.n_folds, cluster=self.design.unit)
 
     @property
     def _groups(self) -> Groups:
@@ -222,6 +231,10 @@ class Problem:
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         sample = self.sample
+        weight = sample.d if sample.weighted else None
+        if sample.known is not None:
+            self.seen[name] = [NAME]
+            return predict_linear(sample.Z, sample.T, y, self.fold, classes=classes, weight=weight)
         default = Features(self.weights.Z, self.weights.T)
         found, chosen = predict(
             self.outcome_model,
@@ -229,7 +242,7 @@ class Problem:
             y,
             self.fold,
             classes=classes,
-            weight=sample.d if sample.weighted else None,
+            weight=weight,
             final=self.weights.final,
         )
         self.seen[name] = chosen

@@ -12,7 +12,8 @@ from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
 from .._types import Real
-from ..diagnostics import Diagnosis
+from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..margins import Margins
 from .methods import Method
 from .text import as_html, describe, sentence, table_lines
 
@@ -89,7 +90,7 @@ class Estimates:
         Rows over effective rows; the largest weight in units of the mean; the share of the weight
         that ``max_weight`` cut off.
     n_train, n_target : int
-        Rows that were used.
+        Rows that were used; no target rows where the target is margins.
     covered_share : float
         Share of the target that the answer is for: 1 unless ``restrict="overlap"`` left rows out.
     weights : (N,) array
@@ -99,11 +100,13 @@ class Estimates:
         Corrected minus plain, from joint influence values.
     models : dict
         Which outcome models were used for what.
-    diagnosis : Diagnosis
+    diagnosis : Diagnosis or MarginsDiagnosis
     sensitivity : float or None
     replicate_weights : (N, B) array or None
         Of the bootstrap, where it was asked for.
     notes : tuple of Note
+    margins : Margins or None
+        The target, where it is no rows.
     """
 
     table: Table
@@ -121,11 +124,12 @@ class Estimates:
     weights: Real
     changes: tuple[Change, ...]
     models: dict[str, list[str]]
-    diagnosis: Diagnosis
+    diagnosis: Diagnosis | MarginsDiagnosis
     sensitivity: float | None = None
     replicate_weights: Real | None = None
     errors: str = "influence"
     notes: tuple[Note, ...] = ()
+    margins: Margins | None = None
 
     @property
     def verdict(self) -> str:

@@ -17,6 +17,7 @@ from .bootstrap import draws, is_complete, with_drawn_errors
 from .columns import Outcome, row_list
 from .data import Sample
 from .intervals import Number
+from .margin_weights import weigh_to_margins
 from .methods import METHODS, Method
 from .overlap import Covered
 from .problem import Item, Problem
@@ -101,7 +102,7 @@ class Run:
             weights.largest,
             weights.trimmed,
             len(used),
-            len(sample.T),
+            len(sample.T) if sample.known is None else 0,
             self.covered.share,
             "given" if weights.weighter is None else type(weights.weighter).__name__,
             final,
@@ -112,6 +113,7 @@ class Run:
             drawn,
             self.settings.errors,
             tuple(self.notes),
+            None if sample.known is None else sample.known.margins,
         )
 
     def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
@@ -129,9 +131,11 @@ class Run:
             weighter = settings.weighter
             if are_weights(weighter):
                 weighter = check_weight(weighter, len(present), "weighter", of="X")[used]
-            weights = weigh(
+            make = weigh if part.known is None else weigh_to_margins
+            weights = make(
                 part, weighter, max_weight=settings.max_weight, random_state=settings.random_state
             )
+            self.notes += [note for note in weights.notes if note not in self.notes]
             self.kept[key] = used, part, weights
         used, part, weights = self.kept[key]
         problem = Problem(
@@ -197,7 +201,7 @@ class Run:
                 f"Groups of the sample without target rows, so that they have no number: {named}."
             )
             self.notes.append(Note("absent groups", text))
-        if groups.target is None:
+        if groups.target is None and groups.share is None:
             text = "The groups are known of the sample alone, so their shares are estimated too."
             self.notes.append(Note("groups of the sample", text))
 

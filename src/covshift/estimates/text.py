@@ -200,6 +200,11 @@ def _methods_table(found: Estimates) -> list[str]:
 
 def _facts(found: Estimates) -> list[str]:
     target = f"{found.n_target:,} target rows"
+    if found.margins is not None:
+        columns = found.margins.columns
+        target = f"margins of {len(columns)} column{'s' if len(columns) > 1 else ''}"
+        if found.margins.source:
+            target += f" ({printable(found.margins.source, 60)})"
     if found.covered_share < 1:
         target += f" ({found.covered_share:.1%} of the target)"
     lines = [

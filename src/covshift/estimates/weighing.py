@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from .._notes import Note
 from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
+from ..weights._m_estimation import tilted
 from ..weights.base import Weighter
 from .data import Sample
 from .tilted import TiltedCDFWeights
@@ -35,6 +37,26 @@ class Weights:
     T: Real  # (M, p)
     trimmed: float  # share of the weight that a limit cut off
     steady: Real | None = None  # (N,): flatter weights, for what an outcome model leaves
+    met: bool = False  # whether they give Z the means T, the target being margins
+    numbers: int | None = None  # independent columns of Z, where that is known
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def n_fitted(self) -> int:
+        """Parameters that weights and outcome model are fitted with, at most."""
+        return 1 + (self.Z.shape[1] if self.numbers is None else self.numbers)
+
+    def mean_influence(self, values: Real, d: Real, share: Real) -> tuple[Real, Real] | None:
+        """Influence of both samples' rows on weighted means, where the weights solve an equation.
+
+        ``values`` (N, k), design weights ``d`` (N,), target's shares (M,).
+        """
+        if self.met:
+            return tilted(values, self.Z, self.T, self.final, share, 0.0)[1:]
+        if self.trimmed or self.weighter is None or not self.weighter._has_mean_influence():
+            return None
+        found = self.weighter._mean_influence(values, self.Z, self.T, d, share)
+        return None if found is None else found[1:]
 
     @property
     def effective_sample_size(self) -> float:

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from .._crossfit import Features
 from .._row_weights import check_weight
 from .._types import Flags, Rows
+from ..diagnostics import Diagnosis
 from ..estimates.columns import Outcome
 from ..estimates.data import Sample
 from ..estimates.overlap import Covered
@@ -57,6 +58,7 @@ class Run:
             judged.append(one)
         table = Performances(row for one in judged for row in one.rows)
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
+        assert isinstance(self.covered.diagnosis, Diagnosis)
         found += notes.strong_shift(self.covered.diagnosis)
         found += notes.rows_that_judge(outcome, self.trained)
         there = table.where(method=self.settings.method)
@@ -66,7 +68,6 @@ class Run:
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
-        assert self.covered.diagnosis is not None
         return Evaluations(
             table,
             self.settings.method,

@@ -1,0 +1,118 @@
+"""Weights that carry the sample to margins.
+
+The default is entropy balancing: the weights nearest to the design weights under which every
+published number is the sample's, raking where all numbers are shares. Weights that meet all numbers
+exactly are calibrated, and an estimate from them errs by what a regression on the published
+features f leaves (M-estimation; for other distances than the entropy, to first order the same),
+
+    psi_i = w_i (L_i - mu - B'(f_i - m)) / sum w ,   B = cov_w(f)^-1 cov_w(f, L) .
+
+Where there is more than one number for ten rows, or where no weights meet all numbers, it is
+`CDFWeights`: they leave what noise explains and stay even. Then the outcome model makes up for what
+is left, and "weights" counts it as an error.
+
+Source: Deville and Särndal (1992), *Calibration estimators in survey sampling*.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .._notes import Note
+from .._row_weights import check_weight
+from .._types import Real
+from ..exceptions import MarginsWarning, NoOverlapError, WeightWarning
+from ..margins.reading import cell_columns
+from ..weights import CDFWeights, EntropyBalancing, as_weighter
+from ..weights._design import kish
+from ..weights.base import Weighter
+from .data import Sample
+from .weighing import Weights, are_weights, trimmed
+
+_ROWS = 10  # for each published number, from which all of them can be met
+_MET = 1e-6  # standard deviations that a number may be off by
+
+
+def weigh_to_margins(
+    sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int
+) -> Weights:
+    """Fit the weighter to the margins, or take the weights that were given."""
+    fitted: Weighter | None = None
+    notes: tuple[Note, ...] = ()
+    if are_weights(weighter):
+        final = check_weight(weighter, len(sample.Z), "weighter", of="X") * sample.d
+    else:
+        if weighter is None:
+            fitted, notes = _default(sample)
+        else:
+            fitted = _named(weighter, random_state)
+        with warnings.catch_warnings():
+            if weighter is None:
+                warnings.simplefilter("ignore", WeightWarning)  # notes say it
+                warnings.simplefilter("ignore", MarginsWarning)
+            final = margin_factors(sample, fitted) * sample.d
+    final = final / final.mean()
+    final, lost = trimmed(final, max_weight)
+    Z, T = _scaled(sample)
+    met = bool(np.abs(final @ Z / final.sum() - T[0]).max() <= _MET)
+    return Weights(final, fitted, Z, T, lost, None, met, _rank(Z, sample.d), notes)
+
+
+def margin_factors(sample: Sample, weighter: Weighter, d: Real | None = None) -> Real:
+    """Fit the weighter, to the design weights ``d`` if given; return the factor of each row."""
+    assert sample.known is not None
+    if d is None and sample.weighted:
+        d = sample.d
+    fitted = weighter.fit(sample.known, X_target=sample.known.margins, sample_weight=d)
+    return np.asarray(fitted.weights_)
+
+
+def _named(weighter: Any, random_state: int) -> Weighter:
+    made: Weighter = clone(as_weighter(weighter))
+    if made.get_params(deep=False).get("random_state", 0) is None:
+        made.set_params(random_state=random_state)
+    return made
+
+
+def _default(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
+    assert sample.known is not None
+    Z, _ = _scaled(sample)
+    numbers, rows = _rank(Z, sample.d), kish(sample.d)
+    some_cells = bool(cell_columns(sample.known.margins))
+    why = f"the margins hold {numbers} independent numbers, for {rows:.0f} rows"
+    if _ROWS * numbers <= rows or not some_cells:
+        made = EntropyBalancing()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", ConvergenceWarning)
+                warnings.simplefilter("ignore", MarginsWarning)
+                margin_factors(sample, made)
+            return made, ()
+        except (NoOverlapError, ConvergenceWarning):
+            if not some_cells:
+                raise
+            why = "no weights meet all of them"
+    text = f"The weights meet the margins as far as noise asks for, and not exactly: {why}."
+    if len(cell_columns(sample.known.margins)) < len(sample.known.margins.columns):
+        text += " Published means count in the outcome model alone."
+    # The diagnosis has judged the overlap, and its note names what is not covered.
+    return CDFWeights(allow_no_overlap=True), (Note("weights", text),)
+
+
+def _scaled(sample: Sample) -> tuple[Real, Real]:
+    """Features in units of their spread in the sample, and the target's: (N, p) and (1, p)."""
+    share = sample.d / sample.d.sum()
+    spread = np.sqrt(share @ (sample.Z - share @ sample.Z) ** 2)
+    unit = np.where(spread > 1e-12, spread, 1.0)
+    return (sample.Z - sample.T) / unit, np.zeros_like(sample.T)
+
+
+def _rank(Z: Real, d: Real) -> int:
+    """Number of independent features, besides a constant."""
+    rows = Z[d > 0]
+    return int(np.linalg.matrix_rank(rows - rows.mean(axis=0), tol=1e-8 * np.sqrt(len(rows))))
