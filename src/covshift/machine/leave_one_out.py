@@ -36,14 +36,7 @@ _ENTRIES = 1 << 22  # numbers that a block of new rows holds
 
 
 class LeaveOneOut:
-    """The functions f_{-i} of one machine; made by its method ``leave_one_out``.
-
-    N counts all rows that are given. A row of weight zero was not in the fit, so leaving it out
-    changes nothing; of a row of frequency m one repeat is left out.
-
-    Cost, exact solver: O(N^3) time once, no more than a few products of N x N matrices, O(N^2)
-    memory, O(N^2) time per new row. On landmarks: O(N D^2) time, O(N D) memory, O(N D) per new row.
-    """
+    """The functions f_{-i} of one machine; made by its method ``leave_one_out``."""
 
     def __init__(self, machine: Any, X: Any, y: Any, X_target: Any, weights: GivenWeights) -> None:
         check_is_fitted(machine, "_f")

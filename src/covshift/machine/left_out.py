@@ -97,7 +97,7 @@ def exact_left_out(V: VOperator, K: Real, Y: Real, reg: float) -> LeftOut:
     if rho <= 0:
         return _refitted(coef, np.column_stack([K, np.ones(N)]), Y, np.arange(N), without)
     s = dual.R.backward(S_r)[:, 0] / rho
-    W = dual.R.backward(inverse(dual.R.forward(np.eye(N))))
+    W = dual.R.backward(inverse(dual.R.dense()))
     W = (W + W.T) / 2 - rho * np.outer(s, s)
     residual = K @ solution.A + solution.c - Y
     by_outcome = np.vstack([W, s])
