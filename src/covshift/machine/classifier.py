@@ -337,7 +337,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         frequency_weight: Any = None,
         target_frequency: Any = None,
     ) -> LeaveOneOutClassifier:
-        """Return the classifiers that leaving out one training row gives, at the cost of one fit.
+        """Return the classifiers that leaving out one training row gives, without fitting again.
 
         Takes what `fit` took. See `LeaveOneOutClassifier` for what it answers and what it costs.
         """

@@ -105,8 +105,9 @@ class LeaveOneOut:
 class LeaveOneOutRegressor(LeaveOneOut):
     """The N regressors that leaving out one training row gives; see `VSVR.leave_one_out`.
 
-    Cost, exact solver: O(N^3) time once, a few products of N x N matrices, O(N^2) memory, and
-    O(N^2) time per new row. On landmarks: O(N D^2) time, O(N D) memory, O(N D) per new row.
+    Cost, exact solver: O(N^3) time once, a few products of N x N matrices (less than ``reg="cv"``
+    takes to choose the penalty), O(N^2) memory, and O(N^2) time per new row. On
+    landmarks: O(N D^2) time, O(N D) memory, O(N D) per new row.
     What was chosen on all rows stays as it is (theory, section 3.8). A row of weight zero was not
     in the fit, so nothing changes without it; of a row of frequency m one repeat is left out.
 

@@ -116,7 +116,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         frequency_weight: Any = None,
         target_frequency: Any = None,
     ) -> LeaveOneOutRegressor:
-        """Return the regressors that leaving out one training row gives, at the cost of one fit.
+        """Return the regressors that leaving out one training row gives, without fitting again.
 
         Takes what `fit` took. See `LeaveOneOutRegressor` for what it answers and what it costs.
         """
