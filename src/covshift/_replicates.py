@@ -91,7 +91,7 @@ def replicate(
         for draw in islice(draws, 2 * count):  # beyond it, more than half had no weights
             try:
                 final, stopped = _final(fit, d, draw)
-            except ValueError as failure:  # such as a draw whose samples do not overlap
+            except (InputError, np.linalg.LinAlgError) as failure:  # such as no overlap
                 lost, reason = lost + 1, str(failure).partition("\n")[0]
                 if kind == "jackknife":
                     raise NoOverlapError(

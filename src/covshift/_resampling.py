@@ -10,16 +10,20 @@ in every stratum, so that a weighted sum over the replicates has the variance of
   distribution with n parameters (n - 2) / n. Their covariance is n / (n - 1) (I - 11'/n). Of two
   units one counts twice and the other not at all.
 - *Delete-a-group jackknife*, scale (G - 1) / G. The units are dealt to G groups at random, stratum
-  by stratum. In replicate g a stratum of n > G units loses the m that are in group g, and the
-  others count n / (n - m). In a stratum of n <= G units no unit is lost, but for n = G: with
-  Z^2 = G / ((G - 1) n (n - 1)) the unit in group g counts 1 - (n - 1) Z, the others 1 + Z. As many
-  groups as units are the delete-one jackknife.
+  by stratum, m_g of n to group g. In replicate g these count 1 - a, and the others of the stratum
+  1 + a m_g / (n - m_g), with
+
+      a^2 = G / ((G - 1) sum_g m_g / (n - m_g)) ,
+
+  the only one for which the variance is unbiased over the deals. Equal groups, as in the
+  delete-one jackknife, have a = 1: the units are left out. With n >= 5 G all but a hundredth of
+  the variance is the same, and a = 1 as well. Few units, n < G, have Kott's extension.
 
 A single unit of a stratum stays in both. Two samples are drawn independently of each other.
 
 Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
 complex survey data*, whose draws have the same covariance; Kott (2001), *The delete-a-group
-jackknife*, whose extension to few units is the one here. Cost O(N) for each draw.
+jackknife*. Cost O(N) for each draw.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._influence import Design
-from ._types import Flags, Real, Rows
+from ._types import Real, Rows, Whole
+
+_MANY = 5  # units for each group, beyond which unequal groups are as good as equal ones
 
 Draw = tuple[Real, Real | None]
 """Multipliers of the training rows (N,), and of the target rows (M,) where these are drawn too."""
@@ -60,7 +66,7 @@ def bootstrap_draws(
 def jackknife_draws(
     design: Design, target: Design | None, groups: int, rng: np.random.Generator
 ) -> Iterator[Draw]:
-    """Leave out the units of one group after the other, of both samples at once.
+    """Leave out the units of one group after the other, in both samples at once.
 
     >>> import numpy as np
     >>> rows = Design.simple(3)
@@ -69,7 +75,7 @@ def jackknife_draws(
     """
     parts = [(part, _dealt(part, groups, rng)) for part in (design, target) if part is not None]
     for g in range(groups):
-        found = [_without(part, dealt == g, groups) for part, dealt in parts]
+        found = [_without(part, dealt, g, groups) for part, dealt in parts]
         yield found[0], found[1] if len(found) > 1 else None
 
 
@@ -81,13 +87,23 @@ def _dealt(design: Design, groups: int, rng: np.random.Generator) -> Rows:
     return dealt
 
 
-def _without(design: Design, out: Flags, groups: int) -> Real:
-    """Multipliers of the rows without the units that are ``out``: (N,)."""
+def _without(design: Design, dealt: Rows, g: int, groups: int) -> Real:
+    """Multipliers of the rows without the units of group g: (N,)."""
     n = np.bincount(design.stratum)
-    m = np.bincount(design.stratum, weights=out)
-    Z = np.sqrt(groups / ((groups - 1) * np.maximum(n * (n - 1), 1)))
-    left_out = np.where(n >= groups, 0.0, 1 - (n - 1) * Z)[design.stratum]
-    left = np.where(n > groups, n / np.maximum(n - m, 1), 1 + Z)[design.stratum]
-    touched = ((n > 1) & (m > 0))[design.stratum]
-    found = np.where(touched, np.where(out, left_out, left), 1.0)
+    m = np.bincount(design.stratum, weights=dealt == g)
+    others = np.maximum(n - m, 1)
+    a = _part_left_out(n, groups)
+    touched = (n > 1) & (m > 0)
+    own = np.where(touched, 1 - a, 1.0)[design.stratum]
+    rest = np.where(touched, 1 + a * m / others, 1.0)[design.stratum]
+    found = np.where(dealt == g, own, rest)
     return np.asarray(found if design.unit is None else found[design.unit])
+
+
+def _part_left_out(n: Whole, groups: int) -> Real:
+    """How much of its units a group of strata of n units loses, at most one: (strata,)."""
+    small, larger = n // groups, n % groups  # so many groups have one unit more
+    total = (groups - larger) * small / np.maximum(n - small, 1)
+    total = total + larger * (small + 1) / np.maximum(n - small - 1, 1)
+    a = np.sqrt(groups / ((groups - 1) * np.maximum(total, 1e-9)))
+    return np.where((larger == 0) | (n >= _MANY * groups), 1.0, np.minimum(a, 1.0))

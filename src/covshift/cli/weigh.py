@@ -79,8 +79,8 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
     drawn = found.replicates
     if drawn is not None:
         lines.append(
-            f"{drawn.count} {drawn.kind} replicates: variance = scale x sum of squared differences "
-            f"from the full weights' number, scale {drawn.scale:.6g}, rscales 1."
+            f"{drawn.count} {drawn.kind} replicates: variance = scale x sum of (theta_b - theta)^2 "
+            f"with scale {drawn.scale:.6g}, rscales 1."
         )
     if args.output:
         scale = "mean one" if found.population is None else f"sum {found.population:g}"

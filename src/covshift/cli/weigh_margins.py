@@ -19,6 +19,8 @@ from .weigh_options import LABELS, SIZE
 from .weigh_replicates import replicates_of, unfitted
 from .weighed import Weighed
 
+_MET = 1e-6  # difference from a share that is none
+
 
 def weighed(args: argparse.Namespace) -> Weighed:
     """Read the training rows and the margins, and weigh the rows."""
@@ -100,11 +102,13 @@ def _population(args: argparse.Namespace, margins: Margins) -> float | None:
 
 
 def _said(facts: dict[str, Any]) -> str:
+    gap, where = facts["gap_after"], facts["worst_after"]
+    after = f"{gap:.2g} after weighting ({where})" if gap > _MET else "none after weighting"
     return (
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
-        f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']})."
+        f"{after}."
     )
 
 

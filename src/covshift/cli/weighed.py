@@ -148,11 +148,15 @@ def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
     given = "1 in every row, since the file has none"
     if args.weight is not None:
         given = f"the column {args.weight!r} of the sample, divided by a constant"
-    first = "number of the line in the sample, from 1" if found.ids is None else "id of the sample"
+    first = (
+        "number of the line in the sample, from 1"
+        if found.ids is None
+        else "id of the line in the sample"
+    )
     meanings = {
-        _first(found, args): (first, "none"),
+        _first(found, args): (first, "no scale"),
         "weight": ("final weight: design_weight times factor; use this one", scale),
-        "design_weight": (f"weight before the correction: {given}; 0: not used", scale),
+        "design_weight": (f"weight before the correction: {given}; 0: no part of it", scale),
         "factor": (
             "what the correction multiplies design_weight by; 0 where that is 0",
             "mean one over the rows, weighted by design_weight",
