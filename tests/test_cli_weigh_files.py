@@ -284,6 +284,28 @@ def test_replicates_of_margins_meet_them_all(files):
     assert error == pytest.approx(found.standard_error, rel=0.05)
 
 
+def test_strata_and_clusters_leave_the_margins_as_they_are(files):
+    given = ("--method", "raking", "--drop", "d", "--drop", "n", "--label", "y")
+    there = {"train": "known.csv", "target": "margins.json"}
+    _, plain, _, _ = weigh(files, *given, **there)
+    asked = ("--strata", "sex", "--replicates", "4")
+    _, columns, book, done = weigh(files, *given, *asked, **there)
+    np.testing.assert_array_equal(columns["weight"], plain["weight"])
+    assert book["target"]["columns"] == ["a", "sex"]
+    assert "not used" not in done.err
+    refused = covshift(
+        "weigh",
+        files / "known.csv",
+        files / "margins.json",
+        *given,
+        *asked[2:],
+        "--cluster",
+        "nowhere",
+    )
+    assert refused.code == 2
+    assert "no column 'nowhere'" in refused.err
+
+
 def test_the_jackknife_of_margins_follows_the_error_of_estimate(files):
     given = ("--method", "raking", "--drop", "d", "--drop", "n", "--label", "y")
     asked = ("--replicates", "30", "--replicate-method", "jackknife")
