@@ -25,6 +25,7 @@ from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
+from .._limits import LIMITS, clipped, inside, only_one
 from .._rows import distinct
 from ..base import Weighter
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
@@ -88,6 +89,9 @@ class CDFWeights(Weighter):
         products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
         of the two. "thresholds": Newton's method on one variable per threshold, which needs only
         sums over the rows; for additive and sliced views. `covshift.distributed.fit` uses it.
+    limits : (low, high), optional
+        Bounds of the weights, whose mean is one. The penalty, and whether the samples overlap, are
+        found without them; the weights within them are then those of the same penalty.
     n_folds : int
         Number of folds of "cv".
     random_state : int, RandomState or None
@@ -115,6 +119,8 @@ class CDFWeights(Weighter):
         Significant parts of the target beyond the training values of a column, or at a value that
         no training row has (theory, section 7), the largest share first. On a device and on a
         cluster only what lies beyond the training values is looked for.
+    balance_cost_ : BalanceCost
+        With ``limits``: largest gap and effective sample size with and without them.
     scores_ : (2, 9) array
         Penalties tried by "cv", and their held-out criterion.
     weights_, effective_sample_size_
@@ -171,6 +177,7 @@ class CDFWeights(Weighter):
         "symmetric": flag(),
         "allow_no_overlap": flag(),
         "solver": one_of(*_SOLVERS),
+        "limits": LIMITS,
         "n_folds": whole(2),
         "tol": number(above=0),
         "max_iter": whole(1),
@@ -199,6 +206,7 @@ class CDFWeights(Weighter):
         symmetric: bool = False,
         allow_no_overlap: bool = False,
         solver: str = "auto",
+        limits: Any = None,
         n_folds: int = 5,
         random_state: Any = None,
         tol: float = 1e-5,
@@ -213,6 +221,7 @@ class CDFWeights(Weighter):
         self.symmetric = symmetric
         self.allow_no_overlap = allow_no_overlap
         self.solver = solver
+        self.limits = limits
         self.n_folds = n_folds
         self.random_state = random_state
         self.tol = tol
@@ -310,7 +319,7 @@ class CDFWeights(Weighter):
                 lambda: self._by_folds(X, T, share),
                 uncovered(X, T, share, self._target_size, own=self._own),
             )
-        return match.w if len(match.w) else match.ratio(target.rows(X))
+            return self._within_limits(X, target, match)
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         if self.views != "additive" or self.symmetric or self._penalty() == "cv":
@@ -336,7 +345,36 @@ class CDFWeights(Weighter):
                 lambda: 0.0,
                 uncovered_cells(Z, lines, N, size),
             )
-        return match.w if len(match.w) else match.ratio(target.rows(Z))
+            return self._within_limits(Z, target, match)
+
+    def _within_limits(self, X: Real, target: Target, match: Match) -> Real:
+        """Weights of a match; with limits that these exceed, those of the same penalty within."""
+        w = match.w if len(match.w) else match.ratio(target.rows(X))
+        if self.limits is None:
+            return w
+        self._unlimited = w / float(self._own @ w)
+        if inside(self._unlimited, self.limits):
+            return w
+        self._match = self._limited(X, target, match)
+        self.mismatch_ = self._match.mismatch
+        return self._ratio(X)
+
+    def _limited(self, X: Real, target: Target, match: Match) -> Match:
+        problem = self._problem(X, self._own, target)
+        if only_one(self.limits):
+            return problem.unweighted()
+        low, high = (float(end) for end in self.limits)
+        if isinstance(problem, Matching) and problem.K is not None:
+            return problem.within(match.reg, low, high)
+        if not isinstance(target, LineTarget):
+            raise InputError(
+                f"limits with views={self.views!r} and symmetric={self.symmetric!r} need the dense "
+                f"solver for {len(X)} rows. Pass solver='dense', or use views='additive' and "
+                "symmetric=False."
+            )
+        parts = LocalParts([with_mass(target.rows(X), unequal_masses(self._own))])
+        made = ThresholdMatching(parts, len(X), target, max_iter=self.max_iter, limits=(low, high))
+        return made.solve(match.reg, match, min(self.tol, 1e-7))
 
     def _match_rows(
         self,
@@ -389,7 +427,7 @@ class CDFWeights(Weighter):
             part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
-        return self._match.ratio(self._made.rows(X))
+        return clipped(self._match.ratio(self._made.rows(X)), self.limits)
 
     def _matched(
         self,
@@ -495,7 +533,7 @@ class CDFWeights(Weighter):
         warnings.warn(message, WeightWarning, stacklevel=6)
 
     def _flat_on_purpose(self) -> bool:
-        return not isinstance(self._penalty(), str)
+        return self.limits is not None or not isinstance(self._penalty(), str)
 
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
