@@ -11,6 +11,7 @@ from .._registry import listed, weighters
 from ..exceptions import InputError
 from . import console, options
 from .diagnose import diagnosis_of
+from .limits import cost_line, cost_of, weighter_of
 
 _METHOD = "cdf"
 
@@ -35,6 +36,13 @@ def add(commands: Any) -> None:
         "--by",
         metavar="COL[,COL]",
         help="with margins and poststratification: the column, or two, whose cells are used",
+    )
+    parser.add_argument(
+        "--limits",
+        metavar=("LOW", "HIGH"),
+        nargs=2,
+        type=float,
+        help="bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)",
     )
     options.add_output(parser, what="weights (CSV; TSV for .tsv)")
     options.add_verdict(parser)
@@ -69,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
     scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
     X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
-    fitted = fit_weights(args.method, X, None, T, None, args.seed, rows=rows, target=target)
+    made = weighter_of(args)
+    fitted = fit_weights(made, X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)  # of one row, however often it was seen
     counted = rows.repeats * w
     facts = {
@@ -81,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         "largest_weight": float(w.max()),
         "smd_before": imbalance(X, T, None, target.share, rows.share),
         "smd_after": imbalance(X, T, counted, target.share, rows.share),
+        **cost_of(fitted, samples.names),
     }
     _write(args.output, w, samples.id_name, samples.ids)
     if args.json:
@@ -120,5 +130,6 @@ def _summary(facts: dict[str, Any], path: str | None) -> str:
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         "Balance, the mean absolute standardised mean difference: "
-        f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting.{written}"
+        f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
+        f"{cost_line(facts)}{written}"
     )

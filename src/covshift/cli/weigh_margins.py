@@ -10,8 +10,9 @@ from .._tables.frame import TableFrame
 from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
-from ..weights import as_weighter, effective_sample_size
+from ..weights import effective_sample_size
 from . import console
+from .limits import cost_line, cost_of, weighter_of
 from .margin_rows import margins_of, training_rows
 
 
@@ -27,7 +28,7 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
     for found in margins.notes:
         console.tell(found)
     rows = training_rows(args, margins, {})
-    weighter = as_weighter(args.method)
+    weighter = weighter_of(args)
     if "allow_no_overlap" in weighter.get_params(deep=False):
         weighter.set_params(allow_no_overlap=True)
     if args.by is not None:
@@ -47,6 +48,7 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
         "gap_before": before[0],
         "gap_after": after[0],
         "worst_after": after[1],
+        **cost_of(fitted),
     }
     return w, None if args.id is None else rows.table.columns[args.id].values, facts
 
@@ -58,7 +60,8 @@ def summary(facts: dict[str, Any], path: str | None) -> str:
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
-        f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']}).{written}"
+        f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']})."
+        f"{cost_line(facts)}{written}"
     )
 
 
