@@ -246,3 +246,26 @@ def test_without_frequencies_nothing_is_touched():
     values = object()
     repeats = Repeats.of_rows(np.ones((3, 1)), None, "frequency_weight", "X")
     assert next(repeats.each(values=values)) is values
+
+
+def test_objectives_and_balance_take_frequencies():
+    from covshift.objectives import xgboost_objective
+
+    rng = np.random.default_rng(0)
+    X, T, v = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)), rng.uniform(0.5, 2, 15)
+    seen, times = rng.integers(0, 3, 15), rng.integers(0, 3, 20)
+    there, rows = np.repeat(np.arange(15), seen), np.repeat(np.arange(20), times)
+    y, f = rng.normal(size=(2, 20))
+    counted = xgboost_objective(X, T, target_weight=v, target_frequency=seen)
+    repeats = xgboost_objective(X, T[there], target_weight=v[there])
+    np.testing.assert_array_equal(counted(y, f)[0], repeats(y, f)[0])
+    with pytest.raises(ValueError, match="target_frequency holds 15 values that are no whole"):
+        xgboost_objective(X, T, target_frequency=v / 7)
+    margins = Margins({"0": {(None, 0): 0.4, (0, None): 0.6}})
+    d = rng.uniform(0.5, 2, 20)
+    for one, other in zip(
+        margins.balance(X, 1000 * d, times), margins.balance(X[rows], d[rows]), strict=True
+    ):
+        assert one.sample == pytest.approx(other.sample, abs=1e-11)
+    with pytest.raises(ValueError, match="frequency holds 20 values that are no whole"):
+        margins.balance(X, frequency=d / 7)

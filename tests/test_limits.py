@@ -208,3 +208,44 @@ def test_a_mean_of_one_is_kept_where_few_rows_are_between_the_limits():
     np.testing.assert_allclose(found.w, [2.0, 2 / 3, 2 / 3, 2 / 3], atol=1e-8)
     edge = bounded_tilt(Z, share, 0.7, 2.5, reg=0.0, tol=1e-10, start=np.zeros(1))
     np.testing.assert_allclose(edge.w, [1.9, 0.7, 0.7, 0.7], atol=1e-8)
+
+
+# Where rows, margins and limits cannot go together
+
+
+def test_a_device_says_what_to_use_for_margins_and_limits():
+    torch = pytest.importorskip("torch")
+    rows, target = torch.tensor(X), torch.tensor(T)
+    for made, given, name in (
+        (CDFWeights(solver="thresholds"), {"X_target": MARGINS}, "margins"),
+        (CDFWeights(solver="thresholds", limits=(0.5, 2.0)), {"X_target": target}, "limits"),
+    ):
+        with pytest.raises(ValueError, match=rf"takes no {name} where.*solver='matrix-free'"):
+            made.fit(rows, **given)
+        made.set_params(solver="matrix-free").fit(rows, **given)
+
+
+def test_a_cluster_says_what_to_use_for_margins_and_limits():
+    array = pytest.importorskip("dask.array")
+    from covshift import distributed
+
+    rows = array.from_array(X, chunks=(40, 2))
+    with pytest.raises(ValueError, match=r"call the method fit of CDFWeights with rows in memory"):
+        distributed.fit(CDFWeights(), rows, None, X_target=MARGINS)
+    with pytest.raises(ValueError, match=r"limits are for rows in memory.*CDFWeights\(limits="):
+        distributed.fit(CDFWeights(limits=(0.5, 2.0)), rows, None, X_target=T)
+
+
+def test_objectives_and_blocks_say_what_takes_margins():
+    from covshift import VSVR, objectives
+    from covshift.distributed import fit_blocks
+
+    with pytest.raises(ValueError, match=r"an objective needs target rows: use VBoostRegressor"):
+        objectives.lightgbm_objective(X, MARGINS)
+    with pytest.raises(ValueError, match=r"a fit in blocks.*call the method fit of VSVR"):
+        fit_blocks(VSVR("additive"), [(X, X[:, 0])], X_target=MARGINS)
+    torch = pytest.importorskip("torch")
+    from covshift.torch import VLoss
+
+    with pytest.raises(ValueError, match=r"X_target is a covshift.Margins, and VLoss needs"):
+        VLoss(torch.tensor(X), MARGINS)

@@ -18,7 +18,7 @@ from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_o
 from ..._row_weights import target_weights
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
-from ..._validation import check_rows, check_samples, unwrap_target
+from ..._validation import check_rows, check_samples, is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
@@ -133,8 +133,8 @@ class CDFWeights(Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. Probability weights of either sample enter the noise by
-    its effective size, frequencies by its number of rows. ``sample_weight`` is taken in memory, not
-    on a device or a cluster.
+    its effective size, frequencies by its number of rows. ``sample_weight``, margins and ``limits``
+    are taken in memory, not on a device or a cluster.
 
     `covshift.Margins` as a target: the distribution function of each number is compared at the
     ends of the published brackets, and nowhere else, with their shares as weights of the points;
@@ -240,12 +240,12 @@ class CDFWeights(Weighter):
         target_frequency: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
-            if sample_weight is not None or frequency_weight is not None:
-                raise InputError(
-                    "CDFWeights takes no sample_weight of rows that stay on a device, and no "
-                    "frequency_weight. Pass NumPy arrays, or solver='matrix-free', which copies "
-                    "the rows to the host."
-                )
+            self._refuse_on_device(
+                sample_weight=sample_weight,
+                frequency_weight=frequency_weight,
+                margins=X_target if is_margins(unwrap_target(X_target)) else None,
+                limits=self.limits,
+            )
             return self._fit_on_device(X, X_target, target_weight, target_frequency)
         return super().fit(
             X,
@@ -280,6 +280,15 @@ class CDFWeights(Weighter):
         return self.reg != "cv" and (
             self.solver == "thresholds" or (self.solver == "auto" and large)
         )
+
+    def _refuse_on_device(self, **given: Any) -> None:
+        """Say what to do about that which is done on the host alone."""
+        name = next((name for name, value in given.items() if value is not None), None)
+        if name is not None:
+            raise InputError(
+                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
+                "or solver='matrix-free', which copies the rows to the host."
+            )
 
     def _fit_on_device(
         self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
