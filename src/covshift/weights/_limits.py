@@ -30,6 +30,8 @@ LIMITS = one_of(None) | Rule(
 """What limits of weights may be."""
 
 _ROUNDING = 1e-12
+_EQUAL = 1e-9  # gaps that are apart by less are equal, and the first is named
+_SHOWN = 0.0005  # a gap below is written as zero, and is nowhere
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,10 @@ class BalanceCost:
     }
 
     def __str__(self) -> str:
+        where = f" ({self.worst})" if self.gap >= _SHOWN else ""
         text = (
-            f"Weights from {self.low:g} to {self.high:g}: largest gap {self.gap:.3f} "
-            f"({self.worst}), effective sample size {self.effective_sample_size:.0f}; without "
-            "limits "
+            f"Weights from {self.low:g} to {self.high:g}: largest gap {self.gap:.3f}{where}, "
+            f"effective sample size {self.effective_sample_size:.0f}; without limits "
         )
         if self.gap_without is None or self.effective_sample_size_without is None:
             return text + "no weights reach the target."
@@ -87,8 +89,9 @@ def clipped(w: Real, limits: Any) -> Real:
 
 def largest_gap(margins: Margins, X: Any, w: Real) -> tuple[float, str]:
     """Largest difference of the weighted rows from the margins, and where it is."""
-    worst = max(margins.balance(X, w), key=lambda row: abs(row.gap))
-    return abs(worst.gap), worst.what
+    found = margins.balance(X, w)
+    largest = max(abs(row.gap) for row in found)
+    return largest, next(row.what for row in found if abs(row.gap) >= largest - _EQUAL)
 
 
 def largest_difference(
@@ -97,5 +100,5 @@ def largest_difference(
     """Largest standardised difference of a column's mean, and its column."""
     units = pooled_units(X, T, share, own=own)
     gap = np.abs(w @ units(X) / w.sum() - share @ units(T))
-    worst = int(gap.argmax())
-    return float(gap[worst]), f"column {worst}" if names is None else repr(str(names[worst]))
+    worst = int(np.flatnonzero(gap >= gap.max() - _EQUAL)[0])
+    return float(gap.max()), f"column {worst}" if names is None else repr(str(names[worst]))
