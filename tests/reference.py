@@ -524,3 +524,37 @@ def auc_and_parts(y, s):
     above = [sum(wins(a, b) for b in zeros) / len(zeros) for a in ones]
     below = [sum(wins(a, b) for a in ones) / len(ones) for b in zeros]
     return sum(above) / len(above), above, below
+
+
+def calibrated_within(Z, share, low, high):
+    """Minimise sum s w log w with sum s w z = 0, sum s w = 1 and low <= w <= high: SLSQP."""
+    from scipy.optimize import minimize
+
+    rows = np.column_stack([Z, np.ones(len(Z))]) * share[:, None]
+    aim = np.append(np.zeros(Z.shape[1]), 1.0)
+    found = minimize(
+        lambda w: float(share @ (w * np.log(w))),
+        np.clip(np.ones(len(Z)), low, high),
+        jac=lambda w: share * (np.log(w) + 1),
+        bounds=[(max(low, 1e-12), high)] * len(Z),
+        constraints={
+            "type": "eq",
+            "fun": lambda w: rows.T @ w - aim,
+            "jac": lambda w: rows.T,
+        },
+        options={"ftol": 1e-16, "maxiter": 1000},
+    )
+    assert found.success, found.message
+    return found.x
+
+
+def smallest_squares_within(Z, share, low, high):
+    """Smallest |sum s w z|^2 with sum s w = 1 and low <= w <= high: bounded least squares."""
+    from scipy.optimize import lsq_linear
+
+    rows = (Z * share[:, None]).T
+    heavy = 1e4 * share[None, :]  # the mean of one, nearly exactly
+    aim = np.append(np.zeros(Z.shape[1]), 1e4)
+    found = lsq_linear(np.vstack([rows, heavy]), aim, bounds=(low, high), method="bvls", tol=1e-15)
+    gap = rows @ found.x
+    return float(gap @ gap)

@@ -321,3 +321,45 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     assert "has 'w', and the margins know 'u', 'v'" in covshift(*ask, "-o", files / "other").err
     Margins({"height": {(0, None): 1.0}}).to_json(files / "some.json")
     assert "no features of" in covshift(*ask, "-o", files / "other").err
+
+
+@pytest.mark.parametrize("method", ["cdf", "entropy", "raking"])
+@pytest.mark.parametrize("target", ["margins.json", "target.csv"])
+def test_limits_bound_the_weights_and_say_what_that_costs(files, method, target):
+    make(files, "--bins", "3")
+    out, label = files / "w.csv", ["--label", "y"]
+    asked = ["weigh", files / "train.csv", files / target, "--method", method, "-o", out, *label]
+    done = covshift(*asked, "--limits", "0.5", "1.5", "--json")
+    assert done.code == 0, done.err
+    w, facts = np.array(written(out)), json.loads(done.out)
+    assert w.min() >= 0.5 - 1e-9
+    assert w.max() <= 1.5 + 1e-9
+    cost = facts["limits"]
+    assert cost["effective_sample_size"] == pytest.approx(facts["effective_sample_size"])
+    assert cost["effective_sample_size_without"] < cost["effective_sample_size"]
+    assert "column " not in cost["worst"]
+    if target == "margins.json":
+        assert cost["gap"] == pytest.approx(facts["gap_after"])
+
+
+def test_the_cost_of_limits_is_a_line_of_its_own(files):
+    path, _ = make(files, "--bins", "3")
+    asked = ["--method", "raking", "-o", files / "w.csv", "--limits", "0.5", "1.5"]
+    done = covshift("weigh", files / "train.csv", path, *asked)
+    line = next(line for line in done.out.splitlines() if line.startswith("Weights from"))
+    assert "Weights from 0.5 to 1.5: largest gap " in line
+    assert "; without limits 0.000 and " in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "poststratification"], "--limits is for cdf, entropy or raking, not"),
+        (["--method", "raking", "--limits", "1.5", "2"], "must be a low and a high bound"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(files, options, words):
+    path, _ = make(files)
+    done = covshift("weigh", files / "train.csv", path, "--limits", "0.5", "2", *options)
+    assert done.code == 2
+    assert words in done.err

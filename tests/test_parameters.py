@@ -56,6 +56,7 @@ BOOSTER = {
     "tol": FROM_ZERO,
     "verbose": [-1, "loud"],
 }
+LIMITS = [(0.5,), (0.5, 0.9), (1.1, 2.0), (1.0, 1.0), (-0.1, 2.0), 2.0, "auto"]
 CHOSEN = [*POSITIVE, "auto", [], [1.0, 0.0], [[1.0]], ["cv"]]  # "cv", a number or a list
 RATIO = {
     "width": CHOSEN,
@@ -83,6 +84,7 @@ OUT_OF_RANGE = {
         "symmetric": FLAG,
         "allow_no_overlap": FLAG,
         "solver": [*WORD, None],
+        "limits": LIMITS,
         "n_folds": [1],
         "tol": POSITIVE,
         "max_iter": [0, 10.0],
@@ -94,6 +96,7 @@ OUT_OF_RANGE = {
         "moments": [0, 3, 2.0],
         "interactions": FLAG,
         "reg": FROM_ZERO,
+        "limits": LIMITS,
         "tol": FROM_ZERO,
         "max_iter": [0, 10.0],
     },
@@ -110,7 +113,7 @@ OUT_OF_RANGE = {
     weights.NearestNeighbors: {"n_neighbors": [0, 2.0, "few"], "standardize": FLAG},
     weights.PostStratification: {"bins": [1, 5.0], "collapse": FLAG},
     weights.Raking: {
-        "limits": [(0.5,), (0.5, 0.9), (1.1, 2.0), (1.0, 1.0), (-0.1, 2.0), 2.0, "auto"],
+        "limits": LIMITS,
         "bins": [1, 5.0],
         "collapse": FLAG,
         "tol": POSITIVE,

@@ -455,7 +455,7 @@ def test_rows_that_stay_on_a_device_are_refused():
         def _runs_on_device(self, X):
             return True
 
-    with pytest.raises(ValueError, match="no sample_weight of rows that stay on a device"):
+    with pytest.raises(ValueError, match="takes no sample_weight where the rows stay on a device"):
         OnDevice().fit(X, X_target=T, sample_weight=TIMES)
 
 

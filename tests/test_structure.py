@@ -31,6 +31,7 @@ LAYERS = [
         "_numbers",
         "_validation",
         "_row_weights",
+        "_repeats",
         "_labels",
         "_notes",
         "_plain",

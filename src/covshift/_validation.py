@@ -89,14 +89,18 @@ def is_margins(X_target: Any) -> bool:
     return getattr(type(X_target), "_covshift_margins", False) is True
 
 
-def refuse_margins(X_target: Any, name: str, who: str = "this method") -> None:
+_WEIGH = (
+    "fit CDFWeights, EntropyBalancing, Raking or PostStratification of covshift.weights to the "
+    "margins, and pass their weights_ as sample_weight"
+)
+
+
+def refuse_margins(
+    X_target: Any, name: str, who: str = "this method", instead: str = _WEIGH
+) -> None:
     """Refuse margins where rows are needed, and say what takes them."""
     if is_margins(X_target):
-        raise InputError(
-            f"{name} is a covshift.Margins, and {who} needs target rows: fit CDFWeights, "
-            "EntropyBalancing, Raking or PostStratification of covshift.weights to the margins, "
-            "and pass their weights_ as sample_weight."
-        )
+        raise InputError(f"{name} is a covshift.Margins, and {who} needs target rows: {instead}.")
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:

@@ -17,9 +17,10 @@ from sklearn.base import clone
 
 from ._array import to_numpy
 from ._parameters import flag, one_of
+from ._repeats import Repeats
 from ._row_weights import row_weights
 from ._types import Real
-from ._validation import check_samples, unwrap_target
+from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
 from .exceptions import InputError
@@ -39,6 +40,7 @@ def xgboost_objective(
     correction: Any = "blended",
     *,
     target_weight: Any = None,
+    target_frequency: Any = None,
     squash: str | None = None,
     unit_hessian: bool = True,
 ) -> VObjective:
@@ -59,6 +61,8 @@ def xgboost_objective(
         the kernel machines too.
     target_weight : (M,) array, optional
         Probability weights of the target rows, on any scale.
+    target_frequency : (M,) array, optional
+        How often each target row was seen.
     squash : {None, "sigmoid"}
         None: the engine's output f is the prediction. "sigmoid": it is the log odds, and
         p = 1 / (1 + exp(-f)) enters the loss; labels then lie between 0 and 1.
@@ -90,6 +94,7 @@ def xgboost_objective(
         X_target,
         correction,
         target_weight=target_weight,
+        target_frequency=target_frequency,
         squash=squash,
         unit_hessian=unit_hessian,
     )
@@ -101,6 +106,7 @@ def lightgbm_objective(
     correction: Any = "blended",
     *,
     target_weight: Any = None,
+    target_frequency: Any = None,
     squash: str | None = None,
     unit_hessian: bool = True,
 ) -> VObjective:
@@ -112,7 +118,7 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    X, X_target, correction, target_weight, squash, unit_hessian
+    X, X_target, correction, target_weight, target_frequency, squash, unit_hessian
         As of `xgboost_objective`.
 
     Returns
@@ -138,6 +144,7 @@ def lightgbm_objective(
         X_target,
         correction,
         target_weight=target_weight,
+        target_frequency=target_frequency,
         squash=squash,
         unit_hessian=unit_hessian,
     )
@@ -167,7 +174,7 @@ class VObjective:
 
     Parameters
     ----------
-    X, X_target, correction, target_weight, squash, unit_hessian
+    X, X_target, correction, target_weight, target_frequency, squash, unit_hessian
         As of `xgboost_objective`.
 
     Attributes
@@ -214,6 +221,7 @@ class VObjective:
         correction: Any = "blended",
         *,
         target_weight: Any = None,
+        target_frequency: Any = None,
         squash: str | None = None,
         unit_hessian: bool = True,
     ) -> None:
@@ -221,6 +229,15 @@ class VObjective:
         flag().check(unit_hessian, "unit_hessian")
         self.squash, self.unit_hessian = squash, unit_hessian
         self.correction = clone(as_correction(correction), safe=False)
+        refuse_margins(
+            unwrap_target(X_target),
+            "X_target",
+            "an objective",
+            "use VBoostRegressor or VBoostClassifier, which take them; or fit CDFWeights to the "
+            "margins, and pass its weights_ to the engine as sample_weight",
+        )
+        repeats = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
+        X_target, target_weight = repeats.each(X_target=X_target, target_weight=target_weight)
         samples = check_samples(X, X_target, target_weight)
         self._X, T, share = (to_numpy(part).astype(np.float64) for part in samples)
         # None stays None: V of the training sample follows the weights of its rows.

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from ._array import Array, to_numpy
 from ._optional import import_extra
 from ._row_weights import row_weights, target_weights
-from ._validation import check_samples, unwrap_target
+from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
 from .exceptions import InputError, InputTypeError
@@ -94,6 +94,7 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.correction = clone(as_correction(correction), safe=False)
+        refuse_margins(unwrap_target(X_target), "X_target", "VLoss")
         none = target_weight is None and target_frequency is None
         if unwrap_target(X_target) is None and none:
             target_weight, target_frequency = sample_weight, frequency_weight

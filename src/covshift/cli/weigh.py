@@ -38,6 +38,13 @@ def add(commands: Any) -> None:
         metavar="COL[,COL]",
         help="with margins and poststratification: the column, or two, whose cells are used",
     )
+    parser.add_argument(
+        "--limits",
+        metavar=("LOW", "HIGH"),
+        nargs=2,
+        type=float,
+        help="bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)",
+    )
     weigh_options.add_replicates(parser)
     weigh_options.add_file(options.add_output(parser, what="weights (CSV; TSV for .tsv)"))
     options.add_verdict(parser)

@@ -11,9 +11,10 @@ from .._tables.frame import TableFrame
 from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
-from ..weights import as_weighter, effective_sample_size
+from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
+from .limits import cost_line, cost_of, weighter_of
 from .margin_rows import margins_of, training_rows
 from .weigh_options import LABELS, SIZE
 from .weigh_replicates import replicates_of, unfitted
@@ -51,6 +52,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
         "gap_before": before[0],
         "gap_after": after[0],
         "worst_after": after[1],
+        **cost_of(fitted),
     }
     made = unfitted(fitted)
 
@@ -81,7 +83,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
 
 
 def _asked(args: argparse.Namespace) -> Weighter:
-    weighter: Weighter = as_weighter(args.method)
+    weighter: Weighter = weighter_of(args)
     if "allow_no_overlap" in weighter.get_params(deep=False):
         weighter.set_params(allow_no_overlap=True)
     if args.by is not None:
@@ -108,7 +110,7 @@ def _said(facts: dict[str, Any]) -> str:
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
-        f"{after}."
+        f"{after}.{cost_line(facts)}"
     )
 
 

@@ -17,6 +17,7 @@ from ..exceptions import InputError
 from ..weights.base import Weighter
 from . import options
 from .diagnose import diagnosis_of
+from .limits import cost_line, cost_of, weighter_of
 from .weigh_options import SIZE
 from .weigh_replicates import replicates_of, unfitted
 from .weighed import Weighed
@@ -36,7 +37,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
     target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
     scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
     X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
-    fitted = fit_weights(args.method, X, None, T, None, args.seed, rows=rows, target=target)
+    fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)  # of one row, however often it was seen
     counted = rows.repeats * w
     facts = {
@@ -48,6 +49,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
         "largest_weight": float(w.max()),
         "smd_before": imbalance(X, T, None, target.share, rows.share),
         "smd_after": imbalance(X, T, counted, target.share, rows.share),
+        **cost_of(fitted, samples.names),
     }
     return Weighed(
         rows,
@@ -105,4 +107,5 @@ def _said(facts: dict[str, object]) -> str:
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         "Balance, the mean absolute standardised mean difference: "
         f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
+        f"{cost_line(facts)}"
     )

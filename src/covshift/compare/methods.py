@@ -94,7 +94,7 @@ def check_method(learner: str, method: str) -> None:
 
 
 def fit_weights(
-    method: str,
+    method: Any,
     X: Any,
     y: Any,
     X_target: Any,
@@ -105,7 +105,7 @@ def fit_weights(
     rows: RowWeights | None = None,
     target: RowWeights | None = None,
 ) -> Any:
-    """Fit the weighter of this name on standardised rows, and return it.
+    """Fit the weighter, or that of this name, on standardised rows, and return it.
 
     With ``sample_weight`` its weights are factors on these. ``rows`` and ``target`` stand for the
     weights where they were checked before.

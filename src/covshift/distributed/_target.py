@@ -17,6 +17,7 @@ from .._validation import (
     check_points,
     check_same_columns,
     column_names,
+    refuse_margins,
     unwrap_target,
 )
 from ..corrections import as_correction
@@ -51,6 +52,12 @@ def read_target(
 ) -> FixedTarget:
     """Check the target, or reduce it; ``training`` yields (X, y[, w]), should it be the target."""
     X_target = unwrap_target(X_target)
+    refuse_margins(
+        X_target,
+        "X_target",
+        "a fit in blocks or on a cluster",
+        f"call the method fit of {type(estimator).__name__} with rows in memory, which takes them",
+    )
     if target_bins is None:
         return _in_memory(X_target, target_weight, target_frequency)
     if target_frequency is not None:

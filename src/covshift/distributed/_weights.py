@@ -30,6 +30,11 @@ def fit_weights(
     check_parameters(estimator)
     if estimator._penalty() == "cv":
         raise InputError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")
+    if estimator.limits is not None:
+        raise InputError(
+            "limits are for rows in memory, not on a cluster. Leave them out, or call "
+            "CDFWeights(limits=...).fit."
+        )
     if estimator.solver not in ("auto", "thresholds"):
         raise InputError(
             f"solver={estimator.solver!r} needs all rows in one place. Use 'auto' or 'thresholds'."

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 
 from .._gains import weighted_means
 from .._parameters import number
+from .._repeats import Repeats
 from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import InputError
@@ -36,7 +37,9 @@ class WeightedMean:
         )
 
 
-def estimate_mean(y: Any, weights: Any, *, confidence: float = 0.95) -> WeightedMean:
+def estimate_mean(
+    y: Any, weights: Any, *, frequency_weight: Any = None, confidence: float = 0.95
+) -> WeightedMean:
     """Estimate a mean of ``y`` from rows whose weights are known.
 
     m = sum w_i y_i / sum w_i, and, the weights and the target taken as known exactly (design
@@ -55,6 +58,8 @@ def estimate_mean(y: Any, weights: Any, *, confidence: float = 0.95) -> Weighted
         Outcomes of the rows.
     weights : (N,) array
         Their weights, on any scale.
+    frequency_weight : (N,) array, optional
+        How often each row was seen: the result is that of the repeated rows.
     confidence : float between 0 and 1
         Coverage of the interval.
 
@@ -78,15 +83,15 @@ def estimate_mean(y: Any, weights: Any, *, confidence: float = 0.95) -> Weighted
     >>> found.effective_sample_size
     3.0
     """
-    values = _check_values(y, "y")
-    w = check_weight(weights, len(values), "weights", of="y")
-    w = w / w.max()
+    values, w = _check_rows(y, weights, frequency_weight, "y")
     value, error = mean_and_error(values, w)
     size = effective_sample_size(w)
     return WeightedMean(value, error, _student(value, error, size, confidence), confidence, size)
 
 
-def estimate_risk(loss_values: Any, weights: Any, *, confidence: float = 0.95) -> WeightedMean:
+def estimate_risk(
+    loss_values: Any, weights: Any, *, frequency_weight: Any = None, confidence: float = 0.95
+) -> WeightedMean:
     """Estimate a model's target risk from its losses on weighted rows.
 
     The weighted mean m of the losses, with the standard error of `estimate_mean`. Losses are
@@ -102,6 +107,8 @@ def estimate_risk(loss_values: Any, weights: Any, *, confidence: float = 0.95) -
         Loss of each row, for example ``(y - prediction) ** 2`` or ``y != prediction``.
     weights : (N,) array
         Weights of these rows, for example ``weighter.predict_weights(X_held_out)``.
+    frequency_weight : (N,) array, optional
+        How often each row was seen: the result is that of the repeated rows.
     confidence : float between 0 and 1
         Coverage of the interval.
 
@@ -115,8 +122,8 @@ def estimate_risk(loss_values: Any, weights: Any, *, confidence: float = 0.95) -
     >>> estimate_risk([0, 0, 1, 1], [2, 2, 1, 1]).value
     0.3333333333333333
     """
-    losses = _check_values(loss_values, "loss_values")
-    found = estimate_mean(losses, weights, confidence=confidence)
+    losses, w = _check_rows(loss_values, weights, frequency_weight, "loss_values")
+    found = estimate_mean(losses, w, confidence=confidence)
     if losses.min() < 0 or found.value <= 0:
         return found
     low, high = found.interval
@@ -132,6 +139,17 @@ def mean_and_error(y: Real, w: Real) -> tuple[float, float]:
     if not 0 < unit < np.inf:
         return float(means[0]), unit
     return float(means[0]), unit * float(np.sqrt(((influence / unit) ** 2).sum()))
+
+
+def _check_rows(values: Any, weights: Any, frequency: Any, name: str) -> tuple[Real, Real]:
+    """Values and weights of the rows, the largest one, each row as often as it was seen."""
+    found = _check_values(values, name)
+    w = check_weight(weights, len(found), "weights", of=name)
+    repeats = Repeats.of_rows(found, frequency, "frequency_weight", name)
+    found, w = repeats.each(**{name: found, "weights": w})
+    if not w.any():
+        raise InputError("weights or frequency_weight is zero in every row; some must have both.")
+    return found, w / w.max()
 
 
 def _check_values(values: Any, name: str) -> Real:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._row_weights import row_weights
 from .._types import Real
 from .features import CELL, SQUARE, moment_features
 from .margins import Margins
@@ -21,13 +22,15 @@ class Balance(NamedTuple):
     gap: float  # their difference; of a mean and a standard deviation, in units of the latter
 
 
-def balance_of(margins: Margins, X: Any, weight: Any = None) -> list[Balance]:
+def balance_of(
+    margins: Margins, X: Any, weight: Any = None, frequency: Any = None
+) -> list[Balance]:
     """Compare all shares, means and standard deviations with those of a weighted sample."""
     names = tuple(margins.columns)
     features, means, labels = moment_features(margins, names)
     levels = tuple(levels_of(margins, name) for name in names)
     Z = Reading(names, levels, features).encode(X)
-    w = np.ones(len(Z)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = row_weights(len(Z), weight, frequency, names=("weight", "frequency")).w
     found: Real = w @ Z / w.sum()
     rows = []
     for k, label in enumerate(labels):

@@ -227,8 +227,10 @@ class Margins:
         given: dict[str, Any] = {"size": self.size, "source": self.source, "notes": self.notes}
         return Margins.of(single, tables, **given)
 
-    def balance(self, X: Any, weight: Any = None) -> list[Any]:
+    def balance(self, X: Any, weight: Any = None, frequency: Any = None) -> list[Any]:
         """Compare every number here with the one of a sample, weighted or not.
+
+        ``weight`` holds one weight per row, on any scale, ``frequency`` how often it was seen.
 
         Returns a list of tuples (what, target, sample, gap): a share, mean or standard deviation,
         its value here, in the sample, and the difference. Gaps of means and standard deviations
@@ -243,7 +245,7 @@ class Margins:
         """
         from .balance import balance_of
 
-        return balance_of(self, X, weight)
+        return balance_of(self, X, weight, frequency)
 
     def __str__(self) -> str:
         from .text import described

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..margins import Margins
 from ..margins.reading import Reading
 from ..operators import LineViews
 from ._design import Design, design_of, kish, shares_of
+from ._limits import BalanceCost, clipped, largest_difference, largest_gap
 from ._selfcheck import shift
 
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
@@ -76,6 +78,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         "_most": FINITE,
         "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
         "_reading": Maybe(Part(Reading)),  # of fits to margins
+        "balance_cost_": Maybe(Part(BalanceCost)),  # of fits within limits
     }
 
     def fit(
@@ -117,7 +120,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             return self._fit_repeated(X, y, frequency_weight, given)
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
-        self.__dict__.pop("_reading", None)
+        for name in ("_reading", "balance_cost_", "_unlimited"):
+            self.__dict__.pop(name, None)
         target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
         if is_margins(unwrap_target(X_target)):
             of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
@@ -141,6 +145,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         finally:
             del self._target_counts, self._target_size, self._own
         final = self._keep(X, design, raw)
+        names = getattr(self, "feature_names_in_", None)
+        both = rows, T, share, design.share
+        self._tell_cost(design, lambda w: largest_difference(*both, w, names))
         if not self._part:
             self._warn_of_the_shift(rows, design.share, final, T, share, size)
         return self
@@ -161,7 +168,36 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         finally:
             del self._own
         self._keep(points, design, raw)
+        some = X if design.kept.all() else _safe_indexing(X, design.kept)
+        self._tell_cost(design, lambda w: largest_gap(margins, some, w))
         return self
+
+    @property
+    def _limits(self) -> Any:
+        """Bounds of the weights; a weighter that takes them leaves ``_unlimited`` ones too."""
+        return getattr(self, "limits", None)
+
+    def _tell_cost(self, design: Design, gap: Callable[[Real], tuple[float, str]]) -> None:
+        """Say what limits cost in balance, and what they save in rows."""
+        limits = self._limits
+        if limits is None:
+            return
+        free: Real | None = self.__dict__.pop("_unlimited", None)
+        found, worst = gap(design.share * self.weights_[design.kept])
+        without = None if free is None else design.share * free
+        self.balance_cost_ = BalanceCost(
+            float(limits[0]),
+            float(limits[1]),
+            found,
+            None if without is None else gap(without)[0],
+            worst,
+            self.effective_sample_size_,
+            None if without is None else effective_sample_size(without),
+        )
+
+    def _scaled(self, raw: Real) -> Real:
+        """Weights of rows from raw ones, within the limits and no larger than any can be."""
+        return np.minimum(clipped(raw * self._scale, self._limits), self._most)
 
     def _keep(self, X: Real, design: Design, raw: Real) -> Real:
         """Check and scale the raw weights of the kept rows; return these times their shares."""
@@ -175,10 +211,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self._scale = 1 / mean
         self._most, self._n_rows = design.most, len(X)
         self.weights_ = np.empty(len(X))
-        self.weights_[design.kept] = raw * self._scale
+        self.weights_[design.kept] = clipped(raw * self._scale, self._limits)
         if not design.kept.all():
-            unused = self._ratio_of_unused(X[~design.kept]) * self._scale
-            self.weights_[~design.kept] = np.minimum(unused, self._most)
+            self.weights_[~design.kept] = self._scaled(self._ratio_of_unused(X[~design.kept]))
         final = design.share * self.weights_[design.kept]
         self.effective_sample_size_ = effective_sample_size(final)
         self._warn_if_few_rows(design.size)
@@ -196,9 +231,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         weights, seen = np.empty(N), repeats > 0
         weights[rows] = self.weights_
         if not seen.all():
-            points = self._points(X)[~seen]
-            unused = self._ratio_of_unused(points) * self._scale
-            weights[~seen] = np.minimum(unused, self._most)
+            weights[~seen] = self._scaled(self._ratio_of_unused(self._points(X)[~seen]))
         self.weights_, self._n_rows = weights, N
         return self
 
@@ -209,8 +242,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         N without ``sample_weight``.
         """
         check_is_fitted(self, "weights_")
-        points = self._points(X)
-        return np.asarray(np.minimum(self._ratio(points) * self._scale, self._most))
+        return self._scaled(self._ratio(self._points(X)))
 
     def _points(self, X: Any) -> Real:
         """Return checked rows in the form that `_ratio` takes."""
@@ -285,7 +317,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
 
     def _flat_on_purpose(self) -> bool:
         """Whether the parameters ask for weights that leave part of the shift."""
-        return False
+        return self._limits is not None
 
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import FINITE, WHOLE, Kind, Part, Reals
+from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, flag, number, whole
 from .._types import Real
-from ..exceptions import NoOverlapError
+from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.features import moment_features
 from ..margins.reading import Reading, reading_of, refuse_outside
+from ._bounded_tilt import bounded_tilt
+from ._limits import LIMITS, clipped, inside, only_one
 from ._m_estimation import Influences, tilted
 from ._points import Units, pooled_units
 from .base import LogRatioWeighter
@@ -35,7 +37,8 @@ class EntropyBalancing(LogRatioWeighter):
         log mean_i exp(theta'(f(x_i) - target mean of f)) + (reg / 2) |theta|^2 .
 
     With ``sample_weight`` the means over i are weighted, and the entropy is relative to these
-    weights: survey statistics calls it calibration by raking.
+    weights: survey statistics calls it calibration by raking. With ``limits`` the tilt is clipped
+    to these, and theta solves the clipped equations (`weights._bounded_tilt`).
 
     Parameters
     ----------
@@ -46,6 +49,9 @@ class EntropyBalancing(LogRatioWeighter):
     reg : float
         With 0 the moments agree exactly. A positive penalty lets them differ by reg theta, in
         units of the standard deviation, and always has a solution.
+    limits : (low, high), optional
+        Bounds of the weights, whose mean is one. Where no weights within them balance all moments,
+        those of the smallest sum of squared differences are taken, and a warning says what is left.
     tol : float
         Largest difference of a moment, in units of its standard deviation.
     max_iter : int
@@ -58,13 +64,16 @@ class EntropyBalancing(LogRatioWeighter):
     imbalance_ : float
         Largest difference of a moment that is left, in these units.
     n_iter_ : int
-        Steps of Newton's method.
+        Steps of Newton's method, without limits.
+    balance_cost_ : BalanceCost
+        With ``limits``: largest gap and effective sample size with and without them.
     weights_, effective_sample_size_
         See `Weighter`.
 
     Notes
     -----
-    Source: Hainmueller (2012), *Entropy balancing for causal effects*. Where the target's moments
+    Source: Hainmueller (2012), *Entropy balancing for causal effects*; with limits, Deville and
+    Särndal (1992), *Calibration estimators in survey sampling*. Where the target's moments
     lie outside what the training rows can represent, the dual has no minimum: its value falls
     below the logarithm of the smallest share of a row, -log N of equal ones, which no solution
     does, and `NoOverlapError` names the moments. New rows get the
@@ -91,6 +100,7 @@ class EntropyBalancing(LogRatioWeighter):
         "moments": whole(1, 2),
         "interactions": flag(),
         "reg": number(least=0),
+        "limits": LIMITS,
         "tol": number(least=0),
         "max_iter": whole(1),
     }
@@ -101,6 +111,7 @@ class EntropyBalancing(LogRatioWeighter):
         "coef_": Reals("q"),
         "imbalance_": FINITE,
         "n_iter_": WHOLE,
+        "_level": Maybe(OrNone(FINITE)),  # files from before limits have none
     }
 
     def __init__(
@@ -109,12 +120,14 @@ class EntropyBalancing(LogRatioWeighter):
         *,
         interactions: bool = False,
         reg: float = 0.0,
+        limits: Any = None,
         tol: float = 1e-9,
         max_iter: int = 200,
     ) -> None:
         self.moments = moments
         self.interactions = interactions
         self.reg = reg
+        self.limits = limits
         self.tol = tol
         self.max_iter = max_iter
 
@@ -130,11 +143,67 @@ class EntropyBalancing(LogRatioWeighter):
         finally:
             del self._labels
 
-    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        self._level: float | None = None
+        if self.limits is None:
+            return super()._fit(X, T, share)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                raw = super()._fit(X, T, share)
+                free: Real | None = raw / float(self._own @ raw)
+            except NoOverlapError:
+                self.coef_, self.n_iter_, free = np.zeros(0), self.max_iter, None
+        self._unlimited = free
+        if free is not None and inside(free, self.limits):
+            return raw
+        return self._within_limits(X, T, share)
+
+    def _within_limits(self, X: Real, T: Real, share: Real) -> Real:
+        """Clip the tilt, and solve the clipped equations; tell of what is left."""
+        Z, center = self._centred(X, T, share)
+        if only_one(self.limits):
+            self.coef_, self._level = np.zeros(Z.shape[1]), 0.0
+            gap, exact = self._own @ Z, False
+        else:
+            start = self.coef_ if len(self.coef_) else np.zeros(Z.shape[1])
+            low, high = (float(end) for end in self.limits)
+            given = {"reg": float(self.reg), "tol": max(self.tol, 1e-10)}
+            found = bounded_tilt(Z, self._own, low, high, start=start, **given)
+            self.coef_, self._level = found.theta, found.level - float(center @ found.theta)
+            gap, exact = found.gap, found.exact
+        self.imbalance_ = float(np.abs(gap).max())
+        if not (exact or self.reg) and self.imbalance_ > max(self.tol, 1e-7):
+            labels: list[str] = getattr(self, "_labels", [])
+            worst = int(np.abs(gap).argmax())
+            name = labels[worst] if labels else f"moment {worst}"
+            warnings.warn(
+                f"Within limits={tuple(self.limits)} no weights balance all moments: {name} is off "
+                f"by {self.imbalance_:.2g} standard deviations, of what comes nearest. Widen the "
+                "limits, or leave out features.",
+                WeightWarning,
+                stacklevel=5,
+            )
+        return self._ratio(X)
+
+    def _centred(self, X: Real, T: Real, share: Real) -> tuple[Real, Real]:
+        """Moments of the rows less the target's (N, q), and the target's (q,), in their units."""
         self._units = pooled_units(X, T, share, own=self._own)
         f_X, f_T = self._raw_moments(X), self._raw_moments(T)
         self._scales = pooled_units(f_X, f_T, share, own=self._own)
-        Z = self._scales(f_X) - share @ self._scales(f_T)  # (N, q): zero is the target
+        center = share @ self._scales(f_T)
+        return self._scales(f_X) - center, center
+
+    def _ratio(self, X: Real) -> Real:
+        level: float | None = getattr(self, "_level", None)
+        if level is None:
+            return super()._ratio(X)
+        with np.errstate(over="ignore"):
+            raw = np.exp(self._log_ratio(X) + level)
+        return clipped(raw, self.limits)
+
+    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
+        Z, _ = self._centred(X, T, share)  # zero is the target
         theta = np.zeros(Z.shape[1])
         lowest = float(np.log(self._own.min()))  # no solution has a smaller value
         value, gradient, weight = self._dual(Z, theta)
@@ -173,7 +242,8 @@ class EntropyBalancing(LogRatioWeighter):
         super()._after_loading()
 
     def _has_mean_influence(self) -> bool:
-        return getattr(self, "_reading", None) is None
+        bounded = getattr(self, "_level", None) is not None
+        return getattr(self, "_reading", None) is None and not bounded
 
     def _mean_influence(
         self, values: Real, X: Real, T: Real, d: Real, share: Real

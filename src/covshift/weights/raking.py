@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import FINITE, WHOLE, Each, Kind, Part, Reals
-from .._parameters import Rule, Rules, flag, number, one_of, whole
+from .._fields import FINITE, WHOLE, Each, Kind, Part
+from .._parameters import Rules, flag, number, whole
 from .._types import Real, Whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
-from ._bounded import attainable, bounded_factors
 from ._cells import CellTable, distinct_codes, quantile_axis, table_of
+from ._factors import Fitted, Raked, factors_within, fitted_factors, product
+from ._limits import LIMITS, clipped, inside
 from ._margin_cells import crossed
 from .base import Weighter
 
 _GROSS = 1e-3  # a share that is still wrong by more: no weights give the margins
-_PATIENCE = 50  # rounds in which the largest difference should halve
+_MET = 1e-8  # a share that is wrong by less within limits is right
 _MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
-
-LIMITS = one_of(None) | Rule(
-    ("a pair (low, high) with 0 <= low <= 1 <= high and low < high",),
-    lambda value: (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and all(number(least=0).allows(end) for end in value)
-        and value[0] <= 1 <= value[1]
-        and value[0] < value[1]
-    ),
-)
-"""What bounds of weights may be."""
-
-
-@dataclass(frozen=True)
-class Raked:
-    """The cells of one margin, and the factor of each."""
-
-    table: CellTable
-    factor: Real  # (cells,)
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "table": Part(CellTable, cells="cells"),
-        "factor": Reals("cells"),
-    }
 
 
 class Raking(Weighter):
@@ -58,13 +33,15 @@ class Raking(Weighter):
     for the cells of one column, or of two together, at a time; d are the design weights. The
     solution is a product of one factor for each margin, and iterative proportional fitting finds
     it: scale the cells of one margin to their shares, then those of the next, until all agree.
-    With ``limits`` the product is clipped to these, and the factors solve the clipped equations.
+    With ``limits`` the product is clipped to these, and the factors solve the clipped equations
+    (`weights._bounded_tilt`).
 
     Parameters
     ----------
     limits : (low, high), optional
-        Bounds of the weights, whose mean is one: bounded (trimmed) raking. A cell that cannot have
-        its share within the limits gets what comes nearest, and a warning says what that costs.
+        Bounds of the weights, whose mean is one: bounded (trimmed) raking. Where no weights within
+        them give all shares, those of the smallest sum of squared differences are taken, and a
+        warning says what is left.
     bins : int
         With target rows: most cells of a column, cut at the target's quantiles. Fewer are taken,
         down to two, where no weights give all of them their shares.
@@ -81,7 +58,9 @@ class Raking(Weighter):
     imbalance_ : float
         Largest difference that is left between a weighted share and the target's.
     n_iter_ : int
-        Rounds through all margins.
+        Rounds through all margins, without limits.
+    balance_cost_ : BalanceCost
+        With ``limits``: largest gap and effective sample size with and without them.
     weights_, effective_sample_size_
         See `Weighter`.
 
@@ -148,7 +127,8 @@ class Raking(Weighter):
             for columns, part in table_parts(margins)
         ]
         tables = [table for table, _ in found]
-        return self._rake(Z, tables, [label for _, label in found], self._fitted(Z, tables))
+        labels = [label for _, label in found]
+        return self._rake(Z, tables, labels, self._fitted(Z, tables))
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         for bins in range(self.bins, 1, -1):
@@ -177,51 +157,62 @@ class Raking(Weighter):
         return table_of([axis], X, axis.codes(T)[:, None], share, **given)
 
     def _fitted(self, X: Real, tables: list[CellTable]) -> Fitted:
+        return fitted_factors(*self._masses(X, tables), self.tol, self.max_iter)
+
+    def _masses(self, X: Real, tables: list[CellTable]) -> tuple[Whole, Real, list[Real]]:
+        """Combinations of cells, the share of the rows in each, and the target's shares."""
         some, where = distinct_codes([table.places(X) for table in tables])
         mass = np.bincount(where, weights=self._own).astype(np.float64)
-        shares = [table.share for table in tables]
-        return fitted_factors(some, mass, shares, self.limits, self.tol, self.max_iter)
+        return some, mass, [table.share for table in tables]
 
     def _rake(
         self, X: Real, tables: list[CellTable], labels: list[list[str]], found: Fitted
     ) -> Real:
-        self._raked = tuple(map(Raked, tables, found.factors))
+        """Keep the factors, which were found without limits, or find those within them."""
+        limited = self.limits is not None and self._beyond(X, tables, found)
+        if limited:
+            low, high = (float(end) for end in self.limits)
+            found = factors_within(*self._masses(X, tables), low, high, self.tol)
+        self._raked = tuple(map(Raked, tables, found.factors, found.tilts))
         self.imbalance_, self.n_iter_ = found.off, found.rounds
-        self._judge(found, labels)
+        self._judge(found, labels, limited=limited)
         return self._ratio(X)
 
-    def _judge(self, found: Fitted, labels: list[list[str]]) -> None:
+    def _beyond(self, X: Real, tables: list[CellTable], found: Fitted) -> bool:
+        """Keep the weights without limits, and say whether these exclude them."""
+        raw = product(tuple(map(Raked, tables, found.factors)), X)
+        free = raw / float(self._own @ raw)
+        self._unlimited = None if _impossible(found) else free
+        return not (found.converged and inside(free, self.limits))
+
+    def _judge(self, found: Fitted, labels: list[list[str]], *, limited: bool) -> None:
         """Say where the weighted shares are not the target's."""
         worst, cell = found.worst
         name = labels[worst][cell]
-        if self.limits is None and found.stalled and found.off > _GROSS:
+        if not limited and _impossible(found):
             raise NoOverlapError(
                 "No weights give the training rows all margins together: there is too little "
                 f"overlap. After {found.rounds} rounds the share of {name} is still off by "
                 f"{found.off:.2g}. Merge cells, or leave out a margin."
             )
-        if found.bound > self.tol:
+        if limited and found.off > max(self.tol, _MET):
             warnings.warn(
                 f"Within limits={tuple(self.limits)} the weights do not reach the margins: the "
-                f"share of {name} is off by {found.off:.2g}. Widen the limits, or merge cells.",
+                f"share of {name} is off by {found.off:.2g}, in what comes nearest. Widen the "
+                "limits, or merge cells.",
                 WeightWarning,
                 stacklevel=6,
             )
-        elif not found.converged:
+        elif not (limited or found.converged):
             warnings.warn(
                 f"Raking did not converge in {found.rounds} rounds: the share of {name} "
-                f"is off by {found.off:.2g}. Raise max_iter or tol, widen the limits, or merge "
-                "cells.",
+                f"is off by {found.off:.2g}. Raise max_iter or tol, or merge cells.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
 
     def _ratio(self, X: Real) -> Real:
-        weight = np.ones(len(X))
-        for part in self._raked:
-            place = part.table.places(X)
-            weight *= np.where(place < 0, 0.0, part.factor[place])
-        return weight if self.limits is None else np.clip(weight, *self.limits)
+        return clipped(product(self._raked, X), self.limits)
 
     def _after_loading(self) -> None:
         reading = getattr(self, "_reading", None)
@@ -232,59 +223,6 @@ class Raking(Weighter):
         super()._after_loading()
 
 
-class Fitted(NamedTuple):
-    """The factors of each margin's cells, and how well they do."""
-
-    factors: list[Real]
-    off: float  # largest difference between a weighted share and the target's
-    worst: tuple[int, int]  # margin and cell of it
-    bound: float  # how far the limits alone keep a share from the target's
-    rounds: int
-    converged: bool
-    stalled: bool  # more rounds would not help
-
-
-def fitted_factors(
-    codes: Whole, mass: Real, shares: list[Real], limits: Any, tol: float, max_iter: int
-) -> Fitted:
-    """Iterative proportional fitting of rows (S, margins) of cells, each of some mass."""
-    low, high = (0.0, np.inf) if limits is None else (float(limits[0]), float(limits[1]))
-    sizes = [len(share) for share in shares]
-    held = [
-        np.bincount(codes[:, m], weights=mass, minlength=k).astype(np.float64)
-        for m, k in enumerate(sizes)
-    ]
-    aims = [attainable(s, own, low, high) for s, own in zip(shares, held, strict=True)]
-    bound = max(float(np.abs(a - s).max()) for a, s in zip(aims, shares, strict=True))
-    factors = [np.ones(k) for k in sizes]
-    weight = np.ones(len(codes))
-    rounds, converged, stalled, before = 0, False, False, np.inf
-    for rounds in range(1, max_iter + 1):
-        off = 0.0
-        for m, aim in enumerate(aims):
-            code = codes[:, m]
-            now = np.bincount(code, weights=mass * np.clip(weight, low, high), minlength=sizes[m])
-            off = max(off, float(np.abs(now - aim).max()))
-            if limits is None:
-                step = np.divide(aim, now, out=np.ones_like(aim), where=now > 0)
-            else:
-                step = bounded_factors(code, weight, mass, aim, low, high)
-            factors[m] = factors[m] * step
-            weight = weight * step[code]
-        if off <= tol:
-            converged = True
-            break
-        if rounds % _PATIENCE == 0:
-            stalled = off > before / 2  # at this pace a thousand rounds would not do
-            if stalled:
-                break
-            before = off
-    found = mass * np.clip(weight, low, high)
-    gaps = [
-        np.abs(np.bincount(codes[:, m], weights=found, minlength=k) / found.sum() - shares[m])
-        for m, k in enumerate(sizes)
-    ]
-    worst = int(np.argmax([gap.max() for gap in gaps]))
-    cell = int(gaps[worst].argmax())
-    off = float(gaps[worst][cell])
-    return Fitted(factors, off, (worst, cell), bound, rounds, converged, stalled)
+def _impossible(found: Fitted) -> bool:
+    """Whether no weights, within whatever limits, give the training rows all margins."""
+    return found.stalled and found.off > _GROSS

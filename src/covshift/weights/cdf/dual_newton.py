@@ -9,6 +9,7 @@ Its dual has one variable per row of R, the tilt u = f - R w, and the multiplier
 r_i the column of R that belongs to row i. Newton's method (semismooth; Qi and Sun, 1993) needs sums
 over the rows alone: no vector as long as the data is ever held in one place. At any (u, c) with
 sum w = total the weights are within |f - R w - u| / sqrt(reg) of the solution, in the 2-norm.
+With limits low <= w <= high the weights are clipped to these, and the free rows are those between.
 """
 
 from __future__ import annotations
@@ -126,12 +127,13 @@ def _at_level(passes: Passes, u: Real, c: float, reg: float, total: float) -> tu
         if abs(sums.total - total) <= 1e-9 * total:
             break
         low, high = (c, high) if sums.total < total else (low, c)
-        if sums.free > 0:
-            step = c + reg * (total - sums.total) / sums.free
-            inside = low < step < high
-            c = step if inside else (low + high) / 2
+        step = c + reg * (total - sums.total) / sums.free if sums.free > 0 else np.nan
+        if low < step < high:
+            c = step
+        elif np.isinf(high):
+            c = c + max(abs(c), reg)
         else:
-            c = c + max(abs(c), reg) if np.isinf(high) else (low + high) / 2
+            c = c - max(abs(c), reg) if np.isinf(low) else (low + high) / 2
         sums = passes.totals(u, c, reg)
     return c, sums
 

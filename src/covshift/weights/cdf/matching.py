@@ -97,6 +97,17 @@ class Matching:
         )
         return self._match(found.w / root, found.v / root, reg, found.level, found.converged)
 
+    def within(self, reg: float, low: float, high: float) -> Match:
+        """Weights at the penalty ``reg`` within limits, of rows few enough for a dense K."""
+        assert self.K is not None
+        H, g = self.K.copy(), self.mass
+        H[np.diag_indices_from(H)] += reg / g
+        exact = solve_simplex(
+            H, self.b, total=float(self.N), lower=low * g, upper=high * g, tol=1e-15
+        )
+        w = exact.w / g
+        return self._match(w, w, reg, exact.level, True)
+
     def _match(self, w: Real, v: Real, reg: float, level: float, converged: bool) -> Match:
         """``v`` is w up to the solver's error; with it the closed form reproduces w exactly."""
         F, N, g = self.target.F, self.N, self.mass

@@ -21,6 +21,11 @@ from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
 from .masses import MassRows, split
 from .matching import Match
 
+Ends = tuple[float, float | None]
+
+NO_ENDS: Ends = (0.0, None)
+"""Where R'u + c is clipped: at zero, and with limits of the weights at reg times these."""
+
 
 class Parts(Protocol):
     """Blocks of rows: apply a function to each, and add up what comes back."""
@@ -55,8 +60,17 @@ def add(one: object, other: object) -> object:
 class ThresholdMatching:
     """Rows in parts, to be matched to a target: the interface of `Matching`, without its w."""
 
-    def __init__(self, parts: Parts, N: int, target: LineTarget, *, max_iter: int) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        N: int,
+        target: LineTarget,
+        *,
+        max_iter: int,
+        limits: Ends = NO_ENDS,
+    ) -> None:
         self._parts, self.N, self.target, self.max_iter = parts, N, target, max_iter
+        self._limits, self._ends = limits, NO_ENDS
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
@@ -69,6 +83,8 @@ class ThresholdMatching:
         level = reg if np.isinf(start.reg) else start.level * reg / start.reg
         scale = 1.0 if np.isinf(start.reg) else reg / start.reg
         u = start.tilt if scale >= 1 else start.tilt * scale
+        low, high = self._limits
+        self._ends = (reg * low, None if high is None else reg * high)
         found = solve_dual_newton(
             self,
             self.N * self.target.F,
@@ -84,12 +100,12 @@ class ThresholdMatching:
     # The passes of solve_dual_newton
 
     def totals(self, u: Real, c: float, reg: float) -> Totals:
-        sums = self._parts.total(totals_of, u, c, reg)
+        sums = self._parts.total(totals_of, u, c, reg, self._ends)
         assert isinstance(sums, Totals)
         return sums
 
     def curvature(self, u: Real, c: float, p: Real) -> Real:
-        return self._parts.total(curvature_of, u, c, p)  # type: ignore[return-value]
+        return self._parts.total(curvature_of, u, c, p, self._ends)  # type: ignore[return-value]
 
     def preconditioner(
         self, u: Real, c: float, reg: float, free: float
@@ -99,7 +115,7 @@ class ThresholdMatching:
         if size is None:
             return None
         groups, tables, lines = self.target.groups(size)
-        cross = self._parts.total(cross_of, u, c, tables, lines)
+        cross = self._parts.total(cross_of, u, c, tables, lines, self._ends)
         counts = np.asarray(cross)
         seen = counts[:, -1]  # of each group's row, over the free rows
         C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
@@ -117,11 +133,14 @@ class ThresholdMatching:
 # What a block of rows adds, plain ones or with masses; these run wherever the rows are
 
 
-def totals_of(rows: LineRows | MassRows, u: Real, c: float, reg: float) -> Totals:
-    """Sums at the weights [(R'u + c) / reg]_+."""
+def totals_of(
+    rows: LineRows | MassRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS
+) -> Totals:
+    """Sums at the weights [(R'u + c) / reg]_+, or clipped to their limits."""
     plain, mass = split(rows)
-    w = (plain.rmatvec(u) + c).clip(0.0, None) / reg
-    free = 0.0 * w + (w > 0)
+    raw = plain.rmatvec(u) + c
+    w = raw.clip(*ends) / reg
+    free = 0.0 * w + _inside(raw, ends)
     counted, squares = w, float(w @ w)
     if mass is not None:
         counted, free, squares = mass * w, mass * free, float((mass * w) @ w)
@@ -130,20 +149,32 @@ def totals_of(rows: LineRows | MassRows, u: Real, c: float, reg: float) -> Total
     )
 
 
-def curvature_of(rows: LineRows | MassRows, u: Array, c: float, p: Array) -> Array:
+def curvature_of(
+    rows: LineRows | MassRows, u: Array, c: float, p: Array, ends: Ends = NO_ENDS
+) -> Array:
     """R_f R_f'p over the free rows."""
     plain, mass = split(rows)
-    free = plain.rmatvec(u) + c > 0
+    free = _inside(plain.rmatvec(u) + c, ends)
     return plain.matvec(plain.rmatvec(p) * (free if mass is None else mass * free))
 
 
 def cross_of(
-    rows: LineRows | MassRows, u: Real, c: float, tables: list[Array], lines: list[Thresholds]
+    rows: LineRows | MassRows,
+    u: Real,
+    c: float,
+    tables: list[Array],
+    lines: list[Thresholds],
+    ends: Ends = NO_ENDS,
 ) -> Real:
     """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
     plain, mass = split(rows)
-    free = plain.rmatvec(u) + c > 0
+    free = _inside(plain.rmatvec(u) + c, ends)
     return np.column_stack(plain.regrouped(tables, lines).cross(free, mass))
+
+
+def _inside(raw: Array, ends: Ends) -> Array:
+    low, high = ends
+    return raw > low if high is None else (raw > low) & (raw < high)
 
 
 def lowest_of(rows: LineRows | MassRows, z: Real) -> float:

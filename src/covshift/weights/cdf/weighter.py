@@ -18,13 +18,14 @@ from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_o
 from ..._row_weights import target_weights
 from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
 from ..._types import Real
-from ..._validation import check_rows, check_samples, unwrap_target
+from ..._validation import check_rows, check_samples, is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
+from .._limits import LIMITS, clipped, inside, only_one
 from .._rows import distinct
 from ..base import Weighter
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
@@ -88,6 +89,9 @@ class CDFWeights(Weighter):
         products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
         of the two. "thresholds": Newton's method on one variable per threshold, which needs only
         sums over the rows; for additive and sliced views. `covshift.distributed.fit` uses it.
+    limits : (low, high), optional
+        Bounds of the weights, whose mean is one. The penalty, and whether the samples overlap, are
+        found without them; the weights within them are then those of the same penalty.
     n_folds : int
         Number of folds of "cv".
     random_state : int, RandomState or None
@@ -115,6 +119,8 @@ class CDFWeights(Weighter):
         Significant parts of the target beyond the training values of a column, or at a value that
         no training row has (theory, section 7), the largest share first. On a device and on a
         cluster only what lies beyond the training values is looked for.
+    balance_cost_ : BalanceCost
+        With ``limits``: largest gap and effective sample size with and without them.
     scores_ : (2, 9) array
         Penalties tried by "cv", and their held-out criterion.
     weights_, effective_sample_size_
@@ -127,8 +133,8 @@ class CDFWeights(Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. Probability weights of either sample enter the noise by
-    its effective size, frequencies by its number of rows. ``sample_weight`` is taken in memory, not
-    on a device or a cluster.
+    its effective size, frequencies by its number of rows. ``sample_weight``, margins and ``limits``
+    are taken in memory, not on a device or a cluster.
 
     `covshift.Margins` as a target: the distribution function of each number is compared at the
     ends of the published brackets, and nowhere else, with their shares as weights of the points;
@@ -171,6 +177,7 @@ class CDFWeights(Weighter):
         "symmetric": flag(),
         "allow_no_overlap": flag(),
         "solver": one_of(*_SOLVERS),
+        "limits": LIMITS,
         "n_folds": whole(2),
         "tol": number(above=0),
         "max_iter": whole(1),
@@ -199,6 +206,7 @@ class CDFWeights(Weighter):
         symmetric: bool = False,
         allow_no_overlap: bool = False,
         solver: str = "auto",
+        limits: Any = None,
         n_folds: int = 5,
         random_state: Any = None,
         tol: float = 1e-5,
@@ -213,6 +221,7 @@ class CDFWeights(Weighter):
         self.symmetric = symmetric
         self.allow_no_overlap = allow_no_overlap
         self.solver = solver
+        self.limits = limits
         self.n_folds = n_folds
         self.random_state = random_state
         self.tol = tol
@@ -231,12 +240,12 @@ class CDFWeights(Weighter):
         target_frequency: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
-            if sample_weight is not None or frequency_weight is not None:
-                raise InputError(
-                    "CDFWeights takes no sample_weight of rows that stay on a device, and no "
-                    "frequency_weight. Pass NumPy arrays, or solver='matrix-free', which copies "
-                    "the rows to the host."
-                )
+            self._refuse_on_device(
+                sample_weight=sample_weight,
+                frequency_weight=frequency_weight,
+                margins=X_target if is_margins(unwrap_target(X_target)) else None,
+                limits=self.limits,
+            )
             return self._fit_on_device(X, X_target, target_weight, target_frequency)
         return super().fit(
             X,
@@ -271,6 +280,15 @@ class CDFWeights(Weighter):
         return self.reg != "cv" and (
             self.solver == "thresholds" or (self.solver == "auto" and large)
         )
+
+    def _refuse_on_device(self, **given: Any) -> None:
+        """Say what to do about that which is done on the host alone."""
+        name = next((name for name, value in given.items() if value is not None), None)
+        if name is not None:
+            raise InputError(
+                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
+                "or solver='matrix-free', which copies the rows to the host."
+            )
 
     def _fit_on_device(
         self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
@@ -310,7 +328,7 @@ class CDFWeights(Weighter):
                 lambda: self._by_folds(X, T, share),
                 uncovered(X, T, share, self._target_size, own=self._own),
             )
-        return match.w if len(match.w) else match.ratio(target.rows(X))
+            return self._within_limits(X, target, match)
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         if self.views != "additive" or self.symmetric or self._penalty() == "cv":
@@ -336,7 +354,36 @@ class CDFWeights(Weighter):
                 lambda: 0.0,
                 uncovered_cells(Z, lines, N, size),
             )
-        return match.w if len(match.w) else match.ratio(target.rows(Z))
+            return self._within_limits(Z, target, match)
+
+    def _within_limits(self, X: Real, target: Target, match: Match) -> Real:
+        """Weights of a match; with limits that these exceed, those of the same penalty within."""
+        w = match.w if len(match.w) else match.ratio(target.rows(X))
+        if self.limits is None:
+            return w
+        self._unlimited = w / float(self._own @ w)
+        if inside(self._unlimited, self.limits):
+            return w
+        self._match = self._limited(X, target, match)
+        self.mismatch_ = self._match.mismatch
+        return self._ratio(X)
+
+    def _limited(self, X: Real, target: Target, match: Match) -> Match:
+        problem = self._problem(X, self._own, target)
+        if only_one(self.limits):
+            return problem.unweighted()
+        low, high = (float(end) for end in self.limits)
+        if isinstance(problem, Matching) and problem.K is not None:
+            return problem.within(match.reg, low, high)
+        if not isinstance(target, LineTarget):
+            raise InputError(
+                f"limits with views={self.views!r} and symmetric={self.symmetric!r} need the dense "
+                f"solver for {len(X)} rows. Pass solver='dense', or use views='additive' and "
+                "symmetric=False."
+            )
+        parts = LocalParts([with_mass(target.rows(X), unequal_masses(self._own))])
+        made = ThresholdMatching(parts, len(X), target, max_iter=self.max_iter, limits=(low, high))
+        return made.solve(match.reg, match, min(self.tol, 1e-7))
 
     def _match_rows(
         self,
@@ -389,7 +436,7 @@ class CDFWeights(Weighter):
             part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
-        return self._match.ratio(self._made.rows(X))
+        return clipped(self._match.ratio(self._made.rows(X)), self.limits)
 
     def _matched(
         self,
@@ -495,7 +542,7 @@ class CDFWeights(Weighter):
         warnings.warn(message, WeightWarning, stacklevel=6)
 
     def _flat_on_purpose(self) -> bool:
-        return not isinstance(self._penalty(), str)
+        return self.limits is not None or not isinstance(self._penalty(), str)
 
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
