@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from sklearn.preprocessing import StandardScaler
 
     from .._row_weights import row_weights, target_weights
-    from ..compare.comparison import imbalance
+    from ..compare import imbalance
     from ..compare.methods import fit_weights
     from ..margins.files import is_margins_file
     from ..weights import WEIGHTERS
