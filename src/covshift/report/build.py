@@ -24,7 +24,7 @@ from ..diagnostics import (
 from ..diagnostics.text import printable
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..exceptions import NoOverlapError
+from ..exceptions import InputTypeError, NoOverlapError
 from . import pictures
 from .answer import answer_of
 from .comparison import checked
@@ -155,6 +155,10 @@ def build(
             sample_weight=samples.sample_weight,
             target_weight=samples.weight,
             random_state=random_state,
+        )
+    elif not isinstance(diagnosis, Diagnosis):
+        raise InputTypeError(
+            f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
         )
     name = "CDFWeights"
     if weights is not None:

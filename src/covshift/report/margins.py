@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._row_weights import RowWeights, check_weight, repeated
@@ -37,8 +36,8 @@ def margins_page(
 ) -> str:
     """Return the page; ``facts`` are shown as they are."""
     again = repeated(rows.repeats)
-    seen = _safe_indexing(X, again)
-    read = MarginRows.of(margins, seen)
+    whole = MarginRows.of(margins, X)
+    read = whole.rows(again)
     own = None if rows.equal else rows.design[again]
     w: Real | None = None
     name = None
@@ -60,7 +59,7 @@ def margins_page(
     curves = None
     if y is not None:
         y = check_labels(y, _num_samples(X), "y", "X")[again]
-        curves = reliability_curves(read.numbers(seen, "X"), y, own, w, random_state)
+        curves = reliability_curves(whole.numbers(X, "X")[again], y, own, w, random_state)
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
     return render(
         "margins.html",
