@@ -291,7 +291,7 @@ def test_a_report_is_written_for_a_file_of_margins(files, monkeypatch):
     pytest.importorskip("jinja2")
     path, _ = make(files, "--bins", "4")
     asked = ["report", files / "train.csv", path, "-o", files / "r.html", "--force"]
-    done = covshift(*asked, "--label", "y", "--learner", "linear")
+    done = covshift(*asked, "--label", "y", "--learner", "linear", "--max-rows", "40")
     assert done.code == 0, done.err
     html = (files / "r.html").read_text()
     sentence = done.out.partition("\n")[0]
