@@ -265,6 +265,8 @@ def test_methods_are_compared_for_a_file_of_margins(files):
 
 
 def test_a_comparison_of_margins_repeats_rows_and_keeps_design_weights(files):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
     rng = np.random.default_rng(0)
     table, d, times = rows(120), rng.uniform(0.5, 2.5, 120), rng.integers(0, 3, 120)
     d[times == 2] = 0.0  # rows that are not there
@@ -279,6 +281,11 @@ def test_a_comparison_of_margins_repeats_rows_and_keeps_design_weights(files):
         done = covshift("compare", files / f"{name}.csv", path, *asked)
         assert done.code == 0, done.err
         found.append(json.loads(done.out)["rows"][3])
+        asked = ["--weight", "d", "--json", "-o", files / f"{name}.html", *more]
+        told = covshift("report", files / f"{name}.csv", path, "--drop", "y", *asked)
+        assert told.code == 0, told.err
+        page = (files / f"{name}.html").read_text()
+        assert f"{len(again)} training rows, margins of 3 columns" in page
     for key in ("risk", "gain", "effective_sample_size", "gap_before", "gap_after"):
         assert found[0][key] == pytest.approx(found[1][key], abs=1e-6)
 

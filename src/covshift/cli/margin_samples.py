@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from .._tables import Samples, read_table
 from .._tables.frame import TableFrame, read_known
 from ..compare.target import MarginRows
@@ -49,11 +51,21 @@ class MarginSamples:
         return MarginRows(replace(known, free=free), self.columns)
 
     def diagnosis(self) -> tuple[Any, MarginWeights | None]:
-        """Compare the rows with the margins; warn loudly where they do not overlap."""
-        found, weights = diagnose_margins_and_weigh(self.read().known, weight=self.samples.weight)
+        """Compare the rows with the margins; warn loudly where they do not overlap.
+
+        Rows of weight zero are not there, and have a weight of zero.
+        """
+        known, weight = self.read().known, self.samples.weight
+        there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
+        own = None if weight is None else weight[there]
+        found, nearest = diagnose_margins_and_weigh(known.rows(there), weight=own)
         if found.verdict == "no overlap":
             console.warn(NO_OVERLAP)
-        return found, weights
+        if nearest is None:
+            return found, None
+        final = np.zeros(len(known))
+        final[there] = nearest.w
+        return found, nearest._replace(w=final)
 
     def weighed(self, method: str, seed: int) -> Any:
         """Weights (N,) by the weighter of this name, factors on those of the design."""

@@ -17,7 +17,6 @@ from .._parameters import one_of
 from .._progress import track
 from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
-from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
 from ..weights import effective_sample_size
@@ -29,11 +28,17 @@ from .methods import (
     methods_for,
     refuse_what_needs_rows,
     resolve,
-    takes_margins,
 )
 from .result import Comparison, Row, empty_row
 from .selection import LOSSES, TargetSafeSplit
-from .target import MarginRows, MarginTarget, RowTarget, default_judge, refuse_scored
+from .target import (
+    MarginTarget,
+    RowTarget,
+    default_judge,
+    margin_rows,
+    methods_with_margins,
+    refuse_scored,
+)
 
 
 def compare_methods(
@@ -124,7 +129,7 @@ def compare_methods(
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []
     of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
-    known = _known(X, X_target, of_target)
+    known = margin_rows(X, X_target, of_target)
     if known is None:
         X, T = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
         judge = weighter or default_judge()
@@ -136,7 +141,7 @@ def compare_methods(
         refuse_scored(y_target, X_scored)
         judge = weighter or default_judge(known.known.margins)
         refuse_what_needs_rows(judge, judge=True)
-        methods = _able(learner, X.shape[1], known, methods, notes)
+        methods = methods_with_margins(learner, X.shape[1], known, methods, notes)
         notes += known.notes
     y = np.asarray(y)
     for method in methods:
@@ -179,37 +184,6 @@ def compare_methods(
         scored_on_target_labels=y_target is not None,
         notes=notes,
     )
-
-
-def _known(X: Any, X_target: Any, of_target: dict[str, Any]) -> MarginRows | None:
-    """Return the training rows beside margins; None where the target has rows."""
-    target = unwrap_target(X_target)
-    if is_margins(target):
-        target = MarginRows.of(target, X)
-    if not isinstance(target, MarginRows):
-        return None
-    refuse_target_weights(**of_target)
-    return target
-
-
-def _able(
-    learner: str,
-    n_features: int,
-    known: MarginRows,
-    methods: list[Method] | None,
-    notes: list[Note],
-) -> list[Method]:
-    """Return the methods that margins are enough for; refuse others that were asked for."""
-    if methods is not None:
-        for method in methods:
-            refuse_what_needs_rows(method.name)
-        return methods
-    every = [method.name for method in methods_for(learner, n_features)]
-    needy = [name for name in every if not takes_margins(learner, name)]
-    if needy:
-        text = f"Left out, since they need target rows: {', '.join(needy)}."
-        notes.append(Note("methods that need rows", text))
-    return methods_for(learner, n_features, known.known.margins)
 
 
 class _Trial:

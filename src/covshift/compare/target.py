@@ -16,7 +16,7 @@ from .._frames import FrameColumns
 from .._notes import Note
 from .._registry import TABLE, CorrectionEntry
 from .._types import Real, Rows
-from .._validation import column_names
+from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
 from ..diagnostics import standardized_mean_differences
 from ..exceptions import InputError
 from ..margins import Margins
@@ -24,7 +24,7 @@ from ..margins.balance import balance_of
 from ..margins.encoded import Made, encoded
 from ..margins.known import KnownRows
 from ..margins.reading import cell_columns, named_levels
-from .methods import fit_weights
+from .methods import Method, fit_weights, methods_for, refuse_what_needs_rows, takes_margins
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +129,37 @@ class MarginRows:
             text = f"No margin tells about {named}: no method corrects for these columns."
             notes.append(Note("columns without margins", text))
         return notes
+
+
+def margin_rows(X: Any, X_target: Any, of_target: dict[str, Any]) -> MarginRows | None:
+    """Return the training rows beside margins; None where the target has rows."""
+    target = unwrap_target(X_target)
+    if is_margins(target):
+        target = MarginRows.of(target, X)
+    if not isinstance(target, MarginRows):
+        return None
+    refuse_target_weights(**of_target)
+    return target
+
+
+def methods_with_margins(
+    learner: str,
+    n_features: int,
+    known: MarginRows,
+    methods: list[Method] | None,
+    notes: list[Note],
+) -> list[Method]:
+    """Return the methods that margins are enough for; refuse others that were asked for."""
+    if methods is not None:
+        for method in methods:
+            refuse_what_needs_rows(method.name)
+        return methods
+    every = [method.name for method in methods_for(learner, n_features)]
+    needy = [name for name in every if not takes_margins(learner, name)]
+    if needy:
+        text = f"Left out, since they need target rows: {', '.join(needy)}."
+        notes.append(Note("methods that need rows", text))
+    return methods_for(learner, n_features, known.known.margins)
 
 
 def default_judge(margins: Margins | None = None) -> str:

@@ -70,7 +70,11 @@ def margins_page(
         weights_name=name or ("the weights of the diagnosis" if left else None),
         worst=max(diagnosis.numbers, key=lambda number: abs(number.gap)),
         worst_after=max(left, key=lambda number: abs(number.gap_corrected), default=None),
-        empty=next((shift for shift in diagnosis.worst if shift.empty), None),
+        empty=max(
+            (shift for shift in diagnosis.margins if shift.empty),
+            key=lambda shift: shift.uncovered,
+            default=None,
+        ),
         published=pictures.published_numbers(diagnosis),
         histogram=None if w is None else pictures.weight_histogram(np.asarray(w)),
         reliability=None if curves is None else pictures.reliability(*curves),
