@@ -488,7 +488,7 @@ def test_the_real_command_weighs(files):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(b"row,weight\n")
+    assert done.stdout.startswith(b"row,weight,design_weight,factor\n")
     assert b"\x1b" not in done.stderr
 
 

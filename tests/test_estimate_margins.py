@@ -277,6 +277,13 @@ def test_the_bootstrap_agrees_with_the_influence_values():
     assert drawn.replicate_weights.shape == (N, 150)
 
 
+def test_draws_that_lose_rows_have_weights_too():
+    """Of two units in a stratum a draw takes one twice, and the rows of the other are not there."""
+    given = {"method": "weights", "errors": "bootstrap", "n_bootstrap": 20}
+    drawn = estimate(Y, X, MARGINS, strata=np.arange(N) // 2, **given)
+    assert (drawn.replicate_weights == 0).sum(axis=0).tolist() == [N // 2] * 20
+
+
 def test_many_numbers_for_few_rows_are_met_by_cdf_weights():
     T = rng.normal(0.2, 1, size=(1000, 2))
     margins = Margins.from_rows(T, bins=30)

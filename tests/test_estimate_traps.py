@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import estimate
 from covshift._influence import Design
-from covshift.estimates.bootstrap import multipliers
+from covshift._resampling import multipliers
 from covshift.estimates.quantities import Steps, _woodruff
 from covshift.estimates.weighing import with_names
 from covshift.exceptions import InputTypeError, NoOverlapError

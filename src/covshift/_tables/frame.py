@@ -46,6 +46,8 @@ class TableFrame:
     def __getitem__(self, names: Any) -> Any:
         if isinstance(names, list):
             return TableFrame(self._table, names, self._rows)
+        if isinstance(names, tuple):  # rows, as an array has them: frame[rows, ...]
+            return self.take(names[0])
         return self._table.columns[names].values[self._rows]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:

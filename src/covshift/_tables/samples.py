@@ -57,6 +57,7 @@ class ColumnOptions:
     target_label: str | None = None  # the target's own label, where it has another name
     label_gaps: bool = False  # training rows without a label are left out; else they are an error
     by: str | None = None  # groups: a feature where both files have the column
+    by_option: str = "--by"  # that names it
     levels_of_both: bool = False  # levels that only the target has become columns too
 
     def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
@@ -296,7 +297,7 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
     if declared.target_label is not None:
         where(declared.target_label, target, "--target-label")
     if declared.by is not None:
-        where(declared.by, train, "--by")
+        where(declared.by, train, declared.by_option)
     for option in ("numeric", "categorical", "date", "drop"):
         for name in getattr(declared, option):
             if name not in target.columns:

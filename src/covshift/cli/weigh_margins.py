@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from .._registry import MARGINS, listed, weighters
@@ -11,12 +12,18 @@ from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
 from ..weights import as_weighter, effective_sample_size
+from ..weights.base import Weighter
 from . import console
 from .margin_rows import margins_of, training_rows
+from .weigh_options import LABELS, SIZE
+from .weigh_replicates import replicates_of, unfitted
+from .weighed import Weighed
+
+_MET = 1e-6  # difference from a share that is none
 
 
-def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
-    """Return the weights, the ids where there are any, and what is worth knowing."""
+def weighed(args: argparse.Namespace) -> Weighed:
+    """Read the training rows and the margins, and weigh the rows."""
     able = [entry.name for entry in weighters() if MARGINS in entry.can]
     if args.method not in able:
         raise InputError(
@@ -26,16 +33,13 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
     margins = margins_of(args)
     for found in margins.notes:
         console.tell(found)
-    rows = training_rows(args, margins, {})
-    weighter = as_weighter(args.method)
-    if "allow_no_overlap" in weighter.get_params(deep=False):
-        weighter.set_params(allow_no_overlap=True)
-    if args.by is not None:
-        if "by" not in weighter.get_params(deep=False):
-            raise InputError(f"--by is for poststratification, not {args.method}.")
-        weighter.set_params(by=[name.strip() for name in args.by.split(",")])
-    fitted = weighter.fit(rows.frame, X_target=margins, sample_weight=rows.design)
-    w = rows.weights.final(rows.spread(fitted.weights_))
+    population = _population(args, margins)
+    named = {f"--{option}": getattr(args, option) for option in LABELS if getattr(args, option)}
+    others = [name for name in named.values() if name not in margins.columns]
+    rows = training_rows(args, margins, dict.fromkeys(others, "text"))
+    fitted = _asked(args).fit(rows.frame, X_target=margins, sample_weight=rows.design)
+    raw = rows.spread(fitted.weights_)
+    w = rows.weights.final(raw)
     gaps = (_largest(margins, rows.frame, weight) for weight in (rows.design, rows.taken(w)))
     before, after = gaps
     facts = {
@@ -48,17 +52,63 @@ def weighed(args: argparse.Namespace) -> tuple[Real, Any, dict[str, Any]]:
         "gap_after": after[0],
         "worst_after": after[1],
     }
-    return w, None if args.id is None else rows.table.columns[args.id].values, facts
+    made = unfitted(fitted)
+
+    def fit(d: Real, _: Real | None) -> Real:
+        found: Real = made.fit(rows.frame, X_target=margins, sample_weight=d).weights_
+        return found
+
+    labels = {option: rows.table.columns[name].values for option, name in named.items()}
+    return Weighed(
+        rows.weights,
+        raw,
+        fitted,
+        None if args.id is None else rows.table.columns[args.id].values,
+        facts,
+        _said(facts),
+        margins.columns,
+        {
+            "kind": "margins",
+            "file": Path(args.target).name,
+            "columns": margins.columns,
+            "size": margins.size,
+            "source": margins.source,
+        },
+        replicates_of(args, fitted, fit, rows.weights, rows.again, labels, None),
+        population,
+        notes=[*margins.notes],
+    )
 
 
-def summary(facts: dict[str, Any], path: str | None) -> str:
-    """Say how good the weights are."""
-    written = f"\nWrote {facts['n_written']} weights, mean one, to {path}." if path else ""
+def _asked(args: argparse.Namespace) -> Weighter:
+    weighter: Weighter = as_weighter(args.method)
+    if "allow_no_overlap" in weighter.get_params(deep=False):
+        weighter.set_params(allow_no_overlap=True)
+    if args.by is not None:
+        if "by" not in weighter.get_params(deep=False):
+            raise InputError(f"--by is for poststratification, not {args.method}.")
+        weighter.set_params(by=[name.strip() for name in args.by.split(",")])
+    return weighter
+
+
+def _population(args: argparse.Namespace, margins: Margins) -> float | None:
+    """Size that the weights are to sum to, if any."""
+    if args.sum_to != SIZE:
+        found: float | None = args.sum_to
+        return found
+    if margins.size is None:
+        raise InputError(f"--sum-to size: {args.target} has no size. Name the population's size.")
+    return margins.size
+
+
+def _said(facts: dict[str, Any]) -> str:
+    gap, where = facts["gap_after"], facts["worst_after"]
+    after = f"{gap:.2g} after weighting ({where})" if gap > _MET else "none after weighting"
     return (
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
         f"Largest difference from the margins: {facts['gap_before']:.3f} before, "
-        f"{facts['gap_after']:.2g} after weighting ({facts['worst_after']}).{written}"
+        f"{after}."
     )
 
 

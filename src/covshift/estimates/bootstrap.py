@@ -1,22 +1,16 @@
 """Errors by drawing again: weights refitted in every draw, and replicate weights to keep.
 
-The draws are fractional (Rubin's, smooth where the usual ones repeat and lose rows): in a stratum
-of n units these get the multipliers D, with D / n of Dirichlet's distribution with n parameters
-(n - 2) / n. They are never negative, their mean is one in every draw, and their covariance is
-n / (n - 1) (I - 11'/n), so that the variance of a sum over the draws is that of `_influence`. Of
-two units one counts twice and the other not at all; a single unit stays. The target's rows are
-drawn in the same way, unless they are the whole population. In each draw the weighter is fitted
-again; the outcome model stays.
+The draws are those of `_resampling`. The target's rows are drawn in the same way, unless they are
+the whole population. In each draw the weighter is fitted again; the outcome model stays.
 
-Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
-complex survey data*, whose draws have the same covariance. Cost: ``n_bootstrap`` fits of the
-weighter.
+Cost: ``n_bootstrap`` fits of the weighter.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +18,7 @@ from sklearn.base import clone
 
 from .._influence import Design
 from .._progress import track
+from .._resampling import bootstrap_draws
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from .intervals import interval_of
@@ -41,19 +36,6 @@ def is_complete(draw: list[Item]) -> bool:
     return all(np.isfinite(item.numbers[method].value) for item in draw for method in DRAWN)
 
 
-def multipliers(design: Design, rng: np.random.Generator) -> Real:
-    """Draw a non-negative multiplier for each row, mean one in every stratum: (N,)."""
-    counts = np.bincount(design.stratum)
-    n = counts[design.stratum]
-    drawn = rng.standard_gamma(np.where(n > 2, (n - 2) / n, 1.0))
-    twos = np.flatnonzero(n == 2)
-    one, other = twos[np.argsort(design.stratum[twos], kind="stable")].reshape(-1, 2).T
-    drawn[one] = rng.uniform(size=len(one)) < 0.5
-    drawn[other] = 1 - drawn[one]
-    found = drawn * (counts / np.bincount(design.stratum, weights=drawn))[design.stratum]
-    return found if design.unit is None else found[design.unit]
-
-
 def draws(
     problem: Problem,
     weighter: Any,
@@ -65,13 +47,13 @@ def draws(
     """Return the problem under the weights of every draw; draws without weights are left out."""
     rng = np.random.default_rng(problem.random_state)
     sample = problem.sample
-    target = Design.simple(len(sample.share))
+    target = None if problem.finite_population else Design.simple(len(sample.share))
+    again = islice(bootstrap_draws(problem.design, target, rng), n_bootstrap)
     found, failure = [], ""
-    for _ in track(range(n_bootstrap), n_bootstrap, "bootstrap", verbose=verbose):
-        d = sample.d * multipliers(problem.design, rng)
-        share = sample.share
-        if not problem.finite_population and target.units > 1:
-            share = share * multipliers(target, rng)
+    for own, others in track(again, n_bootstrap, "bootstrap", verbose=verbose):
+        d, share = sample.d * own, sample.share
+        if others is not None:
+            share = share * others
             share = share / share.sum()
         try:
             factor = _factor(problem, weighter, d, share)

@@ -83,6 +83,8 @@ class KnownRows:
             levels = tuple(self.reading.levels[k] for k in places)
             reading = Reading(tuple(names), levels)
             return replace(self, reading=reading, points=self.points[:, places])
+        if isinstance(names, tuple):  # rows, as an array has them: known[rows, ...]
+            return self.rows(names[0])
         place = self.reading.names.index(names)
         column, own = self.points[:, place], self.reading.levels[place]
         return np.array(own, dtype=object)[column.astype(np.int64)] if own else column

@@ -1,0 +1,108 @@
+"""``covshift weigh`` with rows of the target."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sklearn.preprocessing import StandardScaler
+
+from .._replicates import Replicates
+from .._row_weights import RowWeights, repeated, row_weights, target_weights
+from .._tables import Samples
+from .._types import Real
+from ..compare import imbalance
+from ..compare.methods import fit_weights
+from ..exceptions import InputError
+from ..weights.base import Weighter
+from . import options
+from .diagnose import diagnosis_of
+from .weigh_options import SIZE
+from .weigh_replicates import replicates_of, unfitted
+from .weighed import Weighed
+
+
+def weighed(args: argparse.Namespace) -> Weighed:
+    """Read both files, diagnose the shift, and weigh the training rows."""
+    if args.by is not None:
+        raise InputError("--by is for margins: with target rows all columns are used.")
+    if args.sum_to == SIZE:
+        raise InputError(
+            "--sum-to size is for margins: with target rows, name the population's size."
+        )
+    samples = _samples(args)
+    verdict = diagnosis_of(samples, args).verdict
+    rows = row_weights(len(samples.X), samples.weight, samples.frequency)
+    target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
+    scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
+    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    fitted = fit_weights(args.method, X, None, T, None, args.seed, rows=rows, target=target)
+    w = rows.final(fitted.weights_)  # of one row, however often it was seen
+    counted = rows.repeats * w
+    facts = {
+        "method": args.method,
+        "verdict": verdict,
+        "n_train": rows.rows,
+        "n_written": len(w),
+        "effective_sample_size": float(counted.sum() ** 2 / (counted @ w)),
+        "largest_weight": float(w.max()),
+        "smd_before": imbalance(X, T, None, target.share, rows.share),
+        "smd_after": imbalance(X, T, counted, target.share, rows.share),
+    }
+    return Weighed(
+        rows,
+        fitted.weights_,
+        fitted,
+        samples.ids,
+        facts,
+        _said(facts),
+        samples.encoding.names,
+        {"kind": "rows", "file": Path(args.target).name, "rows": target.rows},
+        _replicates(args, samples, fitted, X, T, rows, target),
+        args.sum_to,
+        verdict,
+        samples.notes,
+    )
+
+
+def _samples(args: argparse.Namespace) -> Samples:
+    """Read both files; strata that the target has too are a feature as any other."""
+    beside = () if args.cluster is None else (("--cluster", args.cluster),)
+    more = {"beside": beside, "by": args.strata, "by_option": "--strata"}
+    return options.samples_of(args, label=False, repeated=False, **more)
+
+
+def _replicates(
+    args: argparse.Namespace,
+    samples: Samples,
+    fitted: Weighter,
+    X: Real,
+    T: Real,
+    rows: RowWeights,
+    target: RowWeights,
+) -> Replicates | None:
+    """Fit the weights again to standardised rows, each as often as it was seen."""
+    if args.replicates is None:
+        return None
+    again = repeated(rows.repeats, "--frequency")
+    there = repeated(target.repeats, "--target-frequency")
+    v = target.design[there]
+    made = unfitted(fitted)
+
+    def fit(d: Real, drawn: Real | None) -> Real:
+        given = {"sample_weight": d, "target_weight": v if drawn is None else v * drawn}
+        found: Real = made.fit(X[again], X_target=(T[there],), **given).weights_
+        return found
+
+    labels = {"--strata": samples.groups, "--cluster": samples.beside.get(args.cluster)}
+    return replicates_of(args, fitted, fit, rows, again, labels, len(there))
+
+
+def _said(facts: dict[str, object]) -> str:
+    return (
+        f"Shift: {facts['verdict']}.\n"
+        f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
+        f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
+        "Balance, the mean absolute standardised mean difference: "
+        f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
+    )

@@ -1,0 +1,201 @@
+"""What ``covshift weigh`` found: the columns of its file, and the codebook that explains them."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import covshift
+
+from .._notes import Note
+from .._replicates import Replicates
+from .._row_weights import RowWeights
+from .._types import Real
+from ..weights.base import Weighter
+from . import console
+
+_VARIANCE = {
+    "bootstrap": "scale * sum over b of (theta_b - theta)^2, scale = 1 / B",
+    "jackknife": "scale * sum over b of (theta_b - theta)^2, scale = (B - 1) / B",
+}
+_DRAWN = {
+    "bootstrap": "the weighter fitted again to design weights times random multipliers (Rao, Wu)",
+    "jackknife": "the weighter fitted again without one of B random groups (delete-a-group, Kott)",
+}
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights for the lines of a training file."""
+
+    rows: RowWeights  # of the lines
+    raw: Real  # (lines,): factors on their design weights, on any scale
+    weighter: Weighter  # fitted
+    ids: NDArray[Any] | None
+    facts: dict[str, Any]  # what is worth knowing, for --json
+    said: str  # the same as text
+    features: list[str]
+    target: dict[str, Any]
+    replicates: Replicates | None = None
+    population: float | None = None  # that the weights sum to; None: their mean is one
+    verdict: str = ""
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def unit(self) -> float:
+        """The mean weight."""
+        return 1.0 if self.population is None else self.population / self.rows.rows
+
+    @cached_property
+    def columns(self) -> dict[str, Real]:
+        """Columns of the file by name; the first is the product of the two that follow."""
+        design = self.rows.design * self.unit
+        mean = self.rows.w @ self.raw / self.rows.rows
+        factor = np.where(self.rows.kept, self.raw / mean, 0.0)
+        found = {"weight": design * factor, "design_weight": design, "factor": factor}
+        if self.replicates is not None:
+            digits = max(3, len(str(self.replicates.count)))
+            for b, column in enumerate(self.replicates.weights.T, start=1):
+                found[f"replicate_{b:0{digits}d}"] = column * self.unit
+        return found
+
+    @property
+    def replicate_facts(self) -> dict[str, Any] | None:
+        """How a variance follows from the replicates; None without them."""
+        found = self.replicates
+        if found is None:
+            return None
+        names = list(self.columns)[3:]
+        return {
+            "number": found.count,
+            "columns": [names[0], names[-1]],
+            "method": found.kind,
+            "made_by": _DRAWN[found.kind],
+            "variance": _VARIANCE[found.kind],
+            "scale": found.scale,
+            "rscales": 1,
+            "combined_weights": True,
+            "around": "theta, the number under the full-sample weight (mse)",
+            "redrawn": found.redrawn,
+            "stopped_early": found.unconverged,
+        }
+
+
+def write_weights(found: Weighed, args: argparse.Namespace) -> None:
+    """Write one line per line of the training file, with its id or number."""
+    with console.text_file(args.output) as file:
+        writer = csv.writer(file, delimiter=_separator(args.output), lineterminator="\n")
+        writer.writerow([_first(found, args), *found.columns])
+        count = len(found.raw)
+        numbered: Any = range(1, count + 1) if found.ids is None else found.ids.tolist()
+        table = np.column_stack(list(found.columns.values()))
+        for line, values in zip(numbered, table, strict=True):
+            writer.writerow([line, *values.tolist()])
+
+
+def write_codebook(found: Weighed, args: argparse.Namespace) -> None:
+    """Write what the columns mean, how they were made, and from what."""
+    with console.text_file(args.codebook) as file:
+        file.write(console.as_json(codebook(found, args)) + "\n")
+
+
+def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the codebook as plain data."""
+    parameters = found.weighter.get_params(deep=False)
+    drawn = found.replicate_facts
+    if drawn is not None:
+        drawn |= {"strata": args.strata, "cluster": args.cluster, "seed": args.seed}
+        drawn["target_drawn"] = found.target["kind"] == "rows" and not args.finite_population
+    return {
+        "format": "covshift weights codebook",
+        "covshift_version": covshift.__version__,
+        "file": None if args.output in (None, "-") else Path(args.output).name,
+        "lines": len(found.raw),
+        "rows": found.rows.rows,
+        "columns": _meanings(found, args),
+        "method": {
+            "name": args.method,
+            "weighter": type(found.weighter).__name__,
+            "parameters": {name: _simple(value) for name, value in parameters.items()},
+        },
+        "seed": args.seed,
+        "sample": {
+            "file": _title(args.train),
+            "weight": args.weight,
+            "frequency": args.frequency,
+            "columns": found.features,
+        },
+        "target": found.target,
+        "quality": _quality(found),
+        "replicates": drawn,
+        "notes": [note.text for note in found.notes],
+    }
+
+
+def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
+    times = "" if args.frequency is None else f", each line counted {args.frequency!r} times"
+    many = f"{found.rows.rows} rows{times}"
+    scale = f"mean one over the {many}"
+    if found.population is not None:
+        scale = f"sums to {found.population:g}, the population, over the {many}"
+    given = "1 in every row, since the file has none"
+    if args.weight is not None:
+        given = f"the column {args.weight!r} of the sample, divided by a constant"
+    first = (
+        "number of the line in the sample, from 1"
+        if found.ids is None
+        else "id of the line in the sample"
+    )
+    meanings = {
+        _first(found, args): (first, "no scale"),
+        "weight": ("final weight: design_weight times factor; use this one", scale),
+        "design_weight": (f"weight before the correction: {given}; 0: no part of it", scale),
+        "factor": (
+            "what the correction multiplies design_weight by; 0 where that is 0",
+            "mean one over the rows, weighted by design_weight",
+        ),
+    }
+    for name in list(found.columns)[3:]:
+        meanings[name] = ("replicate of weight, complete: not to be multiplied by it", scale)
+    return [
+        {"name": name, "meaning": meaning, "scale": scale}
+        for name, (meaning, scale) in meanings.items()
+    ]
+
+
+def _quality(found: Weighed) -> dict[str, Any]:
+    """How precise the weights are, and how well they balance; without what stands elsewhere."""
+    facts = {k: v for k, v in found.facts.items() if k not in ("method", "n_train", "n_written")}
+    facts["design_effect"] = found.rows.rows / facts["effective_sample_size"]
+    facts["largest_weight_over_mean"] = facts.pop("largest_weight")
+    return facts
+
+
+def _first(found: Weighed, args: argparse.Namespace) -> str:
+    """Name of the first column, which no other one has."""
+    name = args.id or "row"
+    return "id" if name in found.columns else name
+
+
+def _separator(output: str | None) -> str:
+    return "\t" if str(output).lower().endswith(".tsv") else ","
+
+
+def _title(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name
+
+
+def _simple(value: Any) -> Any:
+    """Parameters as JSON has them; what it has not, such as a learner, as text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_simple(part) for part in value]
+    return repr(value)
