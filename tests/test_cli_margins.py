@@ -228,18 +228,107 @@ def test_a_sample_is_diagnosed_with_a_file_of_margins(files):
     assert "NO OVERLAP" in far.err
 
 
-@pytest.mark.parametrize("command", ["compare", "evaluate", "report"])
-def test_commands_that_need_rows_refuse_margins(files, command):
+def test_evaluate_needs_rows_and_says_what_margins_are_enough_for(files):
     path, _ = make(files)
-    more = {
-        "compare": ["--label", "y"],
-        "evaluate": ["--label", "y", "--score", "age"],
-        "report": ["--label", "y", "-o", files / "r.html"],
-    }
-    done = covshift(command, files / "train.csv", path, *more.get(command, []))
+    done = covshift("evaluate", files / "train.csv", path, "--label", "y", "--score", "age")
     assert done.code == 2
     assert "holds margins, and this command needs rows" in done.err
-    assert "`covshift weigh` takes margins" in done.err
+    assert "`covshift compare`" in done.err
+    assert "`weigh`" in done.err
+
+
+# compare
+
+
+def test_methods_are_compared_for_a_file_of_margins(files):
+    import pandas as pd
+
+    path, _ = make(files, "--bins", "4", "--cross", "town,age")
+    asked = ["compare", files / "train.csv", path, "--label", "y", "--learner", "linear"]
+    done = covshift(*asked, "--json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert data["verdict"] == "correctable"
+    methods = ["none", "cdf", "entropy", "raking", "vsvm:none", "vsvm:blended"]
+    assert [row["method"] for row in data["rows"]] == methods
+    assert "Left out, since they need target rows: discriminative," in done.err
+    train = pd.read_csv(files / "train.csv")
+    frame = train[["age", "income", "town"]]
+    weights = Raking().fit(frame, X_target=Margins.from_json(path)).weights_
+    size = weights.sum() ** 2 / (weights @ weights)
+    row = data["rows"][methods.index("raking")]
+    assert row["effective_sample_size"] == pytest.approx(size)
+    assert row["gap_after"] < 1e-6 < 0.02 < row["gap_before"]
+    text = covshift(*asked).out
+    assert "gap: mean absolute difference from the published numbers" in text
+    assert "Shift: correctable." in text
+
+
+def test_a_comparison_of_margins_repeats_rows_and_keeps_design_weights(files):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    rng = np.random.default_rng(0)
+    table, d, times = rows(120), rng.uniform(0.5, 2.5, 120), rng.integers(0, 3, 120)
+    d[times == 2] = 0.0  # rows that are not there
+    write(files / "counted.csv", with_columns(table, d=d, n=times))
+    again = np.repeat(np.arange(120), times * (d > 0))
+    repeated = [table[0], *(table[1 + k] for k in again)]
+    write(files / "repeated.csv", with_columns(repeated, d=1000 * d[again]))
+    path, _ = make(files, "--bins", "3")
+    found = []
+    for name, more in (("counted", ["--frequency", "n"]), ("repeated", [])):
+        asked = ["--label", "y", "--learner", "linear", "--weight", "d", "--json", *more]
+        done = covshift("compare", files / f"{name}.csv", path, *asked)
+        assert done.code == 0, done.err
+        found.append(json.loads(done.out)["rows"][3])
+        asked = ["--weight", "d", "--json", "-o", files / f"{name}.html", *more]
+        told = covshift("report", files / f"{name}.csv", path, "--drop", "y", *asked)
+        assert told.code == 0, told.err
+        page = (files / f"{name}.html").read_text()
+        assert f"{len(again)} training rows, margins of 3 columns" in page
+    for key in ("risk", "gain", "effective_sample_size", "gap_before", "gap_after"):
+        assert found[0][key] == pytest.approx(found[1][key], abs=1e-6)
+
+
+# report
+
+
+def test_a_report_is_written_for_a_file_of_margins(files, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    path, _ = make(files, "--bins", "4")
+    asked = ["report", files / "train.csv", path, "-o", files / "r.html", "--force"]
+    done = covshift(*asked, "--label", "y", "--learner", "linear", "--max-rows", "40")
+    assert done.code == 0, done.err
+    html = (files / "r.html").read_text()
+    sentence = done.out.partition("\n")[0]
+    beside = covshift("estimate", files / "train.csv", path, "--outcome", "y")
+    assert beside.out.partition("\n")[0] == sentence
+    assert f'<h2 id="answer">{sentence}</h2>' in html
+    assert "Which method helps" in html
+    assert "need rows of the target" in html
+    assert "margins.json" in html  # in the command, to do it again
+    alone = covshift(*asked, "--drop", "y")
+    assert alone.code == 0, alone.err
+    assert alone.out.startswith("Shift: correctable.")
+    html = (files / "r.html").read_text()
+    assert "The published numbers" in html
+    assert "Which method helps" not in html
+
+
+def test_a_report_on_margins_without_overlap_has_no_number(files, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    Margins({"age": {(-9, 9): 0.6, (9, 99): 0.4}}).to_json(files / "far.json")
+    asked = ["report", files / "train.csv", files / "far.json", "--label", "y"]
+    done = covshift(*asked, "-o", files / "r.html", "--strict")
+    assert done.code == 3
+    assert "NO OVERLAP" in done.err
+    html = (files / "r.html").read_text()
+    assert "There is no number for this population." in html
+    assert "do not use them as a correction" in html
+    assert "40.0% of the target has age in cells without training rows" in html
 
 
 @pytest.mark.parametrize(
@@ -302,11 +391,43 @@ def test_margins_of_every_value_give_the_model_of_the_rows(files):
 def test_a_fit_says_what_margins_cannot_do(files):
     path, _ = make(files, "--bins", "4")
     ask = "fit", files / "train.csv", path, "--label", "y", "-o", files / "model"
-    assert "Name one, such as --method blended" in covshift(*ask, "--method", "auto").err
     assert "use 'additive' or 'blended'" in covshift(*ask, "--method", "multiplicative").err
     assert "needs target rows" in covshift(*ask, "--method", "kliep").err
     for option in ("--target-weight", "--target-frequency"):
         assert f"{option} is for target rows" in covshift(*ask, option, "w").err
+
+
+def test_a_fit_by_margins_uses_what_compare_recommends(files, monkeypatch):
+    from covshift.compare import Comparison
+
+    monkeypatch.setattr(Comparison, "recommended", "raking")
+    path, _ = make(files, "--bins", "4", "--cross", "town,age")
+    found = []
+    for method in ("auto", "raking"):
+        asked = "--label", "y", "--learner", "linear", "--method", method, "-o", files / method
+        done = covshift("fit", files / "train.csv", path, *asked)
+        assert done.code == 0, done.err
+        assert "method: raking" in done.out
+        assert "Shift:  correctable" in done.out
+        found.append(load(files / method).estimator.coef_)
+    np.testing.assert_allclose(*found)
+
+
+def test_the_weights_of_a_fit_are_those_of_all_margins_and_tables(files):
+    import pandas as pd
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    path, _ = make(files, "--bins", "4", "--cross", "town,age")
+    asked = "--label", "y", "--learner", "linear", "--method", "raking", "-o", files / "model"
+    assert covshift("fit", files / "train.csv", path, *asked).code == 0
+    train = pd.read_csv(files / "train.csv")
+    frame = train[["age", "income", "town"]]
+    w = Raking().fit(frame, X_target=Margins.from_json(path)).weights_
+    hot = pd.get_dummies(train.town).to_numpy(dtype=float)
+    Z = StandardScaler().fit_transform(np.column_stack([train[["age", "income"]], hot]))
+    expected = LogisticRegression(max_iter=2000).fit(Z, train.y, sample_weight=w)
+    np.testing.assert_allclose(load(files / "model").estimator.coef_, expected.coef_, atol=1e-6)
 
 
 def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):

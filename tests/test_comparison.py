@@ -16,10 +16,10 @@ from covshift.compare import (
     Comparison,
     Method,
     compare_methods,
-    comparison,
     fit_method,
     imbalance,
     methods_for,
+    target,
 )
 from covshift.compare import compare as compare_estimators
 from covshift.compare.methods import check_method
@@ -102,14 +102,14 @@ def test_the_true_risk_is_that_of_the_model_of_all_rows():
 
 
 def test_a_method_that_fails_has_a_row_that_says_why(monkeypatch):
-    real = comparison.fit_weights
+    real = target.fit_weights
 
     def broken(name, *args):
         if name == "kmm":
             raise RuntimeError("no luck")
         return real(name, *args)
 
-    monkeypatch.setattr(comparison, "fit_weights", broken)
+    monkeypatch.setattr(target, "fit_weights", broken)
     found = compare(methods=[BASELINE, Method("kmm", "weights"), Method("cdf", "weights")])
     assert found.rows[1]["note"] == "failed: no luck"
     assert found.to_dict()["rows"][1]["risk"] is None

@@ -29,7 +29,7 @@ FILES = "model files"
 """What a learner can do whose classes say in ``_saved`` how they are saved (covshift._fields)."""
 
 MARGINS = "margins"
-"""What a weighter can do that learns from `covshift.Margins` in place of target rows."""
+"""What a weighter or correction can do that takes `covshift.Margins` in place of target rows."""
 
 NEEDS = {
     "target rows": "it sees the target through its rows",
@@ -60,6 +60,11 @@ class Entry:
     def __post_init__(self) -> None:
         for word in self.needs - NEEDS.keys() | self.can - CAN.keys():
             raise InputError(f"{self.name}: {word!r} is neither in NEEDS nor in CAN.")
+
+    @property
+    def takes_margins(self) -> bool:
+        """Whether margins are enough of a target."""
+        return MARGINS in self.can or "target rows" not in self.needs
 
     def load(self) -> Any:
         """Import and return what the name stands for."""
@@ -189,9 +194,12 @@ def listed(names: Any) -> str:
     return f"{', '.join(most)} or {last}" if most else str(last)
 
 
-def _correction(name: str, path: str, about: str, needs: str, **more: Any) -> None:
+def _correction(
+    name: str, path: str, about: str, needs: str, *, margins: bool = False, **more: Any
+) -> None:
     by_blocks = "all pairs of rows" not in needs
     can = {"device", "blocks"} if by_blocks else {"device"}
+    can |= {MARGINS} if margins else set()
     path = f"covshift.corrections.{path}"
     register(
         CorrectionEntry(
@@ -216,16 +224,16 @@ _correction("uniform", "known:Uniform", "a target uniform on a box", "all pairs 
 _correction("gaussian", "known:Gaussian", "a target with normal, independent features",
             "target rows, all pairs of rows")
 _correction("blended", "empirical:blended", "each feature's distribution function, mixed with I",
-            "target rows", compared_up_to=inf, in_auto=True)
+            "target rows", compared_up_to=inf, in_auto=True, margins=True)
 _correction("additive", "empirical:Additive", "each feature's distribution function",
-            "target rows", compared_up_to=inf)
+            "target rows", compared_up_to=inf, margins=True)
 _correction("sliced", "empirical:Sliced", "distribution functions along random directions",
             "target rows", compared_up_to=inf)
 _correction("pairwise", "empirical:Pairwise", "pairs of features", "target rows", compared_up_to=4)
 _correction("multiplicative", "empirical:Multiplicative", "all features jointly", "target rows",
             compared_up_to=3)
 _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows weighted too",
-            "target rows, weights", in_auto=True)
+            "target rows, weights", in_auto=True, margins=True)
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
           in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))

@@ -12,6 +12,7 @@ from .diagnose import diagnosis_of
 if TYPE_CHECKING:
     from .._tables import Samples
     from ..compare import Comparison
+    from ..compare.target import MarginRows
 
 
 def add(commands: Any) -> None:
@@ -21,7 +22,8 @@ def add(commands: Any) -> None:
         "compare",
         "which correction helps, if any?",
         "Estimate the loss of each method on the target, without its labels, and recommend one of "
-        "the methods or the unweighted model.",
+        "the methods or the unweighted model. The target may be a file of margins: see covshift "
+        "margins.",
     )
     options.add_samples(parser, label="required")
     options.add_task(parser)
@@ -51,10 +53,19 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the recommendation, then the table."""
+    from ..margins.files import is_margins_file
+
     options.check_output(args)
-    samples = options.samples_of(args)
-    verdict = diagnosis_of(samples, args).verdict
-    found = comparison_of(samples, args)
+    if is_margins_file(args.target):
+        from .margin_samples import read_margin_samples
+
+        beside = read_margin_samples(args)
+        samples, verdict = beside.samples, beside.diagnosis()[0].verdict
+        found = comparison_of(samples, args, beside.read())
+    else:
+        samples = options.samples_of(args)
+        verdict = diagnosis_of(samples, args).verdict
+        found = comparison_of(samples, args)
     args.found = found
     for note in found.notes:
         console.tell(note)
@@ -66,8 +77,10 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(verdict, args)
 
 
-def comparison_of(samples: Samples, args: argparse.Namespace) -> Comparison:
-    """Compare all methods on two samples."""
+def comparison_of(
+    samples: Samples, args: argparse.Namespace, margins: MarginRows | None = None
+) -> Comparison:
+    """Compare all methods on two samples; with ``margins`` these are the target."""
     from ..compare.comparison import compare_methods
     from ..exceptions import InputError
 
@@ -81,20 +94,25 @@ def comparison_of(samples: Samples, args: argparse.Namespace) -> Comparison:
             f"{args.train} has {len(samples.X)} rows. A comparison holds out some of them "
             "and needs at least ten."
         )
+    given: dict[str, Any] = {
+        "learner": args.learner,
+        "task": labels.task,
+        "loss": args.loss,
+        "sample_weight": samples.weight,
+        "max_rows": args.max_rows,
+        "random_state": args.seed,
+        "verbose": not console.quiet,
+    }
+    if margins is not None:
+        return compare_methods(samples.X, labels.y, margins, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
     return compare_methods(
         samples.X,
         labels.y,
         samples.X_target,
-        learner=args.learner,
-        task=labels.task,
-        loss=args.loss,
         y_target=labels.y_target,
         X_scored=samples.X_target[labels.scored] if scored else None,
         scored_weight=None if weight is None or not scored else weight[labels.scored],
-        sample_weight=samples.weight,
         target_weight=weight,
-        max_rows=args.max_rows,
-        random_state=args.seed,
-        verbose=not console.quiet,
+        **given,
     )

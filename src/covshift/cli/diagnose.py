@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .._tables import Samples
 
 
-_NO_OVERLAP = (
+NO_OVERLAP = (
     "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "
     "what happens there; predictions for those rows are guesses."
 )
@@ -64,7 +64,7 @@ def _of_margins(args: argparse.Namespace) -> Any:
     known = KnownRows.of(margins, rows.frame, "diagnose")
     found = diagnose_margins(known, weight=None if args.weight is None else rows.design)
     if found.verdict == "no overlap":
-        console.warn(_NO_OVERLAP)
+        console.warn(NO_OVERLAP)
     return found
 
 
@@ -88,5 +88,5 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         random_state=seed,
     )
     if found.verdict == "no overlap":
-        console.warn(_NO_OVERLAP)
+        console.warn(NO_OVERLAP)
     return found, weights

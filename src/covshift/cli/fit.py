@@ -22,8 +22,8 @@ from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
     from .._tables import Samples
-    from ..margins import Margins
     from ..persistence.files import Model
+    from .margin_samples import MarginSamples
 
 
 def add(commands: Any) -> None:
@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
     from ..compare.methods import resolve
     from ..margins.files import is_margins_file
     from ..persistence import save
-    from . import fit_margins
 
     given = args.method if args.method not in (None, AUTO) else NONE
     learner = resolve(args.learner, given)[0]
@@ -76,13 +75,15 @@ def run(args: argparse.Namespace) -> int:
     options.check_output(args)
     margins = None
     if is_margins_file(args.target):
-        samples, margins = fit_margins.read(args)
-        verdict = ""
+        from .margin_samples import read_margin_samples
+
+        margins = read_margin_samples(args)
+        samples, verdict = margins.samples, _verdict(margins)
     else:
         samples = options.samples_of(args)
         verdict = diagnosis_of(samples, args).verdict
     if args.method == AUTO:
-        found = compare.comparison_of(samples, args)
+        found = compare.comparison_of(samples, args, None if margins is None else margins.read())
         console.note(found.recommendation)
         method = found.recommended
     else:
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
     else:
         console.emit(_summary(facts, args.output), None)
-    if args.method is None and margins is None:
+    if args.method is None:
         console.note(
             "covshift compare shows whether this correction helps; --method auto uses what it "
             "recommends."
@@ -103,12 +104,21 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(verdict, args)
 
 
+def _verdict(margins: MarginSamples) -> str:
+    """Return the verdict of a diagnosis; of rows that margins cannot place there is none."""
+    try:
+        return str(margins.diagnosis()[0].verdict)
+    except InputError as error:
+        console.warn(f"no diagnosis: {error}")
+        return "not diagnosed"
+
+
 def fit_model(
     samples: Samples,
     args: argparse.Namespace,
     method: str,
     verdict: str,
-    margins: Margins | None = None,
+    margins: MarginSamples | None = None,
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
 
@@ -125,6 +135,7 @@ def fit_model(
 
     from ..compare.methods import fit_method, resolve
     from ..persistence.files import Model
+    from ..weights import WEIGHTERS
 
     learner, method = resolve(args.learner, method)
     labels = samples.labels
@@ -134,14 +145,16 @@ def fit_model(
     X = scaler.transform(samples.X)
     target: Any
     n_target: int | None = None
+    weights = None
     if margins is None:
         n_target = len(samples.X_target)
         target = scaler.transform(samples.X_target)
     else:
-        from . import fit_margins
+        from ..margins.encoded import encoded
 
-        target = fit_margins.encoded(margins, samples.encoding, scaler.mean_, scaler.scale_)
-        verdict = fit_margins.verdict_of(X, target)
+        target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
+        if method in WEIGHTERS:
+            weights = margins.weighed(method, args.seed)
     with warnings.catch_warnings():
         if margins is not None:  # notes have told, in the file's own words
             warnings.simplefilter("ignore", MarginsWarning)
@@ -152,6 +165,7 @@ def fit_model(
             X,
             labels.y,
             target,
+            weights=weights,
             sample_weight=samples.weight,
             target_weight=samples.target_weight if margins is None else None,
             random_state=args.seed,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._row_weights import RowWeights, repeated, row_weights
+from .._tables.columns import Kind
 from .._tables.frame import TableFrame, read_known
 from .._tables.samples import frequencies_of, weights_of
 from .._tables.table import Table
@@ -35,6 +36,17 @@ def margins_of(args: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> Mar
     if not kept:
         raise InputError(f"{args.target} has no margin besides those of {named}.")
     return margins.select(kept)
+
+
+def kinds_of(margins: Margins, args: argparse.Namespace) -> dict[str, Kind]:
+    """Say what each column of the margins is read as."""
+    kinds: dict[str, Kind] = {}
+    for name in margins.columns:
+        margin = margins.margin(name)
+        category = margin is not None and isinstance(margin.cells, Categories)
+        number: Kind = "date" if name in args.date else "number"
+        kinds[name] = "category" if category else number
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -70,12 +82,7 @@ def training_rows(
     ``roles`` are columns besides, with their kinds; --weight, --frequency and --id are read as
     well.
     """
-    kinds: dict[str, Any] = {}
-    for name in margins.columns:
-        margin = margins.margin(name)
-        category = margin is not None and isinstance(margin.cells, Categories)
-        number = "date" if name in args.date else "number"
-        kinds[name] = "category" if category else number
+    kinds = kinds_of(margins, args)
     roles = dict(roles)
     roles |= {name: "number" for name in (args.weight, args.frequency) if name is not None}
     if args.id is not None:

@@ -267,8 +267,9 @@ def refuse_margins_file(path: str) -> None:
 
     if is_margins_file(path):
         raise InputError(
-            f"{path} holds margins, and this command needs rows of the target. `covshift weigh` "
-            "takes margins, as do `estimate` and `diagnose`: use its weights in the next step."
+            f"{path} holds margins, and this command needs rows of the target. Margins are enough "
+            "for `covshift compare`, which estimates the loss of models on the target, and for "
+            "`weigh`, whose weights any scorer takes."
         )
 
 

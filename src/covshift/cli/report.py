@@ -21,7 +21,8 @@ def add(commands: Any) -> None:
         commands,
         "report",
         "one self-contained HTML file with verdict, pictures and methods",
-        "Write a report that any browser opens, without a network.",
+        "Write a report that any browser opens, without a network. The target may be a file of "
+        "margins: see covshift margins.",
     )
     options.add_samples(parser, label="optional")
     options.add_task(parser)
@@ -35,16 +36,68 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Diagnose, estimate and compare where there is a label, and write the report."""
     from ..diagnostics.text import printable
+    from ..margins.files import is_margins_file
 
     options.check_output(args)
+    if is_margins_file(args.target):
+        return _with_margins(args)
     samples = options.samples_of(args)
     names = [printable(name, width=1000) for name in samples.names]  # as the page shows them
     found, weights = diagnosis_and_weights(samples, names, args.seed)
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
     comparison = args.found.to_dict() if args.found else None
-    answer = estimate_of(samples, names, found, args.seed) if args.label else None
+    answer = None
+    if args.label:
+        given = {"feature_names": names, "target_weight": samples.target_weight}
+        answer = estimate_of(samples, found, args.seed, samples.X, samples.X_target, **given)
     write_report(args, samples, names, found, weights, comparison, answer)
+    return _told(args, samples, found, comparison, answer)
+
+
+def _with_margins(args: argparse.Namespace) -> int:
+    """Do the same with a file of margins."""
+    from ..report import build
+    from ..weights import WEIGHTERS
+    from .margin_samples import read_margin_samples
+
+    beside = read_margin_samples(args)
+    samples = beside.samples
+    found, weights = beside.diagnosis()
+    if args.label and args.found is None:
+        args.found = compare.comparison_of(samples, args, beside.read())
+    comparison = args.found.to_dict() if args.found else None
+    answer = None
+    if args.label:
+        answer = estimate_of(samples, found, args.seed, beside.frame, beside.margins)
+    name, w = (None, None) if weights is None else weights
+    if comparison and comparison["recommended"] in WEIGHTERS:
+        name = comparison["recommended"]
+        w = beside.weighed(name, args.seed)
+        w = w if samples.weight is None else w * samples.weight
+    text = build(
+        beside.frame,
+        beside.margins,
+        y=None if samples.labels is None else samples.labels.y,
+        weights=w,
+        weights_name=name,
+        sample_weight=samples.weight,
+        comparison=comparison,
+        diagnosis=found,
+        estimates=answer,
+        title=args.title,
+        command=shlex.join(["covshift", *args.argv]),
+        random_state=args.seed,
+    )
+    with console.text_file(args.output) as file:
+        file.write(text)
+    return _told(args, samples, found, comparison, answer)
+
+
+def _told(
+    args: argparse.Namespace, samples: Samples, found: Any, comparison: Any, answer: Any
+) -> int:
+    """Print the answer, the verdict and the recommendation."""
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
     refused = isinstance(answer, NoOverlapError)
     if args.json:
@@ -58,7 +111,9 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(found.verdict, args)
 
 
-def estimate_of(samples: Samples, names: list[str], diagnosis: Any, seed: int) -> Any:
+def estimate_of(
+    samples: Samples, diagnosis: Any, seed: int, X: Any, target: Any, **given: Any
+) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
     from .._tables.outcomes import Outcomes
     from ..estimates import estimate
@@ -70,12 +125,11 @@ def estimate_of(samples: Samples, names: list[str], diagnosis: Any, seed: int) -
     try:
         return estimate(
             Outcomes({labels.name: y.tolist()}),
-            samples.X,
-            samples.X_target,
+            X,
+            target,
             what="mean" if numbers else "proportion",
             sample_weight=samples.weight,
-            target_weight=samples.target_weight,
-            feature_names=names,
+            **given,
             diagnosis=diagnosis,
             random_state=seed,
         )

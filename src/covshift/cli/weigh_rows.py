@@ -11,7 +11,7 @@ from .._replicates import Replicates
 from .._row_weights import RowWeights, repeated, row_weights, target_weights
 from .._tables import Samples
 from .._types import Real
-from ..compare.comparison import imbalance
+from ..compare import imbalance
 from ..compare.methods import fit_weights
 from ..exceptions import InputError
 from ..weights.base import Weighter

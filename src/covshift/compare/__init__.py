@@ -1,6 +1,6 @@
 """Which correction helps, if any: estimators or named methods, by their risk on the target."""
 
-from .comparison import compare_methods, imbalance
+from .comparison import compare_methods
 from .methods import LEARNERS, Method, fit_method, fit_weights, methods_for
 from .result import Comparison
 from .selection import (
@@ -12,6 +12,7 @@ from .selection import (
     squared_error,
     zero_one,
 )
+from .target import imbalance
 
 __all__ = [
     "LEARNERS",

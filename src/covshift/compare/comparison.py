@@ -17,22 +17,28 @@ from .._parameters import one_of
 from .._progress import track
 from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
-from .._validation import refuse_margins, unwrap_target
-from ..diagnostics import standardized_mean_differences
 from ..estimates import estimate_risk
-from ..exceptions import InputError
+from ..exceptions import InputError, MarginsWarning
 from ..weights import effective_sample_size
 from .methods import (
     Method,
     check_method,
     fit_method,
-    fit_weights,
     learner_entry,
     methods_for,
+    refuse_what_needs_rows,
     resolve,
 )
 from .result import Comparison, Row, empty_row
 from .selection import LOSSES, TargetSafeSplit
+from .target import (
+    MarginTarget,
+    RowTarget,
+    default_judge,
+    margin_rows,
+    methods_with_margins,
+    refuse_scored,
+)
 
 
 def compare_methods(
@@ -51,7 +57,7 @@ def compare_methods(
     frequency_weight: Any = None,
     target_frequency: Any = None,
     methods: list[Method] | None = None,
-    weighter: str = "cdf",
+    weighter: str | None = None,
     n_folds: int = 5,
     max_rows: int | None = None,
     random_state: int = 0,
@@ -69,6 +75,8 @@ def compare_methods(
     Parameters
     ----------
     X, y, X_target : (N, n), (N,) and (M, n) arrays
+        ``X_target`` may be `covshift.Margins`, and X then a data frame with categories. Methods
+        that need target rows are left out, and a note names them.
     learner : str
         A name in `covshift.compare.LEARNERS`: "vsvm", "linear", "trees", "vboost".
     task : {"classification", "regression"}
@@ -85,8 +93,9 @@ def compare_methods(
         How often each row was seen: the comparison is that of the repeated rows, which it makes.
     methods : list of Method, optional
         Default `covshift.compare.methods_for`.
-    weighter : str
-        Makes the weights of the held-out rows.
+    weighter : str, optional
+        Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
+        "entropy".
     n_folds : int
     max_rows : int, optional
         Rows drawn at random from larger samples; default: by the learner, 300 to 2000.
@@ -115,38 +124,54 @@ def compare_methods(
     >>> found.rows[0]["method"], found.recommended
     ('none', 'none')
     """
-    refuse_margins(unwrap_target(X_target), "X_target", "a comparison")
-    X, X_target = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
-    y = np.asarray(y)
     one_of(*LOSSES).check(loss, "loss")
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
-    methods = methods_for(learner, X.shape[1]) if methods is None else methods
+    notes: list[Note] = []
+    of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
+    known = margin_rows(X, X_target, of_target)
+    if known is None:
+        X, T = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
+        judge = weighter or default_judge()
+        methods = methods_for(learner, X.shape[1]) if methods is None else methods
+    else:
+        X, T = known.numbers(X, "X"), np.empty((0, 0))
+        if X_scored is not None:
+            X_scored = known.numbers(X_scored, "X_scored")
+        refuse_scored(y_target, X_scored)
+        judge = weighter or default_judge(known.known.margins)
+        refuse_what_needs_rows(judge, judge=True)
+        methods = methods_with_margins(learner, X.shape[1], known, methods, notes)
+        notes += known.notes
+    y = np.asarray(y)
     for method in methods:
         check_method(learner, method.name)
     seen = row_weights(len(X), sample_weight, frequency_weight)
-    there = target_weights(len(X_target), target_weight, target_frequency)
-    if y_target is not None and X_scored is None:
-        X_scored, scored_weight = X_target, there.w
-    given, given_target = repeated(seen.repeats), repeated(there.repeats, "target_frequency")
-    X, y, X_target = X[given], y[given], X_target[given_target]
+    given = repeated(seen.repeats)
     rng = np.random.default_rng(random_state)
-    notes: list[Note] = []
     limit = learner_entry(learner).max_rows if max_rows is None else max_rows
-    rows = _some(len(X), limit, rng, "training", notes)
-    target_rows = _some(len(X_target), limit, rng, "target", notes)
-    own = None if seen.equal else _mean_one(seen.design[given[rows]])
-    share = None if there.equal else _mean_one(there.design[given_target[target_rows]])
+    rows = given[_some(len(given), limit, rng, "training", notes)]
+    own = None if seen.equal else _mean_one(seen.design[rows])
     scaler = StandardScaler().fit(X[rows], sample_weight=own)
-    T = scaler.transform(X_target[target_rows])
+    target: RowTarget | MarginTarget
+    if known is None:
+        there = target_weights(len(T), target_weight, target_frequency)
+        if y_target is not None and X_scored is None:
+            X_scored, scored_weight = T, there.w
+        given = repeated(there.repeats, "target_frequency")
+        there_rows = given[_some(len(given), limit, rng, "target", notes)]
+        share = None if there.equal else _mean_one(there.design[there_rows])
+        target = RowTarget(scaler.transform(X[rows]), scaler.transform(T[there_rows]), share)
+    else:
+        target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
     scored = None
     if y_target is not None:
         w = np.ones(len(X_scored)) if scored_weight is None else np.asarray(scored_weight)
         scored = scaler.transform(X_scored), np.asarray(y_target), w / w.sum()
     trial = _Trial(
-        learner, task, loss, scaler.transform(X[rows]), y[rows], T, share, scored, random_state, own
+        learner, task, loss, scaler.transform(X[rows]), y[rows], target, scored, random_state, own
     )
-    trial.prepare(n_folds, weighter)
+    trial.prepare(n_folds, judge)
     notes += trial.notes
     table = [
         trial.row(method) for method in track(methods, len(methods), "comparing", verbose=verbose)
@@ -171,15 +196,14 @@ class _Trial:
         loss: str,
         X: Real,
         y: NDArray[Any],
-        T: Real,
-        share: Real | None,
+        target: RowTarget | MarginTarget,
         scored: tuple[Real, NDArray[Any], Real] | None,
         random_state: int,
         own: Real | None = None,
     ) -> None:
         self.own = own  # (N,): weights by the design of the sample, mean one
         self.learner, self.task, self.loss = learner, task, LOSSES[loss]
-        self.X, self.y, self.T, self.share, self.scored = X, y, T, share, scored
+        self.X, self.y, self.target, self.scored = X, y, target, scored
         self.random_state = random_state
         self.notes: list[Note] = []
         self.reference: Real | None = None
@@ -214,7 +238,7 @@ class _Trial:
         """Try a method; whatever goes wrong becomes its note."""
         start = time.perf_counter()
         row = empty_row(method.name, method.kind, note=method.note, control=method.control)
-        row["smd_before"] = imbalance(self.X, self.T, share=self.share, own=self.own)
+        row[f"{self.target.measure}_before"] = self.target.off(self.own)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -234,7 +258,7 @@ class _Trial:
         w = None
         if method.kind == "weights":
             w = self._weigh(method.name)
-            row["smd_after"] = imbalance(self.X, self.T, self._final(w), self.share, self.own)
+            row[f"{self.target.measure}_after"] = self.target.off(self.own, self._final(w))
         if method.kind != "correction":
             row["effective_sample_size"] = effective_sample_size(self._final(w))
         entry = resolve(self.learner, method.name)[0]
@@ -272,50 +296,30 @@ class _Trial:
     def _fit(
         self, method: Method, rows: NDArray[np.intp], w: Real | None, options: dict[str, Any]
     ) -> Any:
-        return fit_method(
-            self.learner,
-            method.name,
-            self.task,
-            self.X[rows],
-            self.y[rows],
-            self.T,
-            weights=None if w is None else w[rows],
-            sample_weight=None if self.own is None else self.own[rows],
-            target_weight=self.share,
-            options=options,
-            random_state=self.random_state,
-        )
+        with warnings.catch_warnings():
+            if isinstance(self.target, MarginTarget):  # a note has told of columns without margins
+                warnings.simplefilter("ignore", MarginsWarning)
+            return fit_method(
+                self.learner,
+                method.name,
+                self.task,
+                self.X[rows],
+                self.y[rows],
+                self.target.for_learner(resolve(self.learner, method.name)[1]),
+                weights=None if w is None else w[rows],
+                sample_weight=None if self.own is None else self.own[rows],
+                target_weight=self.target.share,
+                options=options,
+                random_state=self.random_state,
+            )
 
     def _weigh(self, name: str) -> Real:
-        given = self.share, self.random_state, self.own
-        return np.asarray(fit_weights(name, self.X, self.y, self.T, *given).weights_)
+        return self.target.weigh(name, self.y, self.own, self.random_state)
 
     def _final(self, w: Real | None) -> Real:
         """Weights (N,) to use: factors, one where there are none, times those of the design."""
         w = np.ones(len(self.X)) if w is None else w
         return w if self.own is None else w * self.own
-
-
-def imbalance(
-    X: Real,
-    T: Real,
-    w: Real | None = None,
-    share: Real | None = None,
-    own: Real | None = None,
-) -> float:
-    """Mean absolute standardised mean difference of the columns, X weighted by w.
-
-    Without w the rows of X have the weights ``own`` of the sample's design, which also make the
-    unit, or equal ones.
-
-    Columns that are constant in both samples, and differ, have no such number and no say; if there
-    are no others it is infinite.
-    """
-    share = np.ones(len(T)) if share is None else share
-    own = None if own is None else own / own.sum()
-    found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w, own))
-    finite = found[np.isfinite(found)]
-    return float(finite.mean()) if len(finite) else float("inf")
 
 
 def _mean_one(weight: Real) -> Real:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 from sklearn.base import clone
 
-from .._registry import NONE, TABLE, LearnerEntry, Names, corrections, learners, listed, weighters
+from .._registry import (
+    MARGINS,
+    NONE,
+    TABLE,
+    LearnerEntry,
+    Names,
+    corrections,
+    learners,
+    listed,
+    weighters,
+)
 from .._row_weights import RowWeights, row_weights
 from .._types import Real
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..exceptions import InputError
+from ..margins.reading import table_parts
 from ..weights import WEIGHTERS, as_weighter
 
 LEARNERS: Mapping[str, tuple[Any, Any]] = Names(LearnerEntry)
@@ -29,13 +41,23 @@ class Method:
     control: bool = False  # another learner, no correction: what it gains is the learner's
 
 
-def methods_for(learner: str, n_features: int) -> list[Method]:
+def methods_for(learner: str, n_features: int, margins: Any = None) -> list[Method]:
     """List the methods to compare for a learner, the unweighted baseline first.
 
     Corrections of V belong to the learners that take V; beside the others stands a V-SVM, with and
     without a correction, so that the learner's part and the correction's part can be told apart.
+    Where the target is ``margins``, those are left out that need its rows; one that crosses columns
+    is there for a single margin.
     """
     entry = learner_entry(learner)
+    if margins is not None:
+        several = len(table_parts(margins)) > 1
+        crosses = {found.name for found in weighters() if not isinf(found.compared_up_to)}
+        return [
+            method
+            for method in methods_for(learner, n_features)
+            if takes_margins(learner, method.name) and not (several and method.name in crosses)
+        ]
     methods = [Method(NONE, "baseline")]
     methods += [
         Method(found.name, "weights") for found in weighters() if n_features <= found.compared_up_to
@@ -93,6 +115,25 @@ def check_method(learner: str, method: str) -> None:
     resolve(learner, method)
 
 
+def takes_margins(learner: str, method: str) -> bool:
+    """Tell whether a method makes do with margins in place of target rows."""
+    return TABLE[resolve(learner, method)[1]].takes_margins
+
+
+def refuse_what_needs_rows(name: str, *, judge: bool = False) -> None:
+    """Refuse a weighter or correction that margins are not enough for, and say which ones do."""
+    entry = TABLE.get(name.rpartition(":")[2])
+    if entry is None or entry.takes_margins:
+        return
+    weights = listed(entry.name for entry in weighters() if entry.takes_margins)
+    others = listed(entry.name for entry in corrections() if MARGINS in entry.can)
+    more = "" if judge else f", or a correction by {others} for learners that take V"
+    raise InputError(
+        f"The {'weighter' if judge else 'method'} {name!r} needs target rows, and X_target is "
+        f"margins: use weights by {weights}{more}."
+    )
+
+
 def fit_weights(
     method: Any,
     X: Any,
@@ -129,7 +170,7 @@ def fit_method(
     task: str,
     X: Real,
     y: Any,
-    X_target: Real,
+    X_target: Any,
     *,
     weights: Real | None = None,
     sample_weight: Real | None = None,
@@ -144,7 +185,7 @@ def fit_method(
     learner, method : str
         As in `LEARNERS` and `methods_for`.
     task : {"classification", "regression"}
-    X, y, X_target : training rows, their outcomes, target rows
+    X, y, X_target : training rows, their outcomes, target rows or margins of these columns
     weights : (N,) array, optional
         Weights of the training rows that ``method`` made; fitted here where they are not given.
         Factors on ``sample_weight``, where there is one.

@@ -24,6 +24,7 @@ _COLUMNS = {  # key: heading, width, digits
     "true_risk": ("truth", 8, 4),
     "effective_sample_size": ("ESS", 7, 0),
     "smd_after": ("balance", 8, 3),
+    "gap_after": ("gap", 8, 3),
     "seconds": ("time s", 7, 2),
 }
 _ALWAYS = ("risk", "standard_error", "gain", "gain_standard_error")
@@ -43,6 +44,8 @@ def empty_row(method: str, kind: str, *, note: str = "", control: bool = False) 
         "effective_sample_size": None,
         "smd_before": None,
         "smd_after": None,
+        "gap_before": None,
+        "gap_after": None,
         "seconds": None,
         "note": note,
     }
@@ -59,7 +62,8 @@ class Comparison:
         the unweighted model with their standard errors, "seconds", a "note", and whether it is a
         "control", another learner without a correction. Where they are known, else None:
         "true_risk" on the target's labels, "effective_sample_size", "smd_before" and "smd_after",
-        the mean absolute standardised mean difference.
+        the mean absolute standardised mean difference; with margins "gap_before" and "gap_after",
+        the mean absolute difference from the published numbers, of means in standard deviations.
     needed : float
         Standard errors that a gain must exceed to be clear among so many methods.
     learner : str or None
@@ -161,6 +165,12 @@ class Comparison:
                 f"balance: mean absolute standardised mean difference, {before:.3f} before "
                 "weighting;"
             )
+        if "gap_after" in keys:
+            before = self.rows[0]["gap_before"]
+            lines.append(
+                f"gap: mean absolute difference from the published numbers, {before:.3f} before "
+                "weighting;"
+            )
         lines.append("* recommended.")
         if self.scored_on_target_labels:
             lines.append("truth: measured on the target's labels, which had no part in the choice.")
@@ -186,7 +196,7 @@ class Comparison:
         share = f" ({gain / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
         control = (
             "; this is a control without correction: the gain comes from the learner, not from the "
-            "target rows"
+            "target"
             if best.get("control")
             else ""
         )

@@ -22,12 +22,14 @@ from .._parameters import function, one_of
 from .._registry import NONE
 from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
-from .._validation import refuse_margins, unwrap_target
+from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..estimates import estimate_risk
 from ..exceptions import InputError
 from ..reweighted import fit_for_target
 from ..weights import as_weighter
+from .methods import refuse_what_needs_rows
 from .result import Comparison, empty_row
+from .target import default_judge
 
 Losses = Callable[[Any, Any, Any], Real]
 
@@ -191,7 +193,7 @@ def compare(
     X_target: Any,
     *,
     baseline: Any = None,
-    weighter: Any = "cdf",
+    weighter: Any = None,
     loss: Any = "squared_error",
     cv: Any = None,
     sample_weight: Any = None,
@@ -207,13 +209,15 @@ def compare(
         Those that take ``X_target``, at the end of a pipeline or inside a search too, get the
         whole target in every fold, with its weights.
     X, y : training rows and outcomes
-    X_target : rows of the target, or a one-tuple of them
+    X_target : rows of the target, `covshift.Margins`, or a one-tuple of them
+        A contender that needs rows is refused by name where the target is margins.
     baseline : estimator, optional
         The unweighted model that stands in the first line, as "none". Default: a contender
         called "none", else the model inside the first `covshift.Reweighted`, else the first
         V-machine with ``correction="none"``.
-    weighter : str or weighter
-        Makes the weights of the held-out rows.
+    weighter : str or weighter, optional
+        Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
+        "entropy".
     loss : {"squared_error", "zero_one", "log_loss"} or callable
     cv : splitter, optional
         Default `TargetSafeSplit()`; all contenders share its folds.
@@ -251,7 +255,6 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['none', 'weighted']
     """
-    refuse_margins(unwrap_target(X_target), "X_target", "a comparison")
     if baseline is not None and NONE in estimators:
         raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'
@@ -260,6 +263,12 @@ def compare(
     splitter = TargetSafeSplit() if cv is None else cv
     rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
     target, of_target = unwrap_target(X_target), (target_weight, target_frequency)
+    margins = target if is_margins(target) else None
+    if margins is not None:
+        refuse_target_weights(target_weight=target_weight, target_frequency=target_frequency)
+        if isinstance(weighter, str):
+            refuse_what_needs_rows(weighter, judge=True)
+    weighter = default_judge(margins) if weighter is None else weighter
     design = None if rows.equal else rows.design
     if not rows.single:
         kept = repeated(rows.repeats)
@@ -280,7 +289,12 @@ def compare(
     for name, estimator in contenders.items():
         start = time.perf_counter()
         fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
-        losses = _held_out_losses(fits, X, y, _losses(loss))
+        try:
+            losses = _held_out_losses(fits, X, y, _losses(loss))
+        except InputError as error:
+            if margins is None:
+                raise
+            raise InputError(f"The contender {name!r}: {error}") from error
         seconds = time.perf_counter() - start
         losses_of.append(losses)
         risk, gain = estimate_risk(losses, w), estimate_risk(losses_of[0] - losses, w)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -32,6 +32,14 @@ _OWN = tuple(
 )
 """Weighters that take any number of margins."""
 
+
+class MarginWeights(NamedTuple):
+    """Final weights (N,), and what made them."""
+
+    name: str
+    w: Real
+
+
 _FIRST = "cdf"  # it tells whether there is overlap
 _MET = 1e-3  # largest gap of weights that give the sample the margins
 
@@ -40,6 +48,13 @@ def diagnose_margins(
     rows: KnownRows, *, weight: Real | None = None, methods: Sequence[str] = METHODS
 ) -> MarginsDiagnosis:
     """Compare rows with their margins; ``weight`` (N,) are design weights."""
+    return diagnose_margins_and_weigh(rows, weight=weight, methods=methods)[0]
+
+
+def diagnose_margins_and_weigh(
+    rows: KnownRows, *, weight: Real | None = None, methods: Sequence[str] = METHODS
+) -> tuple[MarginsDiagnosis, MarginWeights | None]:
+    """`diagnose_margins`, and the weights that come nearest to the margins, where there are any."""
     margins = rows.margins
     d = np.ones(len(rows)) if weight is None else weight
     N = kish(d)
@@ -48,21 +63,24 @@ def diagnose_margins(
     wanted = _OWN if tuple(methods) == METHODS else tuple(methods)
     fits = {name: _weighed(name, rows, weight) for name in dict.fromkeys([_FIRST, *wanted])}
     sizes = tuple(method_size(name, *fits[name], (len(rows), 0), (N, N)) for name in wanted)
-    fitted = [found.weights_ for found, _ in fits.values() if found is not None]
-    balanced = [balance_of(margins, rows, d * w) for w in fitted]
-    best = min(balanced, key=_largest, default=None)
+    fitted = [found for found, _ in fits.values() if found is not None]
+    balanced = [(balance_of(margins, rows, d * found.weights_), found) for found in fitted]
+    best, nearest = min(balanced, key=lambda pair: _largest(pair[0]), default=(None, None))
     met = best is not None and _largest(best) <= _MET
     overlap = _overlap(rows, weight, shifts, N, met or _agrees(fits[_FIRST][0]))
-    return MarginsDiagnosis(
+    diagnosis = MarginsDiagnosis(
         *judge(shifts, sizes, N, overlap),
         n_train=len(rows),
         size=margins.size,
         margins=shifts,
-        numbers=_numbers(balance_of(margins, rows, d), best),
+        numbers=published_numbers(balance_of(margins, rows, d), best),
         methods=sizes,
         overlap=overlap,
         notes=_notes(rows),
     )
+    if nearest is None:
+        return diagnosis, None
+    return diagnosis, MarginWeights(type(nearest).__name__, d * nearest.weights_)
 
 
 def _weighed(method: str, rows: KnownRows, weight: Real | None) -> tuple[Any, str]:
@@ -118,11 +136,14 @@ def _largest(rows: Sequence[Balance]) -> float:
     return max(abs(row.gap) for row in rows)
 
 
-def _numbers(
+def published_numbers(
     before: Sequence[Balance], after: Sequence[Balance] | None
 ) -> tuple[PublishedNumber, ...]:
-    left = [None] * len(before) if after is None else [row.sample for row in after]
-    return tuple(PublishedNumber(*row, value) for row, value in zip(before, left, strict=True))
+    """Put what margins hold, what the sample says, and the weighted sample beside one another."""
+    if after is None:
+        return tuple(PublishedNumber(*row, None) for row in before)
+    pairs = zip(before, after, strict=True)
+    return tuple(PublishedNumber(*row, left.sample, left.gap) for row, left in pairs)
 
 
 def _notes(rows: KnownRows) -> tuple[Note, ...]:

@@ -17,8 +17,9 @@ from .verdict import Verdict
 class PublishedNumber:
     """One number of the margins, beside that of the sample and of the weighted sample.
 
-    ``gap`` is sample minus target, for means and standard deviations in units of the latter;
-    ``corrected`` is None where no weights were found.
+    ``gap`` is sample minus target, for means and standard deviations in units of the latter, and
+    ``gap_corrected`` weighted sample minus target; ``corrected`` is None where no weights were
+    found.
     """
 
     what: str
@@ -26,6 +27,12 @@ class PublishedNumber:
     sample: float
     gap: float
     corrected: float | None
+    gap_corrected: float | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of the population, not a mean or a standard deviation."""
+        return not self.what.startswith(("the mean of ", "the standard deviation of "))
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,12 @@ class MarginsDiagnosis:
         """Return a pandas data frame with a row for each published number."""
         pandas = import_extra("pandas", extra="pandas", needed_by="MarginsDiagnosis.to_frame")
         return pandas.DataFrame([asdict(number) for number in self.numbers]).set_index("what")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the published numbers; returns a `covshift.plot.MarginsDisplay`."""
+        from ..plot import MarginsDisplay  # it needs matplotlib: loaded when asked for
+
+        return MarginsDisplay.from_diagnosis(self, ax=ax)
 
     def __str__(self) -> str:
         return describe(self)

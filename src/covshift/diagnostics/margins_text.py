@@ -61,8 +61,7 @@ def _numbers(d: MarginsDiagnosis) -> str:
 
 
 def _plain(number: PublishedNumber, value: float) -> str:
-    is_moment = number.what.startswith("the ")
-    return f"{value:.5g}" if is_moment else f"{value:.3f}"
+    return f"{value:.3f}" if number.is_share else f"{value:.5g}"
 
 
 def _sizes(d: MarginsDiagnosis) -> str:

@@ -13,7 +13,7 @@ from .._notes import Note
 from .._parameters import flag, number, one_of, whole
 from .._repeats import Repeats, repeated_pair
 from .._types import Flags, Real, Rows
-from .._validation import unwrap_target
+from .._validation import is_margins, unwrap_target
 from ..diagnostics import Diagnosis
 from ..estimates.columns import Outcome
 from ..estimates.data import check_sample
@@ -197,6 +197,13 @@ def evaluate(
     if cv is not None and trained_on is not None:
         raise InputError(
             "trained_on leaves rows out, cv refits the model without them: pass one of the two."
+        )
+    if is_margins(unwrap_target(X_target)):
+        raise InputError(
+            "X_target is a covshift.Margins, and evaluate needs target rows. Margins are enough "
+            "for covshift.compare.compare, which estimates the loss of models on the target, and "
+            "for metrics of scikit-learn on held-out rows with sample_weight=weights_ of "
+            "CDFWeights, EntropyBalancing, Raking or PostStratification."
         )
     batch, X_target = labels_of_batches(batch, X, X_target)
     train = Repeats.of_rows(X, frequency_weight, "frequency_weight", "X")

@@ -18,8 +18,8 @@ class Margins:
     Official statistics publish distribution functions, not rows: age brackets, income deciles,
     shares of categories. ``X_target=margins`` takes the place of target rows in `CDFWeights`,
     `EntropyBalancing`, `Raking` and `PostStratification` of `covshift.weights`, in
-    `covshift.estimate` and `covshift.diagnose`, and in `VSVC`, `VSVR`, `VBoostClassifier`,
-    `VBoostRegressor` and `v_matrix` with a V of single columns.
+    `covshift.estimate`, `covshift.diagnose`, `covshift.compare` and `covshift.report`, and in
+    `VSVC`, `VSVR`, `VBoostClassifier`, `VBoostRegressor` and `v_matrix` with a V of single columns.
 
     Parameters
     ----------

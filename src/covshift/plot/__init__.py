@@ -9,6 +9,7 @@ from .batches import BatchesDisplay
 from .ecdf import ECDFDisplay
 from .forest import ForestPlotDisplay
 from .love import LovePlotDisplay
+from .margins import MarginsDisplay
 from .overlap import OverlapDisplay
 from .reliability import ReliabilityDisplay
 from .roc import ROCDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "ECDFDisplay",
     "ForestPlotDisplay",
     "LovePlotDisplay",
+    "MarginsDisplay",
     "OverlapDisplay",
     "ROCDisplay",
     "ReliabilityDisplay",

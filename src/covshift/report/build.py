@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import platform
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from typing import Any
 
 from sklearn.utils.validation import _num_samples
 
 from .._files import write_atomically
 from .._optional import import_extra
-from .._row_weights import check_weight
+from .._row_weights import check_weight, row_weights
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
-from .._validation import unwrap_target
-from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
-from ..diagnostics.text import printable, signed
+from .._validation import is_margins, refuse_target_weights, unwrap_target
+from ..diagnostics import (
+    Diagnosis,
+    MarginsDiagnosis,
+    diagnose_and_weigh,
+    standardized_mean_differences,
+)
+from ..diagnostics.text import printable
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..exceptions import NoOverlapError
+from ..exceptions import InputTypeError, NoOverlapError
 from . import pictures
 from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
 from .labels import check_labels, reliability_curves
+from .margins import margins_page
+from .render import render
 
-# Characters that HTML does not allow: control characters, and halves of characters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
+TITLE = "Covariate shift report"
 
 
 def build(
@@ -46,7 +45,7 @@ def build(
     weights: Any = None,
     weights_name: str | None = None,
     comparison: Mapping[str, Any] | None = None,
-    diagnosis: Diagnosis | None = None,
+    diagnosis: Diagnosis | MarginsDiagnosis | None = None,
     estimates: Estimates | NoOverlapError | None = None,
     evaluations: Evaluations | NoOverlapError | None = None,
     feature_names: Sequence[str] | None = None,
@@ -64,21 +63,22 @@ def build(
     Parameters
     ----------
     X, X_target : training and target rows
-        As in `covshift.diagnose`.
+        As in `covshift.diagnose`. With `covshift.Margins` as the target the report shows every
+        published number, and says what would need rows.
     y : (N,) array, optional
         Labels of the training rows. With two classes the report shows a reliability diagram.
     y_target : (M,) array, optional
         Labels of the target rows, used only to score.
     weights : (N,) array, optional
         Final weights of the training rows for the corrected pictures. Default: those of
-        `CDFWeights`, times ``sample_weight``.
+        `CDFWeights`, times ``sample_weight``; with margins, those that come nearest to them.
     weights_name : str, optional
         What made the weights.
     comparison : dict, optional
         Methods and their estimated risks, as `Comparison.to_dict` and `covshift compare --json`
         give them: "loss", "recommended", "recommendation", "scored_on_target_labels", "rows" and
         the "learner", if there is one.
-    diagnosis : Diagnosis, optional
+    diagnosis : Diagnosis or MarginsDiagnosis, optional
         What `covshift.diagnose` found for the same samples and names, where it is known already;
         the weights are then those given, or none. Default: it is made here.
     estimates : Estimates or NoOverlapError, optional
@@ -111,7 +111,30 @@ def build(
     >>> page[:15], "<svg" in page
     ('<!doctype html>', True)
     """
-    jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
+    import_extra("jinja2", extra="report", needed_by="covshift.report")
+    if is_margins(unwrap_target(X_target)):
+        refuse_target_weights(
+            y_target=y_target,
+            feature_names=feature_names,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+            evaluations=evaluations,
+        )
+        return margins_page(
+            X,
+            unwrap_target(X_target),
+            y=y,
+            weights=weights,
+            weights_name=weights_name,
+            diagnosis=diagnosis,
+            rows=row_weights(_num_samples(X), sample_weight, frequency_weight),
+            random_state=random_state,
+            title=title or TITLE,
+            comparison=None if comparison is None else checked(comparison),
+            answer=None if estimates is None else answer_of(estimates),
+            command=command,
+            date=date,
+        )
     samples = _with_printable_names(
         two_samples(
             X,
@@ -133,6 +156,10 @@ def build(
             target_weight=samples.weight,
             random_state=random_state,
         )
+    elif not isinstance(diagnosis, Diagnosis):
+        raise InputTypeError(
+            f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
+        )
     name = "CDFWeights"
     if weights is not None:
         found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
@@ -142,28 +169,18 @@ def build(
     if y_target is not None:
         count = _num_samples(unwrap_target(X_target))
         y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"signed": signed, "sort_key": _sort_key}
-    here = files("covshift.report")
-    script = here.joinpath("sort.js").read_text(encoding="utf-8")
-    page = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8")).render(
-        title=title or "Covariate shift report",
+    return render(
+        "rows.html",
+        title=title or TITLE,
         d=diagnosis,
         answer=None if estimates is None else answer_of(estimates),
         evaluation=None if evaluations is None else evaluation_of(evaluations),
         weights_name=name if found is not None else None,
         comparison=None if comparison is None else checked(comparison),
-        script=script,
-        script_hash=_hash(script),
-        style=here.joinpath("style.css").read_text(encoding="utf-8"),
-        versions=_versions(),
         command=command,
         date=date,
         **_pictures(samples, diagnosis, found, y, y_target, random_state),
     )
-    return _UNPRINTABLE.sub("�", str(page))
 
 
 def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -> None:
@@ -188,7 +205,10 @@ def _pictures(
     if weights is not None:
         given = samples.share, weights, samples.own
         after = standardized_mean_differences(samples.X, samples.T, *given)
-    curves = reliability_curves(samples, y, y_target, weights, random_state)
+    of_target = samples.T, y_target, samples.weight
+    curves = reliability_curves(
+        samples.X, y, samples.sample_weight, weights, random_state, of_target
+    )
     return {
         "after": after,
         "love": pictures.love_plot(diagnosis, after),
@@ -197,23 +217,3 @@ def _pictures(
         "map": pictures.overlap_map(samples, diagnosis, random_state),
         "reliability": None if curves is None else pictures.reliability(*curves),
     }
-
-
-def _sort_key(value: float | None) -> str:
-    """A number as a script reads it, empty where there is none."""
-    return "" if value is None else repr(float(value)).replace("inf", "Infinity")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")
-
-
-def _versions() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed as a package"
-    return found

@@ -17,6 +17,8 @@ _NUMBERS = (
     "effective_sample_size",
     "smd_before",
     "smd_after",
+    "gap_before",
+    "gap_after",
     "seconds",
 )
 
@@ -36,6 +38,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "noted": any(row["note"] for row in rows),
         "gained": any(row["gain"] is not None for row in rows),
+        "published": any(row["gap_before"] is not None for row in rows),
         "scored": any(row["true_risk"] is not None for row in rows),
     }
 

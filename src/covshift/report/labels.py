@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._two_samples import TwoSamples
 from .._types import Real
 from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
@@ -31,17 +30,19 @@ def check_labels(y: Any, rows: int, name: str, of: str) -> NDArray[Any]:
 
 
 def reliability_curves(
-    samples: TwoSamples,
+    X: Real,
     y: NDArray[Any] | None,
-    y_target: NDArray[Any] | None,
+    own: Real | None,
     weights: Real | None,
     random_state: int,
+    target: tuple[Real, NDArray[Any] | None, Real | None] | None = None,
 ) -> tuple[dict[str, tuple[Real, Real, Real]], str] | None:
     """Curves of a logistic regression, and the caption; None where the labels do not allow them.
 
     There must be two classes with at least five rows each. Training rows are predicted out of
-    fold; with ``weights`` they stand for the target, and with ``y_target`` the target itself is
-    shown, from a model fitted to all training rows.
+    fold, the model fitted with their weights ``own``; with ``weights`` they stand for the target.
+    With a ``target`` of rows, labels and weights, this itself is shown too, from a model fitted to
+    all training rows.
     """
     if y is None:
         return None
@@ -49,7 +50,11 @@ def reliability_curves(
     if len(classes) != 2 or counts.min() < _FOLDS:
         return None
     positive = (y == classes[1]).astype(np.int64)
-    (X, T), own = _scaled(samples), samples.sample_weight
+    T, y_target, share = (None, None, None) if target is None else target
+    unit = np.abs(X).max(axis=0)
+    unit = unit if T is None else np.maximum(unit, np.abs(T).max(axis=0))
+    unit[unit == 0] = 1.0
+    X = X / unit
     predicted = np.empty(len(X))
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
     for train, test in folds.split(X, positive):
@@ -60,11 +65,11 @@ def reliability_curves(
     if weights is not None:
         name = "weighted to the target"
         curves[name] = calibration_curve(positive, predicted, weights, n_bins)
-    if y_target is not None and np.isin(y_target, classes).all():
-        on_target = _fitted(X, positive, own).predict_proba(T)[:, 1]
+    if T is not None and y_target is not None and np.isin(y_target, classes).all():
+        on_target = _fitted(X, positive, own).predict_proba(T / unit)[:, 1]
         truth = (y_target == classes[1]).astype(np.int64)
         n_bins = int(np.clip(len(T) // _ROWS_PER_BIN, 1, _MOST_BINS))
-        curves["target labels"] = calibration_curve(truth, on_target, samples.weight, n_bins)
+        curves["target labels"] = calibration_curve(truth, on_target, share, n_bins)
     caption = (
         f"Probability of {classes[1]!s:.40} by a plain logistic regression; training rows are "
         "predicted out of fold. A curve on the diagonal is calibrated; a weighted curve away from "
@@ -76,9 +81,3 @@ def reliability_curves(
 def _fitted(X: Real, positive: NDArray[np.int64], own: Real | None) -> Any:
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     return model.fit(X, positive, logisticregression__sample_weight=own)
-
-
-def _scaled(samples: TwoSamples) -> tuple[Real, Real]:
-    unit = np.maximum(np.abs(samples.X).max(axis=0), np.abs(samples.T).max(axis=0))
-    unit[unit == 0] = 1.0
-    return samples.X / unit, samples.T / unit

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._two_samples import TwoSamples
 from .._types import Real
-from ..diagnostics import Diagnosis
+from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimates
 from ..evaluations import Evaluations, Performances
 from ..evaluations.metrics import words
@@ -17,6 +17,7 @@ from ..plot import (
     ECDFDisplay,
     ForestPlotDisplay,
     LovePlotDisplay,
+    MarginsDisplay,
     OverlapDisplay,
     ReliabilityDisplay,
     WeightsDisplay,
@@ -145,6 +146,36 @@ def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
         "Difference of the means in units of the pooled standard deviation; within the grey band "
         "(0.1) it is usually considered negligible."
         + (f" The {shown} largest of {len(features)}." if len(features) > shown else ""),
+    )
+
+
+def published_numbers(diagnosis: MarginsDiagnosis) -> Picture:
+    """Every number of the margins, in the target, the sample, and the weighted sample."""
+    display = MarginsDisplay.of(diagnosis)
+    numbers = sorted(diagnosis.numbers, key=lambda number: -abs(number.gap))
+    said = []
+    for number in numbers[:_WORDS]:
+        form = "{:.1%}" if number.is_share else "{:.4g}"
+        text = f"{number.what}: target {form.format(number.target)}, sample "
+        text += form.format(number.sample)
+        if number.corrected is not None:
+            text += f", corrected {form.format(number.corrected)}"
+        said.append(text)
+    shown = min(len(numbers), display.most)
+    title = "How far the sample is from the published numbers"
+    return Picture(
+        draw_svg(
+            lambda ax: _draw(display, ax),
+            size=(6.6, 1.4 + 0.27 * shown),
+            name="published",
+            title=title,
+            text="Dot plot of the published numbers, the largest differences first. "
+            + "; ".join(said)
+            + ("; and more." if len(numbers) > _WORDS else "."),
+        ),
+        title,
+        "A correction works where the square lies on the target's mark."
+        + (f" The {shown} largest differences of {len(numbers)}." if len(numbers) > shown else ""),
     )
 
 

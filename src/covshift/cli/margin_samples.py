@@ -1,0 +1,129 @@
+"""Training rows as learners see them, beside the margins that stand for the target."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._tables import Samples, read_table
+from .._tables.frame import TableFrame, read_known
+from ..compare.target import MarginRows
+from ..diagnostics.margins import MarginWeights, diagnose_margins_and_weigh
+from ..exceptions import InputError
+from ..margins import Margins
+from ..margins.cells import OTHER, Categories, level_of
+from ..margins.encoded import Made
+from ..margins.kinds import Margin
+from ..margins.known import KnownRows
+from . import console, options
+from .diagnose import NO_OVERLAP
+from .margin_rows import kinds_of, margins_of
+
+
+@dataclass(frozen=True)
+class MarginSamples:
+    """Encoded training rows, and the margins beside what they know of these rows."""
+
+    samples: Samples  # its target rows are the training rows again, and mean nothing
+    margins: Margins
+    frame: TableFrame  # the columns that the margins know, one row for each of the samples'
+
+    @property
+    def columns(self) -> list[Made]:
+        """What each column of the encoded rows holds."""
+        found: list[Made] = []
+        for feature in self.samples.encoding.features:
+            if feature.kind == "category":
+                found += [(feature.name, level) for level in feature.levels]
+            else:
+                found += [(feature.name, None), ("", None)][: len(feature.columns)]
+        return found
+
+    def read(self) -> MarginRows:
+        """Return the rows as margins read them; rows in no cell are an error."""
+        known = KnownRows.of(self.margins, self.frame, "this command")
+        names = self.samples.encoding.names
+        free = tuple(name for name in names if name not in self.margins.columns)
+        return MarginRows(replace(known, free=free), self.columns)
+
+    def diagnosis(self) -> tuple[Any, MarginWeights | None]:
+        """Compare the rows with the margins; warn loudly where they do not overlap.
+
+        Rows of weight zero are not there, and have a weight of zero.
+        """
+        known, weight = self.read().known, self.samples.weight
+        there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
+        own = None if weight is None else weight[there]
+        found, nearest = diagnose_margins_and_weigh(known.rows(there), weight=own)
+        if found.verdict == "no overlap":
+            console.warn(NO_OVERLAP)
+        if nearest is None:
+            return found, None
+        final = np.zeros(len(known))
+        final[there] = nearest.w
+        return found, nearest._replace(w=final)
+
+    def weighed(self, method: str, seed: int) -> Any:
+        """Weights (N,) by the weighter of this name, factors on those of the design."""
+        from ..compare.methods import fit_weights
+
+        given = None, seed, self.samples.weight
+        return fit_weights(method, self.frame, None, self.margins, *given).weights_
+
+
+def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
+    """Read the training rows, encoded by themselves, and the margins."""
+    if args.train == "-":
+        raise InputError("With margins the training rows must be a file, not standard input (-).")
+    label = getattr(args, "label", None)
+    margins = margins_of(args, beside=() if label is None else (label,))
+    for found in margins.notes:
+        console.tell(found)
+    reading = options.read_options_of(args)
+    _refuse_absent(margins, read_table(args.train, {}, reading).names, args)
+    kinds = kinds_of(margins, args)
+    levels = [name for name, kind in kinds.items() if kind == "category"]
+    numbers = [name for name, kind in kinds.items() if kind == "number"]
+    args.categorical = list(dict.fromkeys([*args.categorical, *levels]))
+    args.numeric = list(dict.fromkeys([*args.numeric, *numbers]))
+    args.target = args.train  # a sample that is its own target: encoded by its own levels
+    samples = options.samples_of(args, alone=True)
+    _refuse_absent(margins, samples.encoding.names, args)
+    for feature in samples.encoding.features:
+        part = margins.margin(feature.name)
+        if part is not None and isinstance(part.cells, Categories):
+            _check_levels(part, feature.name, feature.levels)
+    free = [name for name in samples.encoding.names if name not in margins.columns]
+    if free:
+        shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
+        console.note(f"no margin tells about {shown}: no correction is made for these columns.")
+    frame, _ = read_known(args.train, kinds, {}, reading)
+    return MarginSamples(samples, margins, frame.take(samples.rows))
+
+
+def _refuse_absent(margins: Margins, names: Sequence[str], args: argparse.Namespace) -> None:
+    absent = [name for name in margins.columns if name not in names]
+    if absent:
+        raise InputError(
+            f"The margins have {', '.join(map(repr, absent))}, which are no features of "
+            f"{args.train}. Leave them out of the margins, or rename them."
+        )
+
+
+def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
+    cells, seen = part.cells, {level_of(level) for level in levels}
+    assert isinstance(cells, Categories)
+    for level, share in zip(cells.levels, part.share, strict=True):
+        if level not in seen and level != OTHER and share > 0:
+            console.warn(f"{share:.2%} of the target has {name!r} {level!r}, and no training row.")
+    unknown = cells.unknown(seen)
+    if unknown:
+        raise InputError(
+            f"The column {name!r} has {', '.join(map(repr, unknown[:5]))}, and the margins know "
+            f"{', '.join(map(repr, cells.levels[:5]))}. Spell them alike, or give the margins a "
+            "category '(other)'."
+        )

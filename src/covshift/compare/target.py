@@ -1,0 +1,198 @@
+"""What methods are compared for: rows of a target, or margins.
+
+Both weigh the training rows by a weighter's name, say how far weighted rows are from the target,
+and return what a learner takes as ``X_target``. A comparison asks for no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._frames import FrameColumns
+from .._notes import Note
+from .._registry import TABLE, CorrectionEntry
+from .._types import Real, Rows
+from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
+from ..diagnostics import standardized_mean_differences
+from ..exceptions import InputError
+from ..margins import Margins
+from ..margins.balance import balance_of
+from ..margins.encoded import Made, encoded
+from ..margins.known import KnownRows
+from ..margins.reading import cell_columns, named_levels
+from .methods import Method, fit_weights, methods_for, refuse_what_needs_rows, takes_margins
+
+
+@dataclass(frozen=True, eq=False)
+class RowTarget:
+    """Standardised rows of training and target."""
+
+    X: Real  # (N, n)
+    T: Real  # (M, n)
+    share: Real | None  # (M,): weights of the target rows, mean one
+    measure: ClassVar[str] = "smd"  # what `off` is called in a row of the comparison
+
+    def weigh(self, name: str, y: Any, own: Real | None, random_state: int) -> Real:
+        """Weights (N,) of the training rows, factors on ``own``."""
+        given = self.share, random_state, own
+        return np.asarray(fit_weights(name, self.X, y, self.T, *given).weights_)
+
+    def off(self, own: Real | None, w: Real | None = None) -> float:
+        """Mean absolute standardised mean difference of the columns, rows weighted by w."""
+        return imbalance(self.X, self.T, w, self.share, own)
+
+    def for_learner(self, method: str) -> Real:
+        """What a learner takes as ``X_target``."""
+        return self.T
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTarget:
+    """Training rows as margins know them, and the margins of what learners see."""
+
+    known: KnownRows
+    encoded: Margins  # of the standardised columns 0, 1, 2, ...
+    share: ClassVar[None] = None
+    measure: ClassVar[str] = "gap"
+
+    def weigh(self, name: str, y: Any, own: Real | None, random_state: int) -> Real:
+        """Weights (N,) of the training rows, factors on ``own``, that give them the margins."""
+        margins = self.known.margins
+        fitted = fit_weights(name, self.known, y, margins, None, random_state, own)
+        return np.asarray(fitted.weights_)
+
+    def off(self, own: Real | None, w: Real | None = None) -> float:
+        """Mean absolute difference from the published numbers, rows weighted by w."""
+        weight = own if w is None else w
+        rows = balance_of(self.known.margins, self.known, weight)
+        return float(np.mean([abs(row.gap) for row in rows]))
+
+    def for_learner(self, method: str) -> Margins | None:
+        """What a learner takes as ``X_target``: nothing where no margin has cells."""
+        if cell_columns(self.encoded):
+            return self.encoded
+        if isinstance(TABLE[method], CorrectionEntry) and "target rows" in TABLE[method].needs:
+            raise InputError(
+                f"{method} compares distribution functions, and the margins have none: use weights "
+                "by entropy."
+            )
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class MarginRows:
+    """Margins beside the training rows they speak of, before these are drawn and standardised."""
+
+    known: KnownRows
+    columns: Sequence[Made]  # what each column of numbers holds
+    frame: FrameColumns | None = None  # how a data frame becomes these columns
+
+    @classmethod
+    def of(cls, margins: Margins, X: Any) -> MarginRows:
+        """Read training rows: an array, or a data frame whose text columns are categories."""
+        known = KnownRows.of(margins, X, "a comparison")
+        frame = FrameColumns.learn(X, None, more=named_levels(margins))
+        if frame is None:
+            names = column_names(X) or [str(k) for k in range(np.shape(X)[1])]
+            return cls(known, [(name, None) for name in names])
+        made: list[Made] = []
+        for name, levels in zip(frame.names, frame.levels, strict=True):
+            shown = levels if len(levels) > 2 else levels[-1:]
+            made += [(name, level) for level in shown] or [(name, None)]
+        return cls(known, made, frame)
+
+    def numbers(self, X: Any, title: str) -> Real:
+        """Columns of numbers (rows, n) of such rows."""
+        if self.frame is not None:
+            return self.frame.encode(X, title)
+        return np.asarray(X, dtype=np.float64)
+
+    def rows(self, kept: Rows) -> MarginRows:
+        """Keep some of the training rows."""
+        return replace(self, known=self.known.rows(kept))
+
+    def standardised(self, center: Real, scale: Real) -> MarginTarget:
+        """Return the target of learners that see (x - center) / scale."""
+        return MarginTarget(self.known, encoded(self.known.margins, self.columns, center, scale))
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is worth knowing: rounded shares, and columns that no margin tells about."""
+        notes = [*self.known.margins.notes]
+        if self.known.free:
+            free = self.known.free
+            named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
+            text = f"No margin tells about {named}: no method corrects for these columns."
+            notes.append(Note("columns without margins", text))
+        return notes
+
+
+def margin_rows(X: Any, X_target: Any, of_target: dict[str, Any]) -> MarginRows | None:
+    """Return the training rows beside margins; None where the target has rows."""
+    target = unwrap_target(X_target)
+    if is_margins(target):
+        target = MarginRows.of(target, X)
+    if not isinstance(target, MarginRows):
+        return None
+    refuse_target_weights(**of_target)
+    return target
+
+
+def methods_with_margins(
+    learner: str,
+    n_features: int,
+    known: MarginRows,
+    methods: list[Method] | None,
+    notes: list[Note],
+) -> list[Method]:
+    """Return the methods that margins are enough for; refuse others that were asked for."""
+    if methods is not None:
+        for method in methods:
+            refuse_what_needs_rows(method.name)
+        return methods
+    every = [method.name for method in methods_for(learner, n_features)]
+    needy = [name for name in every if not takes_margins(learner, name)]
+    if needy:
+        text = f"Left out, since they need target rows: {', '.join(needy)}."
+        notes.append(Note("methods that need rows", text))
+    return methods_for(learner, n_features, known.known.margins)
+
+
+def default_judge(margins: Margins | None = None) -> str:
+    """Name of the weighter that weighs held-out rows, unless told otherwise."""
+    return "cdf" if margins is None or cell_columns(margins) else "entropy"
+
+
+def refuse_scored(y_target: Any, X_scored: Any) -> None:
+    """Refuse labels of target rows that are not there."""
+    if y_target is not None and X_scored is None:
+        raise InputError(
+            "y_target needs the rows that it belongs to, and X_target is margins: pass these rows "
+            "as X_scored."
+        )
+
+
+def imbalance(
+    X: Real,
+    T: Real,
+    w: Real | None = None,
+    share: Real | None = None,
+    own: Real | None = None,
+) -> float:
+    """Mean absolute standardised mean difference of the columns, X weighted by w.
+
+    Without w the rows of X have the weights ``own`` of the sample's design, which also make the
+    unit, or equal ones.
+
+    Columns that are constant in both samples, and differ, have no such number and no say; if there
+    are no others it is infinite.
+    """
+    share = np.ones(len(T)) if share is None else share
+    own = None if own is None else own / own.sum()
+    found = np.abs(standardized_mean_differences(X, T, share / share.sum(), w, own))
+    finite = found[np.isfinite(found)]
+    return float(finite.mean()) if len(finite) else float("inf")

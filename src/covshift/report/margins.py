@@ -1,0 +1,93 @@
+"""The report on a target that is known by its margins alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from .._row_weights import RowWeights, check_weight, repeated
+from .._types import Real
+from ..compare.target import MarginRows
+from ..diagnostics import MarginsDiagnosis
+from ..diagnostics.margins import diagnose_margins_and_weigh, published_numbers
+from ..diagnostics.text import printable
+from ..exceptions import InputTypeError
+from ..margins import Margins
+from ..margins.balance import balance_of
+from . import pictures
+from .labels import check_labels, reliability_curves
+from .render import render
+
+
+def margins_page(
+    X: Any,
+    margins: Margins,
+    *,
+    y: Any,
+    weights: Any,
+    weights_name: str | None,
+    diagnosis: Any,
+    rows: RowWeights,
+    random_state: int,
+    **facts: Any,
+) -> str:
+    """Return the page; ``facts`` are shown as they are."""
+    again = repeated(rows.repeats)
+    whole = MarginRows.of(margins, X)
+    read = whole.rows(again)
+    own = None if rows.equal else rows.design[again]
+    w: Real | None = None
+    name = None
+    if diagnosis is None:
+        diagnosis, found = diagnose_margins_and_weigh(read.known, weight=own)
+        if found is not None:
+            name, w = found
+    elif not isinstance(diagnosis, MarginsDiagnosis):
+        raise InputTypeError(
+            f"diagnosis={diagnosis!r:.80} is none of margins. Pass what covshift.diagnose found."
+        )
+    if weights is not None:
+        w = check_weight(weights, _num_samples(X), "weights", of="X")[again]
+        name = weights_name or "the given weights"
+    if w is not None:
+        balances = balance_of(margins, read.known, own), balance_of(margins, read.known, w)
+        diagnosis = replace(diagnosis, numbers=published_numbers(*balances))
+    diagnosis = _with_printable_names(diagnosis)
+    curves = None
+    if y is not None:
+        y = check_labels(y, _num_samples(X), "y", "X")[again]
+        curves = reliability_curves(whole.numbers(X, "X")[again], y, own, w, random_state)
+    left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
+    return render(
+        "margins.html",
+        d=diagnosis,
+        evaluation=None,
+        columns=[printable(column, width=1000) for column in margins.columns],
+        source=printable(margins.source, width=1000),
+        weights_name=name or ("the weights of the diagnosis" if left else None),
+        worst=max(diagnosis.numbers, key=lambda number: abs(number.gap)),
+        worst_after=max(left, key=lambda number: abs(number.gap_corrected), default=None),
+        empty=max(
+            (shift for shift in diagnosis.margins if shift.empty),
+            key=lambda shift: shift.uncovered,
+            default=None,
+        ),
+        published=pictures.published_numbers(diagnosis),
+        histogram=None if w is None else pictures.weight_histogram(np.asarray(w)),
+        reliability=None if curves is None else pictures.reliability(*curves),
+        **facts,
+    )
+
+
+def _with_printable_names(diagnosis: MarginsDiagnosis) -> MarginsDiagnosis:
+    """Write control characters out, which neither HTML nor SVG can hold."""
+    numbers = tuple(
+        replace(number, what=printable(number.what, width=1000)) for number in diagnosis.numbers
+    )
+    shifts = tuple(
+        replace(shift, name=printable(shift.name, width=1000)) for shift in diagnosis.margins
+    )
+    return replace(diagnosis, numbers=numbers, margins=shifts)

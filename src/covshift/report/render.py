@@ -1,0 +1,64 @@
+"""From facts and pictures to the text of one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any
+
+from .._optional import import_extra
+from ..diagnostics.text import signed
+
+# Characters that HTML does not allow: control characters, and halves of characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def render(template: str, **facts: Any) -> str:
+    """Fill one of the templates beside this file; every name is shown as text."""
+    jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"signed": signed, "sort_key": _sort_key}
+    script = _text("sort.js")
+    page = environment.get_template(template).render(
+        script=script,
+        script_hash=_hash(script),
+        style=_text("style.css"),
+        versions=_versions(),
+        **facts,
+    )
+    return _UNPRINTABLE.sub("�", str(page))
+
+
+def _text(name: str) -> str:
+    return files("covshift.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _sort_key(value: float | None) -> str:
+    """A number as a script reads it, empty where there is none."""
+    return "" if value is None else repr(float(value)).replace("inf", "Infinity")
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed as a package"
+    return found
