@@ -173,6 +173,12 @@ def _named(lines):
             if one and len(one["covers"]) >= FEW and np.mean(one["covers"]) < LEAST:
                 where = ", ".join(part for part in (name, shift, f"N = {N}", contender) if part)
                 low.append(f"{where}: {np.mean(one['covers']):.0%}")
-    return (
-        f"Cells in which the dr interval covers less than {LEAST:.0%}: {'; '.join(low) or 'none'}."
+    why = (
+        " The shift goes on inside brackets there (the sample reaches further than the target's "
+        "outermost bracket; levels of fewer than ten target rows are merged), or margins do not "
+        "show it (pair, together)."
+    )
+    named = "; ".join(low) or "none"
+    return f"Cells in which the dr interval covers less than {LEAST:.0%}: {named}." + why * bool(
+        low
     )
