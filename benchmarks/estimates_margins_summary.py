@@ -174,9 +174,9 @@ def _named(lines):
                 where = ", ".join(part for part in (name, shift, f"N = {N}", contender) if part)
                 low.append(f"{where}: {np.mean(one['covers']):.0%}")
     why = (
-        " The shift goes on inside brackets there (the sample reaches further than the target's "
-        "outermost bracket; levels of fewer than ten target rows are merged), or margins do not "
-        "show it (pair, together)."
+        " Likely reasons: the shift goes on inside brackets (the sample reaches further than the "
+        "target's outermost one; levels of fewer than ten target rows are merged), margins do not "
+        "show it (pair, together), or chance, with so few runs."
     )
     named = "; ".join(low) or "none"
     return f"Cells in which the dr interval covers less than {LEAST:.0%}: {named}." + why * bool(
