@@ -4,10 +4,11 @@
     python benchmarks/estimates.py --part scale       a million rows of each sample (one minute)
     python benchmarks/estimates.py --part tables      in .venv-tables (a quarter of an hour)
     python benchmarks/estimates.py --part jobs        in .venv-tables: problems for balance
+    python benchmarks/estimates.py --part margins     in .venv-tables: the target known by margins
     python benchmarks/estimates.py --write            no runs: results/estimates.md from the lines
     python benchmarks/estimates.py --quick            a few small samples, as the tests run it
 
-Between the last but two: `benchmarks/estimates_balance.py out/balance_jobs.npz out/balance.jsonl`,
+Before --write: `benchmarks/estimates_balance.py out/balance_jobs.npz out/balance.jsonl`,
 in an environment of its own. Every run is kept as one line of JSON under out/, and not repeated.
 """
 
@@ -21,8 +22,10 @@ import time
 from pathlib import Path
 
 import estimates_coverage as coverage
+import estimates_margins
 import numpy as np
 from estimates_coverage import Kept
+from estimates_margins_summary import margins_sections
 from harness import machine, publish, table
 
 from covshift import estimate
@@ -86,24 +89,32 @@ def scale_sections(kept):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=("coverage", "scale", "tables", "jobs"))
+    parser.add_argument("--part", choices=("coverage", "scale", "tables", "jobs", "margins"))
     parser.add_argument("--write", action="store_true", help="write results/estimates.md")
+    parser.add_argument("--runs", type=int, help="runs of a cell of the part margins, if not all")
+    parser.add_argument("--jobs", type=int, help="processes; default: one per core")
     parser.add_argument("--quick", action="store_true", help="small samples, nothing kept")
     options = parser.parse_args()
     if options.quick:
         with tempfile.TemporaryDirectory() as folder:
             kept = Kept(Path(folder) / "runs.jsonl")
             coverage.measure(QUICK, 3, kept, n_jobs=1)
-            publish("estimates", "Estimates", *coverage.sections(QUICK, 3, kept), write=False)
+            known = Kept(Path(folder) / "margins.jsonl")
+            estimates_margins.measure("generated", known, 1, runs=1, names=["discrete"])
+            sections = [*coverage.sections(QUICK, 3, kept), *margins_sections(known.lines())]
+            publish("estimates", "Estimates", *sections, write=False)
         return
-    runs, real, times = (
-        Kept(OUT / f"estimates_{name}.jsonl") for name in ("coverage", "tables", "scale")
+    runs, real, times, known = (
+        Kept(OUT / f"estimates_{name}.jsonl") for name in ("coverage", "tables", "scale", "margins")
     )
-    n_jobs = len(os.sched_getaffinity(0))
+    n_jobs = options.jobs or len(os.sched_getaffinity(0))
     if options.part == "coverage":
         coverage.measure(coverage.CELLS, coverage.RUNS, runs, n_jobs)
     elif options.part == "scale":
         scale_part(times)
+    elif options.part == "margins":
+        for kind in ("generated", "tables"):
+            estimates_margins.measure(kind, known, n_jobs, runs=options.runs)
     elif options.part is not None:
         import estimates_tables  # needs the packages that ship the tables
 
@@ -123,6 +134,7 @@ def main() -> None:
             *coverage.sections(coverage.CELLS, coverage.RUNS, runs),
             "## Real tables, induced shifts",
             *tables_sections(real, OUT / "balance.jsonl"),
+            *margins_sections(estimates_margins.with_rows(known.lines(), real.lines())),
             *scale_sections(times),
             "Commands: see the head of `benchmarks/estimates.py`.",
             write=True,

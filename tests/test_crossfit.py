@@ -73,6 +73,33 @@ def test_folds_are_even_and_follow_the_rows():
         assert np.ptp(np.bincount(dealt[labels == k], minlength=5)) <= 1
 
 
+def test_equal_rows_are_dealt_whatever_their_order():
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, size=(90, 2)) * 1.0, rng.integers(0, 3, size=90) * 1.0
+    order = rng.permutation(90)
+    folds = deal(X, y, 4), deal(X[order], y[order], 4)
+    assert np.ptp(np.bincount(folds[0])) <= 1
+    rows = np.column_stack([X, y])
+    for k in range(4):
+        one, other = rows[folds[0] == k], rows[order][folds[1] == k]
+        np.testing.assert_array_equal(one[np.lexsort(one.T)], other[np.lexsort(other.T)])
+    labels = np.arange(90) % 2
+    dealt = deal(X, y, 4, classes=labels)
+    for k in range(2):
+        assert np.ptp(np.bincount(dealt[labels == k], minlength=4)) <= 1
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_folds_of_few_categories_differ_as_chance_has_it(levels):
+    rng = np.random.default_rng(3)
+    spread = []
+    for _ in range(300):
+        X, y = rng.integers(0, levels, size=(100, 1)) * 1.0, rng.normal(size=100)
+        fold = deal(X, y, 5)
+        spread.append(np.var([y[fold == k].mean() for k in range(5)], ddof=1))
+    assert np.mean(spread) == pytest.approx(1 / 20, rel=0.25)  # the variance of twenty rows' mean
+
+
 def test_clusters_stay_together():
     X, _, y = two_samples(N=60)
     cluster = np.arange(60) % 7

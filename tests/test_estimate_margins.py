@@ -31,9 +31,9 @@ MARGINS = Margins(
         "age": {(18, 29): 30, (30, 64): 50, (65, None): 20},
         "sex": {"f": 0.51, "m": 0.49},
         "region": {"n": 0.4, "s": 0.4, "e": 0.2},
-    },
-    size=80_000,
+    }
 )
+SIZED = Margins.of(MARGINS.single, size=80_000)
 FEATURES = np.column_stack(
     [X.age < 30, X.age >= 65, X.sex == "f", X.region == "n", X.region == "s"]
 ).astype(float)
@@ -74,6 +74,52 @@ def test_rows_of_categories_and_their_margins_give_one_number():
     np.testing.assert_allclose(found.weights, by_rows.weights, atol=1e-8)
     again = estimate(Y, X[["region"]], margins, weighter=PostStratification(), method="weights")
     assert again.standard_error == pytest.approx(found.standard_error)
+
+
+@pytest.mark.parametrize("method", ["dr", "weights", "model"])
+def test_margins_of_few_rows_err_as_these_do(method):
+    size, share = 50, {"n": 0.4, "s": 0.4, "e": 0.2}
+    exact = MARGINS.select(["region"])
+    sized = Margins.of(exact.single, size=size)
+    outcome = Y + 3 * (X.region == "n")
+    known, rough = (row(estimate(outcome, X, m), method) for m in (exact, sized))
+    assert rough.value == known.value
+    means = np.array([outcome[X.region == k].mean() for k in share])
+    shares = np.array(list(share.values()))
+    spread = shares @ (means - shares @ means) ** 2
+    added = rough.standard_error**2 - known.standard_error**2
+    assert added == pytest.approx(spread / size, rel=0.05)
+    whole = row(estimate(outcome, X, sized, finite_population=True), method)
+    assert whole.standard_error == pytest.approx(known.standard_error)
+    plain = (row(estimate(outcome, X, m), "none").standard_error for m in (exact, sized))
+    assert len(set(plain)) == 1
+
+
+def test_the_size_of_groups_errs_too():
+    found = [
+        row(
+            estimate(
+                Y,
+                X,
+                Margins.of(MARGINS.single, size=size),
+                by="sex",
+                what="total",
+                population_size=1.0,
+            ),
+            "weights",
+            group="f",
+        )
+        for size in (None, 40)
+    ]
+    values = Y * (X.sex == "f")
+    w = Raking().fit(X, X_target=MARGINS).weights_
+    A = np.column_stack([np.ones(N), FEATURES])
+    root = np.sqrt(w)
+    b = np.linalg.lstsq(root[:, None] * A, root * values.to_numpy(), rcond=None)[0]
+    explained = A @ b
+    spread = np.average((explained - np.average(explained, weights=w)) ** 2, weights=w)
+    added = found[1].standard_error ** 2 - found[0].standard_error ** 2
+    assert added == pytest.approx(spread / 40, rel=0.1)
 
 
 @pytest.mark.parametrize("design", [None, D], ids=["plain", "design weights"])
@@ -199,11 +245,17 @@ def test_groups_without_rows_are_named():
 
 
 def test_the_size_of_the_population_is_the_margins():
-    total, mean = (estimate(Y, X, MARGINS, what=what) for what in ("total", "mean"))
+    total, mean = (estimate(Y, X, SIZED, what=what) for what in ("total", "mean"))
     assert total.value == pytest.approx(80_000 * mean.value)
-    assert estimate(Y, X, MARGINS, what="total", population_size=10).value == pytest.approx(
+    assert estimate(Y, X, SIZED, what="total", population_size=10).value == pytest.approx(
         10 * mean.value
     )
+    few = Margins.of(MARGINS.single, size=40)
+    of_these, exact = (
+        estimate(Y, X, m, what="total", **more)
+        for m, more in ((few, {}), (MARGINS, {"population_size": 40}))
+    )
+    assert of_these.standard_error == pytest.approx(exact.standard_error)
     nameless = Margins({"sex": {"f": 0.5, "m": 0.5}})
     with pytest.raises(InputError, match="needs population_size"):
         estimate(Y, X[["sex"]], nameless, what="total")

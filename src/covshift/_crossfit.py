@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from ._hashing import row_hash
+from ._hashing import row_hash, rows_repeat
 from ._parallel import one_thread
 from ._types import Real, Rows
 from .weights.discriminative import fit_weighted, takes_sample_weight
@@ -92,12 +92,18 @@ class Features:
 def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:
     """Number the fold of each row (N,), by what the row holds and not by its place.
 
-    Rows are ordered by a hash of X, equal ones by y, and dealt in turn, class by class where
-    ``classes`` (N,) are given; rows of one cluster stay together.
+    Rows are ordered by a hash of X, which is at random, and dealt in turn, class by class where
+    ``classes`` (N,) are given; rows of one cluster stay together. Where some rows of X are equal,
+    chance orders all of them: dealt in turn, folds of few categories would be more alike than
+    chance has it, and a jackknife over them too sure of itself.
     """
     key = row_hash(X)
     if cluster is None:
-        order = np.lexsort((y, key) if classes is None else (y, key, classes))
+        order = np.lexsort((y, key))
+        if rows_repeat(X, key):
+            order = order[np.random.default_rng(0).permutation(len(order))]
+        if classes is not None:
+            order = order[np.argsort(np.asarray(classes)[order], kind="stable")]
         fold = np.empty(len(X), dtype=np.intp)
         fold[order] = np.arange(len(X)) % min(n_folds, len(X))
         return fold

@@ -82,9 +82,10 @@ def estimate(
         counted and named.
     X, X_target : (N, n) and (M, n) arrays or data frames
         Features of the training rows and of the population's. Frames may hold categories. X_target
-        may be a `covshift.Margins`: then the target has no sampling error, the weights meet its
-        numbers exactly where that is possible (`EntropyBalancing`, else `CDFWeights`), the outcome
-        model is linear in what is published, and ``by`` names a column of the margins.
+        may be a `covshift.Margins`: then the weights meet its numbers exactly where that is
+        possible (`EntropyBalancing`, else `CDFWeights`), the outcome model is linear in what is
+        published, ``by`` names a column of the margins, and their ``size`` tells their sampling
+        error (none without a size, or in a total of so many).
     what : str
         "mean" (of zeros and ones: a share), "proportion" (of every category, or of ``category``),
         "total" (with ``population_size``, or the size of margins), "ratio" (of the means of y and
@@ -114,7 +115,8 @@ def estimate(
         Strata and primary units of the training sample's design. Rows of a cluster are never
         parted between a model and its check.
     finite_population : bool
-        The target rows are the whole population: they have no sampling error.
+        The target rows, or those that the margins describe, are the whole population: they have no
+        sampling error.
     restrict : {None, "overlap"}
         What to do where the samples do not overlap: raise `NoOverlapError`, or answer for the
         covered part of the target and say which.
@@ -128,7 +130,8 @@ def estimate(
         Coverage of the intervals.
     errors : {"influence", "bootstrap"}
         Where errors come from: influence values, or ``n_bootstrap`` draws in each of which the
-        weights are fitted again; ``replicate_weights`` keeps these.
+        weights are fitted again; ``replicate_weights`` keeps these. The draws take margins as
+        exact.
     n_folds : int, optional
         Folds of the cross-fitting; default 5, beyond 100,000 training rows 3.
     feature_names : sequence of str, optional
@@ -163,7 +166,8 @@ def estimate(
     The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.7).
     """
     margins = unwrap_target(X_target) if is_margins(unwrap_target(X_target)) else None
-    if margins is not None and what == "total" and population_size is None:
+    of_these = margins is not None and what == "total" and population_size is None
+    if margins is not None and of_these:
         population_size = margins.size
     if margins is not None:
         refuse_target_weights(target_frequency=target_frequency)
@@ -208,6 +212,7 @@ def estimate(
             feature_names=feature_names,
         )
         sample = check_margin_sample(X, margins, by=by, **design)
+        finite_population = finite_population or of_these or margins.size is None
     else:
         design |= {"target_weight": target_weight, "feature_names": feature_names}
         sample = check_sample(X, X_target, by=by, **design)
@@ -223,7 +228,7 @@ def estimate(
         method=method,
         weighter=weighter,
         outcome_model=outcome_model,
-        finite_population=finite_population or margins is not None,
+        finite_population=finite_population,
         max_weight=max_weight,
         sensitivity=sensitivity,
         confidence=confidence,

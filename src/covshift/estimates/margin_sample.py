@@ -2,8 +2,7 @@
 
 The target then is one row: the published means m of features f (indicators of cells, numbers,
 squares). Any outcome model that is linear in f has the target mean h(m), whatever the joint
-distribution, so that all that `methods` does with target rows works with this one, and without an
-error of its own.
+distribution, so that all that `methods` does with target rows works with this one.
 """
 
 from __future__ import annotations

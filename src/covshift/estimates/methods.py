@@ -39,6 +39,11 @@ counts as an error besides. The error of "model" is a jackknife over the folds: 
 without one fold, and the target means m_k of their predictions, its variance is
 (K - 1) / K sum_k (m_k - mean m)^2. It does not know a bias of the model.
 
+Margins that describe S rows err as those do. A model h that is linear in what they publish then has
+the target variance var_w(h) / S, with the weighted training rows in the place of target rows: they
+have the margins. Weights that meet the margins follow them, and so h is their weighted regression B
+in "weights" and "dr". Margins without a size are exact.
+
 Sources: Robins, Rotnitzky and Zhao (1994), *Estimation of regression coefficients when some
 regressors are not always observed*; Kim and Haziza (2014), *Doubly robust inference with missing
 data in survey sampling*.
@@ -46,7 +51,7 @@ data in survey sampling*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -86,6 +91,7 @@ class Engine:
     lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
     trust: float = 1.0  # how much of this is added to the model's mean
     caution: float = 2 / 3  # how far the variance goes from that of flat to that of full weights
+    margin_size: float | None = None  # rows that the margins describe which are the target
 
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
@@ -95,6 +101,8 @@ class Engine:
             "model": self._modelled,
             "dr": self._doubly_robust,
         }[method](signal)
+        if self.margin_size is not None and not self.finite_population:
+            return replace(found, target=self._margin_error(signal, method))
         return found.known_target() if self.finite_population else found
 
     def _plain(self, signal: Signal) -> Influence:
@@ -154,6 +162,21 @@ class Engine:
 
     def _target(self, h: Real) -> Real:
         return np.asarray(self.share[:, None] * (h - self.share @ h))
+
+    def _margin_error(self, signal: Signal, method: Method) -> Real:
+        """Influence (2 N, k), summing to zero, of the rows that stand for those of the margins."""
+        assert self.margin_size is not None
+        w, weights, h = self.weights.final, self.weights, signal.h.train
+        given = method == "weights" and weights.weighter is None and not weights.met
+        if method == "none" or given:
+            return np.zeros((2 * len(h), h.shape[1]))
+        share = w / w.sum()
+        if method != "model" and weights.met:  # other margins would change the weights
+            exact = weights.mean_influence(signal.values, self.d, self.share)
+            assert exact is not None
+            h = signal.values - exact[0] / np.where(share > 0, share, 1.0)[:, None]
+        moved = np.sqrt(share / (2 * self.margin_size))[:, None] * (h - share @ h)
+        return np.concatenate([moved, -moved])
 
     def counts_imbalance(self, method: Method) -> bool:
         """Whether what the weights leave unbalanced is an error of its own."""

@@ -73,7 +73,13 @@ class Problem:
             self.sample.share,
             self.finite_population,
             self._lean(),
+            margin_size=self.margin_size,
         )
+
+    @property
+    def margin_size(self) -> float | None:
+        """Rows that the margins describe which are the target; None: they are exact, or rows."""
+        return None if self.sample.known is None else self.sample.known.margins.size
 
     def _lean(self) -> float:
         """How much of the full weights to use, by the first signal that leaves something.
@@ -163,14 +169,14 @@ class Problem:
     def errors_within(self, method: Method, train: Real, target: Real) -> Errors:
         """Return the same for a part of both samples: indicators (N,) and (M,)."""
         w = (self.sample.d if method == "none" else self.weights.final) * train
-        v = self.sample.share * target
+        there = self.margin_size or kish(self.sample.share * target)
         if method == "model":
             K = self.n_folds_
-            return Errors(Design.simple(K), K - 1, kish(w), kish(v), self.confidence)
+            return Errors(Design.simple(K), K - 1, kish(w), there, self.confidence)
         freedom = float(self.design.degrees_within(w > 0))
         if method != "none" and self.weights.weighter is not None:
             freedom = min(freedom, kish(w) - 1)  # estimated weights may rest on few rows
-        return Errors(self.design, freedom, kish(w), kish(v), self.confidence)
+        return Errors(self.design, freedom, kish(w), there, self.confidence)
 
     def ratio(self, top: Signal, bottom: Signal | None, method: Method) -> Influence:
         """Estimate a mean, or the ratio of two."""

@@ -243,7 +243,8 @@ class Run:
             named = ", ".join(f"{name!r} ({rows})" for name, rows in small.items())
             text = f"Groups of very few rows, whose intervals are rough: {named}."
             self.notes.append(Note("small groups", text, "warning"))
-        if len(problem.sample.T) == 1 and not self.settings.finite_population:
+        alone = problem.sample.known is None and len(problem.sample.T) == 1
+        if alone and not self.settings.finite_population:
             text = (
                 "A single target row tells nothing about the spread of the target: the errors take "
                 "it for the whole population."
