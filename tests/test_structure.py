@@ -43,6 +43,8 @@ LAYERS = [
         "_fields",
         "_ridge",
         "_influence",
+        "_resampling",
+        "_replicates",
         "_bins",
     ],
     [
