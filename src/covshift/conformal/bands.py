@@ -1,0 +1,170 @@
+"""Bands around a prediction, whose width follows from one score.
+
+A model gives every row a band [low, high] and a unit; the score of an outcome says how far outside
+it is, and the interval of score s is the band widened by it:
+
+    score(x, y) = max(low(x) - y, y - high(x)) / unit(x) ,
+    interval(x, s) = [low(x) - s unit(x), high(x) + s unit(x)] .
+
+- "absolute": low = high = f(x), unit one. Intervals of one width.
+- "normalized": low = high = f(x), the unit an estimate of |y - f(x)| given x, learned from held-out
+  residuals. Wide where the outcome is uncertain.
+- "quantile": low and high are quantile models, unit one (Romano, Patterson and Candès 2019,
+  *Conformalized quantile regression*).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from .._types import Real
+from ..exceptions import InputError
+from ..reweighted import fit_for_target
+
+SCORES = ("absolute", "normalized", "quantile")
+_FOLDS = 5
+_LEAST_UNIT = 0.05  # of the mean unit of the training rows
+_QUANTILE_NAMES = ("quantile", "alpha")  # under which scikit-learn's models take one
+
+
+class Band(NamedTuple):
+    """For each row the ends of its band, and its unit."""
+
+    low: Real
+    high: Real
+    unit: Real
+
+    def scores(self, y: Real) -> Real:
+        """How far each outcome lies outside of its band, in its unit."""
+        return np.asarray(np.maximum(self.low - y, y - self.high) / self.unit)
+
+    def interval(self, score: Real) -> tuple[Real, Real]:
+        """Widen each band by its score; a band that is narrowed away is its middle."""
+        with np.errstate(invalid="ignore"):
+            low, high = self.low - score * self.unit, self.high + score * self.unit
+            middle = (self.low + self.high) / 2
+        crossed = low > high
+        return np.where(crossed, middle, low), np.where(crossed, middle, high)
+
+
+class FitOptions(NamedTuple):
+    """What every fit of the wrapped estimator gets besides rows and outcomes."""
+
+    target: Any = None
+    target_weight: Any = None
+
+    def fit(self, estimator: Any, X: Any, y: Any, weight: Real | None) -> Any:
+        return fit_for_target(
+            clone(estimator), X, y, self.target, self.target_weight, sample_weight=weight
+        )
+
+
+class AbsoluteBand:
+    """Intervals of one width around the prediction."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> AbsoluteBand:
+        return cls(options.fit(asked.estimator, X, y, weight))
+
+    def predict(self, X: Any) -> Real:
+        return _numbers(self.estimator, X)
+
+    def band(self, X: Any) -> Band:
+        f = self.predict(X)
+        return Band(f, f, np.ones(len(f)))
+
+
+class NormalizedBand(AbsoluteBand):
+    """Intervals as wide as residuals usually are at such rows."""
+
+    def __init__(self, estimator: Any, spread: Any = None, least: float = 1.0) -> None:
+        super().__init__(estimator)
+        self.spread, self.least = spread, least
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> NormalizedBand:
+        """Fit the estimator to all rows, and the spread to residuals of rows left out."""
+        residual = np.empty(len(y))
+        folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
+        for kept, held in folds.split(y):
+            w = None if weight is None else weight[kept]
+            part = options.fit(asked.estimator, _safe_indexing(X, kept), y[kept], w)
+            residual[held] = np.abs(y[held] - _numbers(part, _safe_indexing(X, held)))
+        return cls.with_spread(options.fit(asked.estimator, X, y, weight), asked, X, residual)
+
+    @classmethod
+    def with_spread(cls, estimator: Any, asked: Any, X: Any, residual: Real) -> NormalizedBand:
+        """Learn the spread from absolute residuals (N,)."""
+        spread = HistGradientBoostingRegressor(
+            loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
+        )
+        spread = clone(asked.spread) if asked.spread is not None else spread
+        mean = float(residual.mean()) or 1.0
+        least = _LEAST_UNIT * mean
+        spread.fit(X, np.maximum(residual, 1e-6 * mean))
+        return cls(estimator, spread, least)
+
+    def band(self, X: Any) -> Band:
+        f = self.predict(X)
+        unit = np.maximum(_numbers(self.spread, X), self.least)
+        return Band(f, f, unit)
+
+
+class QuantileBand:
+    """Intervals between two quantile models."""
+
+    def __init__(self, low: Any, high: Any, middle: Any = None) -> None:
+        self.low, self.high, self.estimator = low, high, middle
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> QuantileBand:
+        low, high = asked.quantiles
+        models = [
+            options.fit(at_quantile(asked.estimator, q), X, y, weight) for q in (low, high, 0.5)
+        ]
+        return cls(*models)
+
+    def predict(self, X: Any) -> Real:
+        if self.estimator is None:  # the middle of a pair
+            return (_numbers(self.low, X) + _numbers(self.high, X)) / 2
+        return _numbers(self.estimator, X)
+
+    def band(self, X: Any) -> Band:
+        low, high = _numbers(self.low, X), _numbers(self.high, X)
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        return Band(low, high, np.ones(len(low)))
+
+
+BANDS: dict[str, Any] = dict(zip(SCORES, (AbsoluteBand, NormalizedBand, QuantileBand), strict=True))
+
+
+def at_quantile(estimator: Any, q: float) -> Any:
+    """Return a clone that predicts the quantile q, or say which estimators can."""
+    made = clone(estimator)
+    last = made.steps[-1][1] if isinstance(made, Pipeline) else made
+    known = last.get_params(deep=False)
+    name = next((name for name in _QUANTILE_NAMES if name in known), None)
+    losses = known.get("loss", "quantile"), known.get("objective", "quantile")
+    if name is None or "quantile" not in (str(losses[0]), str(losses[1])):
+        raise InputError(
+            f"score='quantile' needs an estimator of quantiles, and {type(last).__name__} is none: "
+            "use QuantileRegressor(), GradientBoostingRegressor(loss='quantile') or "
+            "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or score='normalized', "
+            "which any regressor will do for."
+        )
+    last.set_params(**{name: q})
+    return made
+
+
+def _numbers(estimator: Any, X: Any) -> Real:
+    return np.asarray(estimator.predict(X), dtype=np.float64).reshape(-1)
