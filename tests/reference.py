@@ -525,7 +525,7 @@ def conformal_p_value(scores, weights, own, c, u=1):
 
 
 def conformal_threshold(scores, weights, own, coverage):
-    """Smallest score up to which the rows have the share ``coverage`` of all weight; or infinite."""
+    """Smallest score up to which rows have the share ``coverage`` of all weight; or infinite."""
     for c in sorted({s for s, w in zip(scores, weights, strict=True) if w > 0}):
         upto = sum(w for s, w in zip(scores, weights, strict=True) if s <= c)
         if upto >= coverage * (sum(weights) + own):

@@ -15,6 +15,7 @@ it is, and the interval of score s is the band widened by it:
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,9 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from .._frames import FrameColumns
 from .._types import Flags, Real
-from ..exceptions import InputError
+from ..exceptions import InputError, UnseenLevelWarning
 from ..reweighted import fit_for_target
 
 SCORES = ("absolute", "normalized", "quantile")
@@ -118,10 +120,7 @@ class NormalizedBand(AbsoluteBand):
     @classmethod
     def with_spread(cls, estimator: Any, asked: Any, X: Any, residual: Real) -> NormalizedBand:
         """Learn the spread from absolute residuals (N,)."""
-        spread = HistGradientBoostingRegressor(
-            loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
-        )
-        spread = clone(asked.spread) if asked.spread is not None else spread
+        spread = clone(asked.spread) if asked.spread is not None else BoostedSpread()
         mean = float(residual.mean()) or 1.0
         least = _LEAST_UNIT * mean
         spread.fit(X, np.maximum(residual, 1e-6 * mean))
@@ -139,6 +138,27 @@ class NormalizedBand(AbsoluteBand):
                 "HistGradientBoostingRegressor(loss='gamma')."
             )
         return Band(f, f, unit)
+
+
+class BoostedSpread:
+    """Boosted trees for absolute residuals; of frames, categories become zeros and ones."""
+
+    def fit(self, X: Any, residual: Real) -> BoostedSpread:
+        self._frame = FrameColumns.learn(X, None)
+        self._trees = HistGradientBoostingRegressor(
+            loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
+        ).fit(self._encoded(X), residual)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        return np.asarray(self._trees.predict(self._encoded(X)))
+
+    def _encoded(self, X: Any) -> Any:
+        if self._frame is None:
+            return X
+        with warnings.catch_warnings():  # levels of the target alone are like none
+            warnings.simplefilter("ignore", UnseenLevelWarning)
+            return self._frame.encode(X, "X")
 
 
 class QuantileBand:

@@ -231,9 +231,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "has the coverage. More calibration rows, or a lower coverage, would."
             )
             notes.append(Note("infinite", text, "warning"))
-        for part in self._shift.described():
-            text = f"{part}: intervals are infinite and sets hold all classes there."
-            notes.append(Note("no overlap", text, "warning"))
+        notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
         if self.effective_sample_size_ < _ENOUGH:
             size = f"{self.effective_sample_size_:.0f}"
             text = (

@@ -176,6 +176,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
             )
         values = column_or_1d(y, warn=True)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InputError(f"y contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
         check_classification_targets(values)
         self.classes_ = np.unique(values)
         if self.prefit:

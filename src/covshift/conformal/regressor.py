@@ -113,7 +113,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         "randomized": flag(),
         "quantiles": Rule(
             ("two increasing numbers between 0 and 1",),
-            lambda pair: len(pair) == 2 and 0 < pair[0] < pair[1] < 1,
+            lambda pair: np.shape(pair) == (2,) and bool(0 < pair[0] < pair[1] < 1),
         ),
     }
 
