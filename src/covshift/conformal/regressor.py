@@ -88,16 +88,16 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     >>> from covshift.conformal import ConformalRegressor
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(2000, 1)), rng.normal(0.7, 1, size=(2000, 1))
-    >>> y = X[:, 0] + np.exp(X[:, 0]) * rng.normal(size=2000)
-    >>> y_T = T[:, 0] + np.exp(T[:, 0]) * rng.normal(size=2000)
+    >>> y = X[:, 0] + np.exp(X[:, 0] / 2) * rng.normal(size=2000)
+    >>> y_T = T[:, 0] + np.exp(T[:, 0] / 2) * rng.normal(size=2000)
     >>> plain = ConformalRegressor(LinearRegression(), weighter=None, random_state=0).fit(X, y)
     >>> print(f"{plain.predict_interval(T, coverage=0.9).covers(y_T).mean():.2f}")
-    0.76
+    0.78
     >>> model = ConformalRegressor(LinearRegression(), random_state=0).fit(X, y, X_target=T)
     >>> intervals = model.predict_interval(T, coverage=0.9)
     >>> low, high = intervals
     >>> print(f"{intervals.covers(y_T).mean():.2f}")
-    0.90
+    0.87
     """
 
     _rules: ClassVar[Rules] = {
