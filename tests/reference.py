@@ -213,6 +213,18 @@ def closed_form(V, K, Y, gamma):
     return A_b - c * A_c, c
 
 
+def left_out(V, K, K_new, Y, gamma):
+    """Fit again without each row: f_{-i}(x_i) (N,), and f_{-i} at new rows (rows, N)."""
+    N = len(V)
+    at_rows, at_new = np.empty(N), np.empty((len(K_new), N))
+    for i in range(N):
+        rest = [j for j in range(N) if j != i]
+        A, c = closed_form(V[np.ix_(rest, rest)], K[np.ix_(rest, rest)], Y[rest], gamma)
+        at_rows[i] = K[i, rest] @ A + c
+        at_new[:, i] = K_new[:, rest] @ A + c
+    return at_rows, at_new
+
+
 def penalised_loss(f, A, K, V, Y, gamma):
     """(f - Y)'V(f - Y) + gamma A'KA, which the closed form minimises."""
     r = f - Y

@@ -132,7 +132,7 @@ def test_cv_plus_is_that_of_its_loops(method):
         LinearRegression(), weighter=Known(0.8), method=method, n_folds=4, random_state=0
     ).fit(few, z, X_target=T)
     K = 24 if method == "jackknife+" else 4
-    fold = deal_folds(z, K, model._seed, stratify=False)
+    fold = np.arange(24) if K == 24 else deal_folds(z, K, model._seed, stratify=False)
     assert np.bincount(fold).tolist() == [24 // K] * K
     models = [LinearRegression().fit(few[fold != k], z[fold != k]) for k in range(K)]
     scores = [abs(z[i] - models[fold[i]].predict(few[[i]])[0]) for i in range(24)]
@@ -145,6 +145,20 @@ def test_cv_plus_is_that_of_its_loops(method):
         expected = reference.plus_interval(bands, fold, scores, ratio, own[j], 0.6)
         assert (low[j], high[j]) == pytest.approx(expected)
     assert np.isfinite(low).any()
+
+
+def test_jackknife_plus_of_a_machine_takes_one_fit():
+    few, z = X[:30], y[:30]
+    model = ConformalRegressor(VSVR("additive"), weighter=None, method="jackknife+")
+    model.fit(few, z, X_target=T[:40])
+    left_out = model.estimator_.leave_one_out(few, z, X_target=T[:40])
+    np.testing.assert_allclose(model.scores_, np.abs(left_out.residuals()))
+    low, high = model.predict_interval(T[:5], coverage=0.8)
+    for j, row in enumerate(left_out.predict(T[:5])):
+        bands = [(f, f, 1.0) for f in row]
+        given = range(30), model.scores_, np.ones(30), 1.0
+        assert (low[j], high[j]) == pytest.approx(reference.plus_interval(bands, *given, 0.8))
+    assert not model._models
 
 
 # coverage

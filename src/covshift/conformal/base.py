@@ -86,14 +86,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._fit_model(part)
             self._keep(rows.rows(calibrates), self._fit_shift(part))
         else:
-            folds = len(rows) if self.method == "jackknife+" else int(self.n_folds)
             if len(rows) < 2:
                 raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
-            self._fold = deal_folds(rows.y, folds, self._seed, stratify=self._stratify)
             self._fit_model(rows)
-            self._fit_fold_models(rows)
+            self._fit_left_out(rows)
             self._keep(rows, self._fit_shift(rows))
         return self
+
+    def _fit_left_out(self, rows: LabelledRows) -> None:
+        """Find what predicts each row without it: models of folds, or one in closed form."""
+        self._closed, self._models = None, []
+        if self.method == "jackknife+":
+            self._fold = np.arange(len(rows))
+            self._closed = self._closed_form(rows)
+        else:
+            self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, stratify=self._stratify)
+        if self._closed is None:
+            for k in range(int(self._fold.max()) + 1):
+                self._models.append(self._fitted(rows.rows(np.flatnonzero(self._fold != k))))
 
     def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
         if len(rows) < 2:

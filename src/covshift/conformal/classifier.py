@@ -18,6 +18,7 @@ from .bands import FitOptions
 from .base import METHODS, Conformal
 from .class_scores import SCORES, ClassScore
 from .data import LabelledRows
+from .left_out import closed_form, columns
 from .plus import plus_sets
 from .result import Sets
 
@@ -145,10 +146,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 scores = self._score.matrix(self._probabilities(self.estimator_, some), inside)
                 member[new], alone[new] = limits.admit(scores), np.isposinf(limits.scores)
             else:
-                matrices = [
-                    self._score.matrix(self._probabilities(model, some), inside)
-                    for model in self._models
-                ]
+                left_out = self._left_out_probabilities(some)
+                matrices = [self._score.matrix(p, inside) for p in left_out]
                 given = self._fold[part], self.scores_[part], self.weights_[part]
                 alone[new] = coverage * own[new] > (1 - coverage) * self.weights_[part].sum()
                 member[new] = plus_sets(matrices, *given, own[new], coverage, asked)
@@ -209,9 +208,14 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def _fit_model(self, rows: LabelledRows) -> None:
         self.estimator_ = self._fitted(rows)
 
-    def _fit_fold_models(self, rows: LabelledRows) -> None:
-        numbers = range(int(self._fold.max()) + 1)
-        self._models = [self._fitted(rows.rows(np.flatnonzero(self._fold != k))) for k in numbers]
+    def _closed_form(self, rows: LabelledRows) -> Any:
+        return closed_form(self.estimator_, rows)
+
+    def _left_out_probabilities(self, X: Any) -> list[Real]:
+        """Probabilities of the rows X by every model that leaves some rows out."""
+        if self._closed is None:
+            return [self._probabilities(model, X) for model in self._models]
+        return columns(self._closed.predict_proba(X))
 
     def _fit_prefit(self, rows: LabelledRows) -> None:
         self.estimator_ = self.estimator
@@ -221,6 +225,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         code = np.searchsorted(self.classes_, rows.y)
         if self.prefit or self.method == "split":
             matrix = self._score.matrix(self._probabilities(self.estimator_, rows.X), u)
+            return np.asarray(matrix[np.arange(len(rows)), code])
+        if self._closed is not None:
+            matrix = self._score.matrix(self._closed.predict_proba(), u)
             return np.asarray(matrix[np.arange(len(rows)), code])
         scores = np.empty(len(rows))
         for k, model in enumerate(self._models):

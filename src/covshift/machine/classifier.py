@@ -24,6 +24,7 @@ from .base import KernelMachine
 from .bounded import bounded_expansion
 from .calibration import Calibration, calibrate, probabilities
 from .dual import Dual
+from .leave_one_out import LeaveOneOutClassifier
 from .primal import Primal
 
 
@@ -287,7 +288,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Log-odds where probabilities are logistic; otherwise f - 1/2 for two classes, and f.
         """
         points = self._points(X)
-        f = self._values_at(points)
+        return self._decision(self._values_at(points), points)
+
+    def _decision(self, f: Any, points: Any) -> Any:
+        """Return the scores that belong to f (rows, k) at points (rows, n), or at one (1, n)."""
         if self._calibration is None:
             return f[:, 0] - 0.5 if len(self.classes_) == 2 else f
         score = self._log_odds(f, points)
@@ -299,7 +303,10 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of every class: (rows, classes)."""
         points = self._points(X)
-        f = self._values_at(points)
+        return self._probabilities(self._values_at(points), points)
+
+    def _probabilities(self, f: Any, points: Any) -> Any:
+        """Return the probabilities that belong to f (rows, k) at points, (rows, n) or (1, n)."""
         if self._calibration is not None:
             return like(probabilities(self._log_odds(f, points)), f)
         xp = namespace(f)
@@ -318,6 +325,29 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         score = self._log_odds(f, points)
         best = np.argmax(np.column_stack([np.zeros(len(score)), score]), axis=1)
         return np.asarray(self.classes_[best])
+
+    def leave_one_out(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> LeaveOneOutClassifier:
+        """Return the classifiers that leaving out one training row gives, without fitting again.
+
+        Takes what `fit` took. See `LeaveOneOutClassifier` for what it answers and what it costs.
+        """
+        if self.probability == "qp":
+            raise InputError(
+                "probability='qp' bounds f, and f without a row has a closed form only where it is "
+                "not bounded. Use probability='logistic' or 'clip'."
+            )
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return LeaveOneOutClassifier(self, X, y, X_target, weights)
 
     def _log_odds(self, f: Any, points: Any) -> Real:
         """Log-odds of every class against the first: (rows, classes - 1)."""

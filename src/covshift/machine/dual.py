@@ -59,6 +59,10 @@ class SmallFactor(Protocol):
         """R K R', of which the lower triangle is used."""
         ...
 
+    def dense(self) -> Real:
+        """R itself: (rank, N)."""
+        ...
+
 
 def solve_dual(V: VOperator, K: Real, Y: Real, *, reg: float) -> DualSolution:
     """Solve for one penalty ``reg`` and all k columns of ``Y`` (N, k) with one decomposition."""
@@ -146,6 +150,9 @@ class _ThinFactor:
     def congruence(self, K: Real) -> Real:
         return np.asarray(self._R.matmat(np.ascontiguousarray(self._R.matmat(K).T)))
 
+    def dense(self) -> Real:
+        return np.asarray(self._R.matmat(np.eye(self._R.shape[1])))
+
 
 class _CholeskyFactor:
     """R = L' with P V P' = L L'; pivoted, and cut at its rank, where V is singular."""
@@ -179,6 +186,13 @@ class _CholeskyFactor:
         if self.rank == len(K):  # L'KL with half the work of two full products
             return np.asarray(lapack.dsygst(K.T, self._L, itype=2, lower=1)[0])
         return np.asarray(self._L.T @ (K @ self._L))
+
+    def dense(self) -> Real:
+        if self._order is None:
+            return np.asarray(self._L.T)
+        R = np.empty((self.rank, len(self._L)))
+        R[:, self._order] = self._L.T
+        return R
 
 
 def _intercept(numerator: Real, denominator: float, Y: Real) -> Real:

@@ -32,6 +32,9 @@ from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
 from .tuning import Tuning, kernel_scale, penalties
 
+SMALLEST = 1e-10
+"""Eigenvalues of K(Z, Z), relative to the largest, below which their directions are left out."""
+
 _SOUND = 0.01  # part of an error that may be rounding
 _BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
 
@@ -77,7 +80,7 @@ class Primal:
         target_sums: TargetSums,
         *,
         n_folds: int,
-        smallest: float = 1e-10,
+        smallest: float = SMALLEST,
     ) -> None:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
         self.target_sums = target_sums

@@ -15,6 +15,7 @@ from .._types import Real
 from .._validation import check_points
 from ..exceptions import InputError
 from .base import KernelMachine
+from .leave_one_out import LeaveOneOutRegressor
 
 
 class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
@@ -103,6 +104,24 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
         f = self._values(X)
         return f[:, 0] if self._single else f
+
+    def leave_one_out(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> LeaveOneOutRegressor:
+        """Return the regressors that leaving out one training row gives, without fitting again.
+
+        Takes what `fit` took. See `LeaveOneOutRegressor` for what it answers and what it costs.
+        """
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        return LeaveOneOutRegressor(self, X, y, X_target, weights)
 
     def _after_loading(self) -> None:
         super()._after_loading()
