@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import (
         bounds,
         compare,
+        conformal,
         corrections,
         datasets,
         diagnostics,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
     from . import torch as torch
     from .boosting import VBoostClassifier, VBoostRegressor
+    from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
     from .estimates import estimate, estimate_mean, estimate_risk
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 _MODULES = (
     "bounds",
     "compare",
+    "conformal",
     "corrections",
     "datasets",
     "diagnostics",
@@ -64,6 +67,8 @@ _MODULES = (
 )
 _EXTRAS = ("torch",)  # not in __all__: without its package ``import *`` would fail
 _HOME = {
+    "ConformalClassifier": "conformal",
+    "ConformalRegressor": "conformal",
     "Diagnosis": "diagnostics",
     "Margins": "margins",
     "Reweighted": "reweighted",
@@ -85,6 +90,8 @@ _HOME = {
 __all__ = [
     "VSVC",
     "VSVR",
+    "ConformalClassifier",
+    "ConformalRegressor",
     "Diagnosis",
     "Margins",
     "Reweighted",
@@ -94,6 +101,7 @@ __all__ = [
     "__version__",
     "bounds",
     "compare",
+    "conformal",
     "corrections",
     "datasets",
     "diagnose",

@@ -38,7 +38,7 @@ from scipy.special import gammaln
 
 from ._fields import FINITE, TEXT, WHOLE, Kind
 from ._holm import holm
-from ._types import Real
+from ._types import Flags, Real
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
 NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused
@@ -72,6 +72,13 @@ class Uncovered:
         "excess": FINITE,
         "p_value": FINITE,
     }
+
+    def holds(self, T: Real) -> Flags:
+        """Whether each of the rows T (M, n) lies there."""
+        t = T[:, self.column]
+        if self.side == "at":
+            return np.asarray(t == self.value)
+        return np.asarray(t < self.value if self.side == "below" else t > self.value)
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Say it in a sentence without its full stop.

@@ -1,0 +1,213 @@
+"""Bands around a prediction, whose width follows from one score.
+
+A model gives every row a band [low, high] and a unit; the score of an outcome says how far outside
+it is, and the interval of score s is the band widened by it:
+
+    score(x, y) = max(low(x) - y, y - high(x)) / unit(x) ,
+    interval(x, s) = [low(x) - s unit(x), high(x) + s unit(x)] .
+
+- "absolute": low = high = f(x), unit one. Intervals of one width.
+- "normalized": low = high = f(x), the unit an estimate of |y - f(x)| given x, learned from held-out
+  residuals. Wide where the outcome is uncertain.
+- "quantile": low and high are quantile models, unit one (Romano, Patterson and Candès 2019,
+  *Conformalized quantile regression*).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from .._frames import FrameColumns
+from .._types import Flags, Real
+from ..exceptions import InputError, UnseenLevelWarning
+from ..reweighted import fit_for_target
+
+SCORES = ("absolute", "normalized", "quantile")
+_FOLDS = 5
+_ROUNDINGS = 4  # in units of the last digit, by which an end may miss an outcome
+_LEAST_UNIT = 0.05  # of the mean unit of the training rows
+_QUANTILE_NAMES = ("quantile", "alpha")  # under which scikit-learn's models take one
+
+
+class Band(NamedTuple):
+    """For each row the ends of its band, and its unit."""
+
+    low: Real
+    high: Real
+    unit: Real
+
+    def scores(self, y: Real) -> Real:
+        """How far each outcome lies outside of its band, in its unit."""
+        return np.asarray(np.maximum(self.low - y, y - self.high) / self.unit)
+
+    def interval(self, score: Real, open_: Flags | None = None) -> tuple[Real, Real]:
+        """Widen each band by its score; a band that is narrowed away is its middle.
+
+        The ends move by a few roundings of their own: outwards, so that an outcome of this very
+        score is inside, or inwards where it is not to be (``open_``).
+        """
+        reach = score * self.unit
+        sizes = (np.abs(self.low), np.abs(self.high), np.where(np.isfinite(reach), abs(reach), 0))
+        slack = _ROUNDINGS * np.finfo(np.float64).eps * np.maximum.reduce(sizes)
+        reach = reach + (slack if open_ is None else np.where(open_, -slack, slack))
+        low, high = self.low - reach, self.high + reach
+        middle = (self.low + self.high) / 2
+        crossed = low > high
+        return np.where(crossed, middle, low), np.where(crossed, middle, high)
+
+
+class FitOptions(NamedTuple):
+    """What every fit of the wrapped estimator gets besides rows and outcomes."""
+
+    target: Any = None
+    target_weight: Any = None
+
+    def fit(self, estimator: Any, X: Any, y: Any, weight: Real | None) -> Any:
+        return fit_for_target(
+            clone(estimator), X, y, self.target, self.target_weight, sample_weight=weight
+        )
+
+
+class AbsoluteBand:
+    """Intervals of one width around the prediction."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> AbsoluteBand:
+        return cls(options.fit(asked.estimator, X, y, weight))
+
+    def predict(self, X: Any) -> Real:
+        return _numbers(self.estimator, X)
+
+    def band(self, X: Any) -> Band:
+        f = self.predict(X)
+        return Band(f, f, np.ones(len(f)))
+
+
+class NormalizedBand(AbsoluteBand):
+    """Intervals as wide as residuals usually are at such rows."""
+
+    def __init__(self, estimator: Any, spread: Any, least: float | None = None) -> None:
+        super().__init__(estimator)
+        self.spread, self.least = spread, least
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> NormalizedBand:
+        """Fit the estimator to all rows, and the spread to residuals of rows left out."""
+        if len(y) < 2:
+            raise InputError(
+                "conformity_score='normalized' needs 2 training rows at least, not n_samples=1: "
+                "one predicts the other."
+            )
+        residual = np.empty(len(y))
+        folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
+        for kept, held in folds.split(y):
+            w = None if weight is None else weight[kept]
+            part = options.fit(asked.estimator, _safe_indexing(X, kept), y[kept], w)
+            residual[held] = np.abs(y[held] - _numbers(part, _safe_indexing(X, held)))
+        return cls.with_spread(options.fit(asked.estimator, X, y, weight), asked, X, residual)
+
+    @classmethod
+    def with_spread(cls, estimator: Any, asked: Any, X: Any, residual: Real) -> NormalizedBand:
+        """Learn the spread from absolute residuals (N,)."""
+        spread = clone(asked.spread) if asked.spread is not None else BoostedSpread()
+        mean = float(residual.mean()) or 1.0
+        least = _LEAST_UNIT * mean
+        spread.fit(X, np.maximum(residual, 1e-6 * mean))
+        return cls(estimator, spread, least)
+
+    def band(self, X: Any) -> Band:
+        f = self.predict(X)
+        unit = _numbers(self.spread, X)
+        if self.least is not None:
+            return Band(f, f, np.maximum(unit, self.least))
+        if not (unit > 0).all():
+            raise InputError(
+                f"spread predicts absolute residuals that are not positive, down to {unit.min():g}."
+                " Use a model whose predictions are positive, such as "
+                "HistGradientBoostingRegressor(loss='gamma')."
+            )
+        return Band(f, f, unit)
+
+
+class BoostedSpread:
+    """Boosted trees for absolute residuals; of frames, categories become zeros and ones."""
+
+    def fit(self, X: Any, residual: Real) -> BoostedSpread:
+        self._frame = FrameColumns.learn(X, None)
+        self._trees = HistGradientBoostingRegressor(
+            loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
+        ).fit(self._encoded(X), residual)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        return np.asarray(self._trees.predict(self._encoded(X)))
+
+    def _encoded(self, X: Any) -> Any:
+        if self._frame is None:
+            return X
+        with warnings.catch_warnings():  # levels of the target alone are like none
+            warnings.simplefilter("ignore", UnseenLevelWarning)
+            return self._frame.encode(X, "X")
+
+
+class QuantileBand:
+    """Intervals between two quantile models."""
+
+    def __init__(self, low: Any, high: Any, middle: Any = None) -> None:
+        self.low, self.high, self.estimator = low, high, middle
+
+    @classmethod
+    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> QuantileBand:
+        low, high = asked.quantiles
+        models = [
+            options.fit(at_quantile(asked.estimator, q), X, y, weight) for q in (low, high, 0.5)
+        ]
+        return cls(*models)
+
+    def predict(self, X: Any) -> Real:
+        if self.estimator is None:  # the middle of a pair
+            return (_numbers(self.low, X) + _numbers(self.high, X)) / 2
+        return _numbers(self.estimator, X)
+
+    def band(self, X: Any) -> Band:
+        low, high = _numbers(self.low, X), _numbers(self.high, X)
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        return Band(low, high, np.ones(len(low)))
+
+
+BANDS: dict[str, Any] = dict(zip(SCORES, (AbsoluteBand, NormalizedBand, QuantileBand), strict=True))
+
+
+def at_quantile(estimator: Any, q: float) -> Any:
+    """Return a clone that predicts the quantile q, or say which estimators can."""
+    made = clone(estimator)
+    last = made.steps[-1][1] if isinstance(made, Pipeline) else made
+    known = last.get_params(deep=False)
+    name = next((name for name in _QUANTILE_NAMES if name in known), None)
+    losses = [str(known[key]) for key in ("loss", "objective") if key in known]
+    able = "quantile" in losses or (name == "quantile" and not losses)  # alpha is often a penalty
+    if name is None or not able:
+        raise InputError(
+            "conformity_score='quantile' needs an estimator of quantiles, and "
+            f"{type(last).__name__} is none: use QuantileRegressor(), "
+            "GradientBoostingRegressor(loss='quantile') or "
+            "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or "
+            "conformity_score='normalized', which any regressor will do for."
+        )
+    last.set_params(**{name: q})
+    return made
+
+
+def _numbers(estimator: Any, X: Any) -> Real:
+    return np.asarray(estimator.predict(X), dtype=np.float64).reshape(-1)

@@ -1,0 +1,252 @@
+"""What intervals and sets share: rows, weights, scores, and how far they can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from .._fit_data import TARGET_REQUEST
+from .._notes import Note
+from .._parameters import check_parameters, number
+from .._types import Real, Rows
+from .._validation import is_margins
+from ..exceptions import InputError
+from ..weights import effective_sample_size
+from .calibrated import expected, lifted
+from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
+from .distribution import ScoreDistribution
+from .result import ExpectedCoverage
+from .shift import Shift
+
+METHODS = ("split", "cv+", "jackknife+")
+_USES = ("calibration", "threshold", "classes", "expected")
+_ENOUGH = 30  # effective calibration rows below which a note says that there are few
+
+
+class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of `ConformalRegressor` and `ConformalClassifier`."""
+
+    __metadata_request__fit = TARGET_REQUEST
+    _stratify = False
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> Self:
+        """Fit the estimator and the weighter, and score the calibration rows.
+
+        Parameters
+        ----------
+        X, y : rows and their outcomes
+            With ``prefit=True`` calibration rows alone, which the estimator has not seen.
+        X_target : rows of the target, `covshift.Margins`, or a one-tuple, optional
+            None: the target is the population of X, and this is ordinary conformal prediction.
+        sample_weight, target_weight : (N,) and (M,) arrays, optional
+            Probability weights of the rows, on any scale.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen; rows are repeated.
+        """
+        check_parameters(self)
+        X = rows_of(X, "X")
+        validate_data(self, X, reset=True, skip_check_array=True)
+        rows = labelled_rows(
+            X,
+            self._check_outcomes(y),
+            self.by,
+            X_target=X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
+            frequency_weight=frequency_weight,
+            target_frequency=target_frequency,
+        )
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._thresholds: dict[Any, ScoreDistribution] = {}
+        self._expected: dict[Any, ExpectedCoverage] = {}
+        if self.prefit:
+            self._fit_prefit(rows)
+            self._keep(rows, self._fit_shift(rows))
+        elif self.method == "split":
+            trains, calibrates = self._split(rows)
+            part = rows.rows(trains)
+            self._fit_model(part)
+            self._keep(rows.rows(calibrates), self._fit_shift(part))
+        else:
+            if len(rows) < 2:
+                raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
+            self._fit_model(rows)
+            self._fit_left_out(rows)
+            self._keep(rows, self._fit_shift(rows))
+        return self
+
+    def _fit_left_out(self, rows: LabelledRows) -> None:
+        """Find what predicts each row without it: models of folds, or one in closed form."""
+        self._closed, self._models = None, []
+        if self.method == "jackknife+":
+            self._fold = np.arange(len(rows))
+            self._closed = self._closed_form(rows)
+        else:
+            self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, stratify=self._stratify)
+        if self._closed is None:
+            for k in range(int(self._fold.max()) + 1):
+                self._models.append(self._fitted(rows.rows(np.flatnonzero(self._fold != k))))
+
+    def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
+        if len(rows) < 2:
+            raise InputError(
+                "method='split' needs 2 rows at least, one to train and one to calibrate, not "
+                "n_samples=1."
+            )
+        return split_rows(rows.y, float(self.calibration_size), self._seed, stratify=self._stratify)
+
+    def _fit_shift(self, rows: LabelledRows) -> Shift:
+        if self.weighter is None or rows.target is None:
+            return Shift()
+        return Shift.fit(
+            self.weighter, rows.X, rows.target, rows.design, rows.of_target, self._seed
+        )
+
+    def _keep(self, rows: LabelledRows, shift: Shift) -> None:
+        """Score and weigh the calibration rows."""
+        self._rows, self._shift = rows, shift
+        self.weighter_ = shift.weighter
+        factor = shift.weigh(rows.X, len(rows))
+        self._beyond = ~np.isfinite(factor)  # where no rows have trained
+        self._factor = factor = np.where(self._beyond, 0.0, factor)
+        d = np.ones(len(rows)) if rows.design is None else rows.design
+        self.weights_ = factor * d
+        if not self.weights_.sum() > 0:
+            raise InputError(
+                "All calibration rows have weight zero: none is like the target. Look at "
+                "covshift.diagnose(X, X_target)."
+            )
+        self._design_level = float(self.weights_ @ d / self.weights_.sum())
+        self.scores_ = self._calibration_scores(rows)
+        self.effective_sample_size_ = effective_sample_size(self.weights_)
+
+    # prediction
+
+    def _own_weights(self, X: Any) -> Real:
+        """Weights of new rows, as calibration rows have them."""
+        return self._shift.weigh(X, _num_samples(X)) * self._design_level
+
+    def _parts(self, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
+        """Calibration rows and new rows that belong together, and the group's name."""
+        if self.by is None:
+            yield np.arange(len(self.scores_)), np.arange(_num_samples(X)), None
+            return
+        new, own = groups_of(X, self.by, "X"), self._rows.groups
+        for group in np.unique(new):
+            yield np.flatnonzero(own == group), np.flatnonzero(new == group), str(group)
+
+    def _distribution(self, coverage: float, part: Rows, group: Any) -> ScoreDistribution:
+        """Scores of some calibration rows as the target has them."""
+        key = (coverage if self.threshold == "dr" else None, group)
+        if key not in self._thresholds:
+            scores, weights = self.scores_[part], self.weights_[part]
+            found = ScoreDistribution.of(scores, weights)
+            if self.threshold == "dr" and len(part):
+                rows = self._rows if group is None else self._rows.in_group(group)
+                found = lifted(found, scores, rows, self._factor[part], coverage)
+            self._thresholds[key] = found
+        return self._thresholds[key]
+
+    def _random(self, m: int, use: str) -> Real | None:
+        """Random numbers (m,) of the randomised form, independent for every use."""
+        if not self.randomized:
+            return None
+        return np.random.default_rng([self._seed, _USES.index(use)]).uniform(size=m)
+
+    def _check_new(self, X: Any, coverage: float) -> Any:
+        """Return the new rows, checked."""
+        check_is_fitted(self, "scores_")
+        number(above=0, below=1).check(coverage, "coverage")
+        X = rows_of(X, "X")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:
+        """The expected coverage of this fit, also if another one follows."""
+        return partial(copy(self).expected_coverage, coverage)
+
+    # how far it can be trusted
+
+    def expected_coverage(self, coverage: float = 0.9, *, by: Any = None) -> ExpectedCoverage:
+        """Estimate the coverage on the target, of all and by group.
+
+        Every calibration row is a new row to the threshold of all others, and the share that is
+        covered is carried to the target by `covshift.estimate`, doubly robust: it also notices
+        where the weights are wrong. For "cv+" and "jackknife+" the threshold is that of the
+        scores.
+
+        Parameters
+        ----------
+        coverage : float between 0 and 1
+        by : str, optional
+            A column of groups; default: that of the calibration, ``by``.
+        """
+        check_is_fitted(self, "scores_")
+        number(above=0, below=1).check(coverage, "coverage")
+        if getattr(self, "_rows", None) is None:
+            return ExpectedCoverage(
+                float("nan"), float("nan"), (0.0, 1.0), note="the file keeps no calibration rows."
+            )
+        key = coverage, by
+        if key not in self._expected:
+            covered = np.zeros(len(self.scores_), dtype=bool)
+            u = self._random(len(covered), "expected")
+            for part, _, group in self._parts(self._rows.X):
+                found = self._distribution(coverage, part, group)
+                asked = None if u is None else u[part]
+                covered[part] = found.covers_own(coverage, self.scores_[part], asked)
+            covered |= self._beyond
+            self._expected[key] = expected(covered, self._rows, self._named(by))
+        return self._expected[key]
+
+    def _named(self, by: Any) -> Any:
+        """Groups in the form that `estimate` takes."""
+        column = self.by if by is None else by
+        rows = self._rows
+        if column is None:
+            return None
+        if rows.target is None:
+            return groups_of(rows.X, column, "X")
+        if is_margins(rows.target):  # they tell of the groups, or not
+            told = rows.target.margin(str(column)) is not None
+            return str(column) if told or by is not None else None
+        if isinstance(column, str):
+            return column
+        return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")
+
+    def _notes(self, coverage: float, own: Real, infinite: NDArray[Any], what: str) -> list[Note]:
+        notes = []
+        if infinite.any():
+            text = (
+                f"{infinite.mean():.1%} of the {what}: such rows alone weigh more than "
+                f"{1 - coverage:.0%} of the calibration rows and themselves, so that nothing less "
+                "has the coverage. More calibration rows, or a lower coverage, would."
+            )
+            notes.append(Note("infinite", text, "warning"))
+        notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
+        if self.effective_sample_size_ < _ENOUGH:
+            size = f"{self.effective_sample_size_:.0f}"
+            text = (
+                f"The {len(self.scores_)} calibration rows count as {size} for the target, so that "
+                "widths are rough."
+            )
+            notes.append(Note("few rows", text, "warning"))
+        return notes

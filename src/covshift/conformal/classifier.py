@@ -1,0 +1,239 @@
+"""Prediction sets that keep their coverage on the target."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from .._parameters import Rules, flag, number, one_of, whole
+from .._types import Real
+from ..exceptions import InputError, InputTypeError
+from .bands import FitOptions
+from .base import METHODS, Conformal
+from .class_scores import SCORES, ClassScore
+from .data import LabelledRows
+from .left_out import closed_form, columns
+from .plus import plus_sets
+from .result import Sets
+
+
+class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
+    """Sets of classes that hold the true one with a given probability on the target (conformal).
+
+    Every class gets a score from the probabilities of a classifier
+    (`covshift.conformal.class_scores`); a set holds the classes whose score is at most the quantile
+    of the calibration rows' scores, weighted as the target asks for, the new row's own weight among
+    them (Tibshirani et al. 2019). Where the new row alone weighs too much, the set holds all
+    classes.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        With ``predict_proba``. Cloned and fitted; with ``prefit=True`` taken as it is. One that
+        takes ``X_target`` gets the target.
+    weighter, method, threshold, by, prefit, calibration_size, n_folds, random_state
+        As of `ConformalRegressor`.
+    conformity_score : {"lac", "aps", "raps"}
+        "lac" gives the smallest sets, "aps" larger ones at hard rows, "raps" is for many classes.
+    penalty, start : float and int
+        Of "raps": every class after the first ``start`` adds ``penalty``.
+    randomized : bool
+        Exact rather than conservative coverage, by random numbers for the places in X (pass rows
+        together, rather than one at a time). Sets may then be empty, and those of "aps" are
+        smaller.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+    estimator_, weighter_, scores_, weights_, effective_sample_size_ : as of `ConformalRegressor`
+
+    Notes
+    -----
+    A set may be empty: no class is usual for such a row. ``sets.share_empty`` says how often.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from covshift.conformal import ConformalClassifier
+    >>> from covshift.datasets import make_survey
+    >>> data = make_survey(500, 500, random_state=0)
+    >>> classifier = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> model = ConformalClassifier(classifier, random_state=0)
+    >>> model = model.fit(data.X, data.y, X_target=data.X_target)
+    >>> sets = model.predict_set(data.X_target, coverage=0.9)
+    >>> sets.member.shape
+    (500, 2)
+    """
+
+    _rules: ClassVar[Rules] = {
+        "method": one_of(*METHODS),
+        "conformity_score": one_of(*SCORES),
+        "threshold": one_of("weighted", "dr"),
+        "prefit": flag(),
+        "calibration_size": number(above=0, below=1),
+        "n_folds": whole(2),
+        "randomized": flag(),
+        "penalty": number(least=0),
+        "start": whole(0),
+    }
+    _stratify = True
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        weighter: Any = "cdf",
+        method: str = "split",
+        conformity_score: str = "lac",
+        threshold: str = "weighted",
+        by: str | int | None = None,
+        prefit: bool = False,
+        calibration_size: float = 0.5,
+        n_folds: int = 10,
+        penalty: float = 0.01,
+        start: int = 2,
+        randomized: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.weighter = weighter
+        self.method = method
+        self.conformity_score = conformity_score
+        self.threshold = threshold
+        self.by = by
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.n_folds = n_folds
+        self.penalty = penalty
+        self.start = start
+        self.randomized = randomized
+        self.random_state = random_state
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        check_is_fitted(self, "scores_")
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Real:
+        """Class probabilities of the fitted estimator."""
+        check_is_fitted(self, "scores_")
+        return self._probabilities(self.estimator_, X)
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
+        """Return a set of classes for each row; ``sets.member`` says which it holds."""
+        X = self._check_new(X, coverage)
+        own = self._own_weights(X)
+        m = len(own)
+        member = np.ones((m, len(self.classes_)), dtype=bool)
+        alone = np.ones(m, dtype=bool)  # no smaller set has the coverage
+        u, v = self._random(m, "threshold"), self._random(m, "classes")
+        for part, new, group in self._parts(X):
+            some = X if len(new) == m else _safe_indexing(X, new)
+            if not len(part):
+                continue
+            asked, inside = (None if r is None else r[new] for r in (u, v))
+            if self.prefit or self.method == "split":
+                found = self._distribution(coverage, part, group)
+                limits = found.thresholds(coverage, own[new], asked)
+                scores = self._score.matrix(self._probabilities(self.estimator_, some), inside)
+                member[new], alone[new] = limits.admit(scores), np.isposinf(limits.scores)
+            else:
+                left_out = self._left_out_probabilities(some)
+                matrices = [self._score.matrix(p, inside) for p in left_out]
+                given = self._fold[part], self.scores_[part], self.weights_[part]
+                alone[new] = coverage * own[new] > (1 - coverage) * self.weights_[part].sum()
+                member[new] = plus_sets(matrices, *given, own[new], coverage, asked)
+        notes = self._notes(coverage, own, alone, "sets hold all classes")
+        return Sets(
+            self.predict(X),
+            coverage,
+            self.effective_sample_size_,
+            len(self.scores_),
+            tuple(notes),
+            self._lazily(coverage),
+            member,
+            self.classes_,
+        )
+
+    # fitting
+
+    @property
+    def _score(self) -> ClassScore:
+        return ClassScore(str(self.conformity_score), float(self.penalty), int(self.start))
+
+    def _check_outcomes(self, y: Any) -> NDArray[Any]:
+        if self.threshold == "dr" and not self.prefit and self.method != "split":
+            raise InputError(
+                f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
+            )
+        values = column_or_1d(y, warn=True)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InputError(f"y contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
+        check_classification_targets(values)
+        self.classes_ = np.unique(values)
+        if self.prefit:
+            check_is_fitted(self.estimator)
+            unknown = np.setdiff1d(self.classes_, self.estimator.classes_)
+            if len(unknown):
+                shown = ", ".join(map(repr, unknown[:5].tolist()))
+                raise InputError(f"y has classes that the estimator does not know: {shown}.")
+            self.classes_ = self.estimator.classes_
+        elif len(self.classes_) < 2:
+            raise InputError(f"y has one class alone, {self.classes_[0]!r}: two are needed.")
+        return np.asarray(values)
+
+    def _probabilities(self, model: Any, X: Any) -> Real:
+        """Probabilities of all classes, also where some rows of a class trained no model."""
+        found = np.zeros((_num_samples(X), len(self.classes_)))
+        found[:, np.searchsorted(self.classes_, model.classes_)] = model.predict_proba(X)
+        return found
+
+    def _fitted(self, rows: LabelledRows) -> Any:
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InputTypeError(
+                f"{type(self.estimator).__name__} has no predict_proba. Pass a classifier that "
+                "has, or wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        options = FitOptions(rows.target, rows.target_weight)
+        return options.fit(self.estimator, rows.X, rows.y, rows.design)
+
+    def _fit_model(self, rows: LabelledRows) -> None:
+        self.estimator_ = self._fitted(rows)
+
+    def _closed_form(self, rows: LabelledRows) -> Any:
+        return closed_form(self.estimator_, rows)
+
+    def _left_out_probabilities(self, X: Any) -> list[Real]:
+        """Probabilities of the rows X by every model that leaves some rows out."""
+        if self._closed is None:
+            return [self._probabilities(model, X) for model in self._models]
+        return columns(self._closed.predict_proba(X))
+
+    def _fit_prefit(self, rows: LabelledRows) -> None:
+        self.estimator_ = self.estimator
+
+    def _calibration_scores(self, rows: LabelledRows) -> Real:
+        u = self._random(len(rows), "calibration")
+        code = np.searchsorted(self.classes_, rows.y)
+        if self.prefit or self.method == "split":
+            matrix = self._score.matrix(self._probabilities(self.estimator_, rows.X), u)
+            return np.asarray(matrix[np.arange(len(rows)), code])
+        if self._closed is not None:
+            matrix = self._score.matrix(self._closed.predict_proba(), u)
+            return np.asarray(matrix[np.arange(len(rows)), code])
+        scores = np.empty(len(rows))
+        for k, model in enumerate(self._models):
+            inside = np.flatnonzero(self._fold == k)
+            part = rows.rows(inside)
+            asked = None if u is None else u[inside]
+            matrix = self._score.matrix(self._probabilities(model, part.X), asked)
+            scores[inside] = matrix[np.arange(len(inside)), code[inside]]
+        return scores

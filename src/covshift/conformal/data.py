@@ -1,0 +1,186 @@
+"""What `fit` was given, checked: rows, outcomes, weights, target and groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples
+
+from .._array import is_array
+from .._frames import cells_of
+from .._row_weights import check_frequency, repeated, row_weights
+from .._types import Real, Rows
+from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
+from ..exceptions import InputError, InputTypeError
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with outcomes and design weights, each as often as it was seen; and the target."""
+
+    X: Any
+    y: NDArray[Any]  # (N,)
+    design: Real | None  # (N,): None where all rows count alike
+    target: Any  # rows, margins, or None: the rows themselves
+    target_weight: Real | None
+    groups: NDArray[Any] | None  # (N,), texts
+    target_groups: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def of_target(self) -> dict[str, Any]:
+        """Options of `fit` that belong to the target's rows."""
+        return {} if self.target_weight is None else {"target_weight": self.target_weight}
+
+    def rows(self, some: Rows) -> LabelledRows:
+        """Keep some of the rows, with the whole target."""
+        return replace(
+            self,
+            X=_safe_indexing(self.X, some),
+            y=self.y[some],
+            design=None if self.design is None else self.design[some],
+            groups=None if self.groups is None else self.groups[some],
+        )
+
+    def in_group(self, group: str) -> LabelledRows:
+        """Keep the rows of one group, in both samples."""
+        if self.groups is None:
+            return self
+        found = self.rows(np.flatnonzero(self.groups == group))
+        if self.target_groups is None:
+            return found
+        some = np.flatnonzero(self.target_groups == group)
+        weight = None if self.target_weight is None else self.target_weight[some]
+        return replace(found, target=_safe_indexing(self.target, some), target_weight=weight)
+
+
+def labelled_rows(
+    X: Any,
+    y: NDArray[Any],
+    by: str | int | None,
+    *,
+    X_target: Any,
+    sample_weight: Any,
+    target_weight: Any,
+    frequency_weight: Any,
+    target_frequency: Any,
+) -> LabelledRows:
+    """Check the weights, and repeat rows by their frequencies."""
+    X_target = unwrap_target(X_target)
+    if X_target is not None and not is_margins(X_target):
+        X_target = rows_of(X_target, "X_target")
+    N = _num_samples(X)
+    if len(y) != N:
+        raise InputError(f"y has {len(y)} values, but X has {N} rows.")
+    weights = row_weights(N, sample_weight, frequency_weight)
+    again = repeated(weights.repeats)
+    design = None if weights.equal else weights.design[again]
+    target, of_target = X_target, None
+    given = {
+        "target_weight": unwrap_target(target_weight),
+        "target_frequency": unwrap_target(target_frequency),
+    }
+    if target is None and any(value is not None for value in given.values()):
+        raise InputError("target_weight and target_frequency need X_target, whose rows they weigh.")
+    if is_margins(target):
+        refuse_target_weights(**given)
+    elif target is not None:
+        target, of_target = _target_rows(target, **given)
+    rows_again = len(again) == N and (again == np.arange(N)).all()
+    X, y = (X, y) if rows_again else (_safe_indexing(X, again), y[again])
+    groups = None if by is None else groups_of(X, by, "X")
+    in_target = None
+    if by is not None and target is not None and not is_margins(target):
+        in_target = groups_of(target, by, "X_target")
+    return LabelledRows(X, y, design, target, of_target, groups, in_target)
+
+
+def rows_of(X: Any, title: str) -> Any:
+    """Return a frame as it is, anything else as an array; refuse what is sparse or empty."""
+    if issparse(X):
+        raise InputTypeError(
+            f"{title} is sparse, and conformal prediction needs dense rows: pass {title}.toarray()."
+        )
+    if column_names(X) is None and not is_array(X):
+        X = np.asarray(X)
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 2 and 0 in shape:
+        raise InputError(
+            f"{title} has {shape[0]} sample(s) and {shape[1]} feature(s) (shape={tuple(shape)}) "
+            "while a minimum of 1 is required."
+        )
+    return X
+
+
+def _target_rows(target: Any, *, target_weight: Any, target_frequency: Any) -> tuple[Any, Any]:
+    M = _num_samples(target)
+    if target_frequency is not None:
+        repeats = check_frequency(target_frequency, M, "target_frequency", of="X_target")
+        again = repeated(repeats, "target_frequency")
+        target = _safe_indexing(target, again)
+        if target_weight is not None:
+            weights = row_weights(M, target_weight, names=("target_weight", ""), of="X_target")
+            target_weight = weights.design[again]
+        M = len(again)
+    if target_weight is None:
+        return target, None
+    weights = row_weights(M, target_weight, names=("target_weight", ""), of="X_target")
+    return target, None if weights.equal and weights.single else weights.design
+
+
+def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
+    """Return the group of each row, as text: a column of a frame by name, of an array by number."""
+    names = column_names(X)
+    if names is not None:
+        if str(by) not in names:
+            raise InputError(f"by={by!r} names a column, but {title} has none of this name.")
+        return np.array(cells_of(X, str(by), title))
+    values = np.asarray(X)  # of numbers, or of mixed cells
+    if isinstance(by, str) or not -values.shape[1] <= by < values.shape[1]:
+        raise InputError(
+            f"by={by!r} is no column of {title}, an array of {values.shape[1]} columns: pass its "
+            "number, or a data frame."
+        )
+    cells = values[:, by]
+    if cells.dtype.kind in "OUS":
+        return np.array([str(cell) for cell in cells])
+    return np.array([f"{cell:.15g}" for cell in cells.astype(np.float64)])
+
+
+def split_rows(
+    y: NDArray[Any], share: float, random_state: Any, *, stratify: bool
+) -> tuple[Rows, Rows]:
+    """Draw rows that train and rows that calibrate; of every class the same share.
+
+    Every row calibrates with the same probability: where rows are counted off, class by class, the
+    count starts at random.
+    """
+    rng = check_random_state(random_state)
+    order = rng.permutation(len(y))
+    held = max(1, min(len(y) - 1, round(share * len(y))))
+    if not stratify:
+        return np.sort(order[held:]), np.sort(order[:held])
+    _, code = np.unique(y, return_inverse=True)
+    order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
+    start = rng.randint(len(y))  # in parts of a row
+    calibrates = np.diff((np.arange(len(y) + 1) * held + start) // len(y)) > 0
+    return np.sort(order[~calibrates]), np.sort(order[calibrates])
+
+
+def deal_folds(y: NDArray[Any], n_folds: int, random_state: Any, *, stratify: bool) -> Rows:
+    """Number the fold of each row, of every class alike."""
+    rng = check_random_state(random_state)
+    order = rng.permutation(len(y))
+    if stratify:
+        _, code = np.unique(y, return_inverse=True)
+        order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = np.arange(len(y)) % min(n_folds, len(y))
+    return fold

@@ -1,0 +1,223 @@
+"""What is predicted, with all that says how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._notes import Note
+from .._optional import import_extra
+from .._plain import plain
+from .._types import Flags, Real
+
+
+@dataclass(frozen=True)
+class ExpectedCoverage:
+    """Share of the target's outcomes inside of their intervals or sets, estimated.
+
+    Every calibration row is a new row to the threshold of all others; `covshift.estimate` carries
+    the share that is covered to the target, doubly robust. ``interval`` is its 95 % interval.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    groups: dict[str, tuple[float, tuple[float, float]]] = field(default_factory=dict)
+    note: str = ""
+
+    def __str__(self) -> str:
+        if np.isnan(self.value):
+            return f"not known: {self.note}"
+        low, high = self.interval
+        return f"{self.value:.1%} ({low:.1%} to {high:.1%})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    prediction: NDArray[Any]
+    coverage: float
+    effective_sample_size: float
+    n_calibration: int
+    notes: tuple[Note, ...]
+    _expected: Callable[[], ExpectedCoverage] = field(repr=False)
+
+    @cached_property
+    def expected_coverage(self) -> ExpectedCoverage:
+        """Coverage on the target, estimated when first asked for (seconds)."""
+        return self._expected()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the number in place of the model and its rows, which would give it."""
+        return {**self.__dict__, "expected_coverage": self.expected_coverage, "_expected": None}
+
+    def __len__(self) -> int:
+        return len(self.prediction)
+
+    def _facts(self) -> dict[str, Any]:
+        expected = self.expected_coverage
+        return {
+            "coverage": self.coverage,
+            "expected_coverage": {
+                "value": expected.value,
+                "standard_error": expected.standard_error,
+                "interval": list(expected.interval),
+                "groups": {
+                    name: {"value": value, "interval": list(interval)}
+                    for name, (value, interval) in expected.groups.items()
+                },
+                "note": expected.note,
+            },
+            "effective_sample_size": self.effective_sample_size,
+            "n_calibration": self.n_calibration,
+            "notes": self.notes,
+        }
+
+    def _about(self) -> str:
+        lines = [
+            f"Expected coverage on the target: {self.expected_coverage}",
+            f"Calibration: {self.effective_sample_size:.0f} effective of {self.n_calibration} rows",
+        ]
+        lines += [
+            f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"
+            for name, (value, (low, high)) in self.expected_coverage.groups.items()
+        ]
+        lines += [note.text for note in self.notes]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(_Result):
+    """Prediction intervals: ``low, high = intervals``, or ``np.asarray(intervals)`` (rows, 2).
+
+    Attributes
+    ----------
+    lower, upper : (rows,) arrays
+        Infinite where no finite interval has the coverage.
+    prediction : (rows,) array
+    coverage : float
+        That was asked for.
+    infinite : (rows,) bool array
+    share_infinite, mean_width : float
+        The width is that of the finite intervals.
+    effective_sample_size, n_calibration
+        Kish's number of calibration rows, and their number.
+    expected_coverage : ExpectedCoverage
+    notes : tuple of Note
+    """
+
+    lower: Real
+    upper: Real
+
+    @property
+    def infinite(self) -> Flags:
+        return ~(np.isfinite(self.lower) & np.isfinite(self.upper))
+
+    @property
+    def share_infinite(self) -> float:
+        return float(self.infinite.mean())
+
+    @property
+    def mean_width(self) -> float:
+        finite = ~self.infinite
+        return float((self.upper - self.lower)[finite].mean()) if finite.any() else float("inf")
+
+    def __iter__(self) -> Iterator[Real]:
+        return iter((self.lower, self.upper))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.column_stack([self.lower, self.upper]).astype(dtype or np.float64)
+
+    def covers(self, y: Any) -> Flags:
+        """Whether each outcome lies inside of its interval."""
+        values = np.asarray(y, dtype=np.float64)
+        return np.asarray((self.lower <= values) & (values <= self.upper))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain data; the intervals are in `to_frame`."""
+        more = {"mean_width": self.mean_width, "share_infinite": self.share_infinite}
+        found: dict[str, Any] = plain({**self._facts(), **more, "rows": len(self)})
+        return found
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: prediction, lower, upper."""
+        pandas = import_extra("pandas", extra="pandas", needed_by="Intervals.to_frame")
+        columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
+        return pandas.DataFrame(columns)
+
+    def __str__(self) -> str:
+        finite = f"{self.share_infinite:.1%} infinite"
+        return (
+            f"{len(self)} intervals of coverage {self.coverage:.0%}: mean width "
+            f"{self.mean_width:.4g}, {finite}\n{self._about()}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sets(_Result):
+    """Prediction sets: ``sets.member`` (rows, classes), or ``np.asarray(sets)``.
+
+    Attributes
+    ----------
+    member : (rows, classes) bool array
+    classes : (classes,) array
+    labels : list of arrays
+        The classes of each set.
+    prediction, coverage, effective_sample_size, n_calibration, expected_coverage, notes
+        As of `Intervals`.
+    mean_size, share_whole, share_empty : float
+        Classes in a set; sets of all classes, which say nothing; sets of none.
+    """
+
+    member: Flags
+    classes: NDArray[Any]
+
+    @property
+    def labels(self) -> list[NDArray[Any]]:
+        return [self.classes[row] for row in self.member]
+
+    @property
+    def mean_size(self) -> float:
+        return float(self.member.sum(axis=1).mean())
+
+    @property
+    def share_whole(self) -> float:
+        return float(self.member.all(axis=1).mean())
+
+    @property
+    def share_empty(self) -> float:
+        return float((~self.member.any(axis=1)).mean())
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return self.member.astype(dtype or bool)
+
+    def covers(self, y: Any) -> Flags:
+        """Whether the set of each row holds its class."""
+        return np.asarray((self.member & (np.asarray(y)[:, None] == self.classes)).any(axis=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain data; the sets are in `to_frame`."""
+        more = {
+            "mean_size": self.mean_size,
+            "share_whole": self.share_whole,
+            "share_empty": self.share_empty,
+        }
+        found: dict[str, Any] = plain({**self._facts(), **more, "rows": len(self)})
+        return found
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: the prediction, and whether each class is in the set."""
+        pandas = import_extra("pandas", extra="pandas", needed_by="Sets.to_frame")
+        columns = {str(name): self.member[:, k] for k, name in enumerate(self.classes)}
+        return pandas.DataFrame({"prediction": self.prediction, **columns})
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self)} sets of coverage {self.coverage:.0%}: {self.mean_size:.2f} classes on "
+            f"average, {self.share_whole:.1%} hold all classes, {self.share_empty:.1%} none\n"
+            f"{self._about()}"
+        )

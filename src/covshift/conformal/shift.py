@@ -1,0 +1,106 @@
+"""The weights of calibration rows and of new rows: how much more common they are in the target.
+
+Where a good part of the target has no training rows at all (`covshift._support`), nothing is known,
+and new rows there have infinite weight: their intervals are infinite. The weights are then those of
+the rest of the target, which the training rows can look like.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from .._array import to_numpy
+from .._frames import FrameColumns
+from .._row_weights import target_weights
+from .._support import NO_OVERLAP, Uncovered, uncovered
+from .._types import Real
+from .._validation import check_points, check_samples, column_names, is_margins
+from ..exceptions import InputTypeError, WeightWarning
+from ..weights import as_weighter
+from ..weights.base import Weighter
+
+_NOTHING_KNOWN = "intervals are infinite and sets hold all classes there."
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A weighter, fitted to rows without their outcomes, and the form in which it sees rows.
+
+    Without a weighter all rows weigh one.
+    """
+
+    weighter: Weighter | None = None
+    frame: FrameColumns | None = None
+    scaler: StandardScaler | None = None
+    gaps: tuple[Uncovered, ...] = ()  # parts of the target without training rows
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        weighter: Any,
+        X: Any,
+        target: Any,
+        design: Real | None,
+        of_target: dict[str, Any],
+        random_state: int,
+    ) -> Shift:
+        """Fit a clone of the weighter to rows X, of weights ``design``, and to the target."""
+        made = clone(as_weighter(weighter))
+        if made.get_params(deep=False).get("random_state", 0) is None:
+            made.set_params(random_state=random_state)
+        given = {} if design is None else {"sample_weight": design}
+        if is_margins(target):
+            return cls(made.fit(X, X_target=target, **given))
+        frame = FrameColumns.learn(X, target)
+        if frame is None:
+            Z, T = check_samples(X, target).on_host()
+            names = column_names(X)
+        else:
+            Z, T = frame.encode(X, "X"), frame.encode(target, "X_target")
+            names = list(frame.columns)
+        scaler = StandardScaler().fit(Z, sample_weight=design)
+        rows = target_weights(len(T), of_target.get("target_weight"))
+        gaps = [
+            part for part in uncovered(Z, T, rows.share, rows.size) if part.excess >= NO_OVERLAP
+        ]
+        reach = ~np.any([part.holds(T) for part in gaps], axis=0) if gaps else np.ones(len(T), bool)
+        if not reach.all() and (rows.share[reach] > 0).any():
+            T, of_target = T[reach], {name: np.asarray(w)[reach] for name, w in of_target.items()}
+        shown = None if names is None else tuple(names)
+        for part in gaps:
+            warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
+        if "allow_no_overlap" in made.get_params(deep=False):
+            made.set_params(allow_no_overlap=True)
+        made.fit(scaler.transform(Z), X_target=(scaler.transform(T),), **of_target, **given)
+        if not hasattr(made, "predict_weights"):
+            raise InputTypeError(
+                f"{type(made).__name__} has no predict_weights, so that new rows have no weight. "
+                "Use a weighter of covshift.weights."
+            )
+        return cls(made, frame, scaler, tuple(gaps), shown)
+
+    def weigh(self, X: Any, N: int) -> Real:
+        """Return one weight for each of the N rows X, on the scale of the fitted weights."""
+        if self.weighter is None:
+            return np.ones(N)
+        if self.scaler is None:  # margins, which read the columns by name
+            return np.asarray(self.weighter.predict_weights(X))
+        if self.frame is not None:
+            Z = self.frame.encode(X, "X")
+        else:
+            Z = to_numpy(check_points(X, "X")).astype(np.float64)
+        found = np.asarray(self.weighter.predict_weights(self.scaler.transform(Z)))
+        for gap in self.gaps:
+            found = np.where(gap.holds(Z), np.inf, found)
+        return found
+
+    def described(self) -> list[str]:
+        """Say which parts of the target have no training rows, and what follows."""
+        return [f"{part.describe(self.names)}: {_NOTHING_KNOWN}" for part in self.gaps]
