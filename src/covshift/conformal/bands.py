@@ -15,7 +15,7 @@ it is, and the interval of score s is the band widened by it:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +24,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from .._fields import ESTIMATOR, FINITE, Kind, OrNone
 from .._types import Real
 from ..exceptions import InputError
 from ..reweighted import fit_for_target
@@ -69,6 +70,8 @@ class FitOptions(NamedTuple):
 class AbsoluteBand:
     """Intervals of one width around the prediction."""
 
+    _saved: ClassVar[dict[str, Kind]] = {"estimator": ESTIMATOR}
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -86,6 +89,12 @@ class AbsoluteBand:
 
 class NormalizedBand(AbsoluteBand):
     """Intervals as wide as residuals usually are at such rows."""
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "estimator": ESTIMATOR,
+        "spread": ESTIMATOR,
+        "least": FINITE,
+    }
 
     def __init__(self, estimator: Any, spread: Any = None, least: float = 1.0) -> None:
         super().__init__(estimator)
@@ -123,8 +132,14 @@ class NormalizedBand(AbsoluteBand):
 class QuantileBand:
     """Intervals between two quantile models."""
 
-    def __init__(self, low: Any, high: Any, middle: Any = None) -> None:
-        self.low, self.high, self.estimator = low, high, middle
+    _saved: ClassVar[dict[str, Kind]] = {
+        "low": ESTIMATOR,
+        "high": ESTIMATOR,
+        "estimator": OrNone(ESTIMATOR),
+    }
+
+    def __init__(self, low: Any, high: Any, estimator: Any = None) -> None:
+        self.low, self.high, self.estimator = low, high, estimator  # that of the median
 
     @classmethod
     def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> QuantileBand:

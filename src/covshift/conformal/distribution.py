@@ -22,9 +22,11 @@ each new row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from .._fields import FINITE, Kind, Reals
 from .._types import Flags, Real
 
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
@@ -37,6 +39,8 @@ class ScoreDistribution:
     scores: Real  # (n,)
     upto: Real  # (n,): nondecreasing
     total: float
+
+    _saved: ClassVar[dict[str, Kind]] = {"scores": Reals("n"), "upto": Reals("n"), "total": FINITE}
 
     @classmethod
     def of(cls, scores: Real, weights: Real) -> ScoreDistribution:
