@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
+from ..exceptions import InputError, WeightWarning
 from . import console, options
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator
     conformal = kind(estimator, prefit=True, random_state=args.seed)
     weight = weights_of(table, args.weight)
-    conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)  # the notes tell, in the table's own words
+        conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
     return replace(model, estimator=conformal)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
+from ..exceptions import InputError, WeightWarning
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -39,13 +39,16 @@ def _share(text: str) -> float:
 
 def hold_out(samples: Samples, args: argparse.Namespace) -> tuple[Samples, Samples | None]:
     """Return the samples that train, and those that calibrate if this was asked for."""
+    from sklearn.utils import check_random_state
+
     from ..conformal.data import split_rows
 
     labels = samples.labels
     if args.calibrate is None or labels is None:
         return samples, None
     classes = labels.task == "classification"
-    trains, calibrates = split_rows(labels.y, args.calibrate, args.seed, stratify=classes)
+    seed = int(check_random_state(args.seed).randint(2**31 - 1))  # as the split form draws it
+    trains, calibrates = split_rows(labels.y, args.calibrate, seed, stratify=classes)
     if classes:
         kept = set(labels.y[trains].tolist())
         lost = [name for name in labels.classes if name not in kept]
@@ -65,6 +68,8 @@ def calibrated(
     ``X`` and ``held`` are the rows that trained and that calibrate, as the estimator takes them,
     and ``samples`` and ``held_out`` the rest of them; ``target`` are rows or margins.
     """
+    import warnings
+
     from .._validation import is_margins
     from ..conformal import ConformalClassifier, ConformalRegressor
     from ..conformal.held_out import calibrate
@@ -72,16 +77,18 @@ def calibrated(
     labels = held_out.labels
     assert labels is not None
     kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
-    model = calibrate(
-        kind(estimator, prefit=True, random_state=seed),
-        held,
-        labels.y,
-        X,
-        target,
-        sample_weight=held_out.weight,
-        trained_weight=samples.weight,
-        target_weight=None if is_margins(target) else held_out.target_weight,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)  # the verdict and the summary tell
+        model = calibrate(
+            kind(estimator, prefit=True, random_state=seed),
+            held,
+            labels.y,
+            X,
+            target,
+            sample_weight=held_out.weight,
+            trained_weight=samples.weight,
+            target_weight=None if is_margins(target) else held_out.target_weight,
+        )
     for level in LEVELS:
         model.expected_coverage(level)  # which the file keeps
     return model
