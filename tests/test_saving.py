@@ -34,6 +34,7 @@ from covshift._registry import TABLE, WeighterEntry
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
 from covshift.exceptions import InputError
+from covshift.persistence import archive
 from covshift.persistence.classes import declared
 from covshift.testing.weighters import _check_saved
 from covshift.weights import (
@@ -364,6 +365,18 @@ def test_calibrated_models_that_no_file_can_hold_are_refused_by_name(model, word
     with pytest.raises(InputError, match=words):
         covshift.save(model, tmp_path / "e.covshift")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_path, monkeypatch):
+    model = ConformalRegressor(Ridge(), method="jackknife+", weighter=None).fit(X, NUMBER)
+    again = saved(model, tmp_path)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(NEW)), np.asarray(model.predict_interval(NEW))
+    )
+    monkeypatch.setattr(archive, "_MAX_MEMBERS", 40)
+    with pytest.raises(InputError, match=r"4. arrays, and a model file holds at most 39.*'cv\+'"):
+        covshift.save(model, tmp_path / "f.covshift")
+    assert [path.name for path in tmp_path.iterdir()] == ["e.covshift"]
 
 
 @pytest.mark.parametrize(

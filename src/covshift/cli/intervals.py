@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("intervals")
     for name, what in (
         ("interval", "columns lower and upper: the number is between them with this probability"),
-        ("set", f"column set: classes, joined by {BETWEEN}, that hold the true one with it"),
+        ("set", f"column set: classes, joined by {BETWEEN}, the true one among them with it"),
     ):
         group.add_argument(
             f"--{name}", metavar="PERCENT", type=_percent, action="append", help=f"{what}, as in 90"
