@@ -130,26 +130,34 @@ CONFORMAL = {
     "sets": (ConformalClassifier(LogisticRegression(), random_state=0), TWO),
     "intervals of a machine": (ConformalRegressor(VSVR(), random_state=0), NUMBER),
     "intervals of a spread": (
-        ConformalRegressor(Ridge(), score="normalized", spread=Ridge(), random_state=0),
+        ConformalRegressor(Ridge(), conformity_score="normalized", spread=Ridge(), random_state=0),
         NUMBER,
     ),
     "intervals by folds": (ConformalRegressor(Ridge(), **BY_FOLDS), NUMBER),
-    "sets by folds": (ConformalClassifier(LogisticRegression(), score="aps", **BY_FOLDS), THREE),
+    "sets by folds": (
+        ConformalClassifier(LogisticRegression(), conformity_score="aps", **BY_FOLDS),
+        THREE,
+    ),
     "randomised sets": (
-        ConformalClassifier(VSVC(), score="raps", randomized=True, random_state=0),
+        ConformalClassifier(VSVC(), conformity_score="raps", randomized=True, random_state=0),
         THREE,
     ),
     "no weights": (ConformalRegressor(Ridge(), weighter=None, random_state=0), NUMBER),
     "prefit": (ConformalRegressor(Ridge().fit(X, -NUMBER), prefit=True), NUMBER),
     "prefit spread": (
         ConformalRegressor(
-            Ridge().fit(X, NUMBER), score="normalized", spread=Ridge().fit(X, NUMBER), prefit=True
+            Ridge().fit(X, NUMBER),
+            conformity_score="normalized",
+            spread=Ridge(1e3).fit(X, NUMBER + 20),
+            prefit=True,
         ),
         NUMBER,
     ),
     "prefit pair": (
         ConformalRegressor(
-            (Ridge().fit(X, NUMBER - 1), Ridge().fit(X, NUMBER)), score="quantile", prefit=True
+            (Ridge().fit(X, NUMBER - 1), Ridge().fit(X, NUMBER)),
+            conformity_score="quantile",
+            prefit=True,
         ),
         NUMBER,
     ),
@@ -352,7 +360,10 @@ def test_a_second_fit_leaves_nothing_of_the_first_in_the_file(tmp_path):
     ("model", "words"),
     [
         (ConformalRegressor(VSVR(), method="jackknife+"), r"jackknife\+.*cannot be saved.*'cv\+'"),
-        (ConformalRegressor(Ridge(), score="normalized"), r"_model\.spread is a HistGradientBoost"),
+        (
+            ConformalRegressor(Ridge(), conformity_score="normalized"),
+            r"_model\.spread is a BoostedSpread",
+        ),
         (
             ConformalRegressor(HuberRegressor()),
             r"ConformalRegressor\.estimator is a HuberRegressor, which cannot be saved",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,17 +18,18 @@ from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
 from .._types import Real, Rows
+from .._validation import is_margins
 from ..exceptions import InputError
 from ..weights import effective_sample_size
 from .calibrated import expected, lifted
-from .data import LabelledRows, deal_folds, groups_of, labelled_rows, split_rows
+from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
 from .distribution import ScoreDistribution
 from .result import ExpectedCoverage
 from .saved import ByLevel, LeftOut
 from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")
-_USES = ("calibration", "threshold", "classes")
+_USES = ("calibration", "threshold", "classes", "expected")
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
 
 
@@ -96,7 +99,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._keep(rows.rows(calibrates), self._fit_shift(part))
         else:
             if len(rows) < 2:
-                raise InputError(f"method={self.method!r} needs 2 rows at least, not {len(rows)}.")
+                raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
             self._fit_model(rows)
             self._fit_left_out(rows)
             self._keep(rows, self._fit_shift(rows))
@@ -105,6 +108,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
+        X = rows_of(X, "X")
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = labelled_rows(X, self._check_outcomes(y), self.by, **given)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -133,8 +137,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
         if len(rows) < 2:
             raise InputError(
-                f"method='split' needs 2 rows at least, one to train and one to calibrate, not "
-                f"{len(rows)}."
+                "method='split' needs 2 rows at least, one to train and one to calibrate, not "
+                "n_samples=1."
             )
         return split_rows(rows.y, float(self.calibration_size), self._seed, stratify=self._stratify)
 
@@ -150,7 +154,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._rows, self._shift, self._groups = rows, shift, rows.groups
         self.weighter_ = shift.weighter
         factor = shift.weigh(rows.X, len(rows))
-        factor = np.where(np.isfinite(factor), factor, 0.0)  # of rows beyond those that trained
+        self._beyond = ~np.isfinite(factor)  # where no rows have trained
+        self._factor = factor = np.where(self._beyond, 0.0, factor)
         d = np.ones(len(rows)) if rows.design is None else rows.design
         self.weights_ = factor * d
         if not self.weights_.sum() > 0:
@@ -208,7 +213,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                         " and a file keeps none. Ask for it once before saving."
                     )
                 rows = self._rows if group is None else self._rows.in_group(group)
-                found = lifted(found, scores, rows, coverage)
+                found = lifted(found, scores, rows, self._factor[part], coverage)
             self._thresholds[key] = found
         return self._thresholds[key]
 
@@ -218,10 +223,17 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return np.random.default_rng([self._seed, _USES.index(use)]).uniform(size=m)
 
-    def _check_new(self, X: Any, coverage: float) -> None:
+    def _check_new(self, X: Any, coverage: float) -> Any:
+        """Return the new rows, checked."""
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
+        X = rows_of(X, "X")
         validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:
+        """The expected coverage of this fit, also if another one follows."""
+        return partial(copy(self).expected_coverage, coverage)
 
     # how far it can be trusted
 
@@ -249,9 +261,12 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 note = f"the file keeps no calibration rows{known}."
                 return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
             covered = np.zeros(len(self.scores_), dtype=bool)
+            u = self._random(len(covered), "expected")
             for part, _, group in self._parts(self._rows.X):
                 found = self._distribution(coverage, part, group)
-                covered[part] = found.covers_own(coverage, self.scores_[part])
+                asked = None if u is None else u[part]
+                covered[part] = found.covers_own(coverage, self.scores_[part], asked)
+            covered |= self._beyond
             self._expected[key] = expected(covered, self._rows, self._named(by))
         return self._expected[key]
 
@@ -259,8 +274,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Groups in the form that `estimate` takes."""
         column = self.by if by is None else by
         rows = self._rows
-        if column is None or rows.target is None:
+        if column is None:
             return None
+        if rows.target is None:
+            return groups_of(rows.X, column, "X")
+        if is_margins(rows.target):  # they tell of the groups, or not
+            told = rows.target.margin(str(column)) is not None
+            return str(column) if told or by is not None else None
         if isinstance(column, str):
             return column
         return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")
@@ -274,9 +294,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "has the coverage. More calibration rows, or a lower coverage, would."
             )
             notes.append(Note("infinite", text, "warning"))
-        for part in self._shift.described():
-            text = f"{part}: intervals are infinite and sets hold all classes there."
-            notes.append(Note("no overlap", text, "warning"))
+        notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
         if self.effective_sample_size_ < _ENOUGH:
             size = f"{self.effective_sample_size_:.0f}"
             text = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._types import Real
+from ..exceptions import InputError
 from .data import LabelledRows
 
 
@@ -15,7 +16,10 @@ def closed_form(estimator: Any, rows: LabelledRows) -> Any:
     given: dict[str, Any] = {} if rows.design is None else {"sample_weight": rows.design}
     if rows.target is not None:
         given |= {"X_target": (rows.target,), **rows.of_target}
-    return estimator.leave_one_out(rows.X, rows.y, **given)
+    try:
+        return estimator.leave_one_out(rows.X, rows.y, **given)
+    except InputError:  # it says which of its forms have none
+        return None
 
 
 def columns(values: Real) -> list[Real]:

@@ -1,11 +1,13 @@
 """The weights of calibration rows and of new rows: how much more common they are in the target.
 
 Where a good part of the target has no training rows at all (`covshift._support`), nothing is known,
-and new rows there have infinite weight: their intervals are infinite.
+and new rows there have infinite weight: their intervals are infinite. The weights are then those of
+the rest of the target, which the training rows can look like.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,9 +22,11 @@ from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._types import Real
 from .._validation import check_points, check_samples, column_names, is_margins
-from ..exceptions import InputTypeError
+from ..exceptions import InputTypeError, WeightWarning
 from ..weights import as_weighter
 from ..weights.base import Weighter
+
+_NOTHING_KNOWN = "intervals are infinite and sets hold all classes there."
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,12 @@ class Shift:
         gaps = [
             part for part in uncovered(Z, T, rows.share, rows.size) if part.excess >= NO_OVERLAP
         ]
+        reach = ~np.any([part.holds(T) for part in gaps], axis=0) if gaps else np.ones(len(T), bool)
+        if not reach.all() and (rows.share[reach] > 0).any():
+            T, of_target = T[reach], {name: np.asarray(w)[reach] for name, w in of_target.items()}
+        shown = None if names is None else tuple(names)
+        for part in gaps:
+            warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
         if "allow_no_overlap" in made.get_params(deep=False):
             made.set_params(allow_no_overlap=True)
         made.fit(scaler.transform(Z), X_target=(scaler.transform(T),), **of_target, **given)
@@ -119,7 +129,7 @@ class Shift:
                 f"{type(made).__name__} has no predict_weights, so that new rows have no weight. "
                 "Use a weighter of covshift.weights."
             )
-        return cls(made, frame, scaler, tuple(gaps), None if names is None else tuple(names))
+        return cls(made, frame, scaler, tuple(gaps), shown)
 
     def weigh(self, X: Any, N: int) -> Real:
         """Return one weight for each of the N rows X, on the scale of the fitted weights."""
@@ -137,5 +147,5 @@ class Shift:
         return found
 
     def described(self) -> list[str]:
-        """Say which parts of the target have no training rows."""
-        return [part.describe(self.names) for part in self.gaps]
+        """Say which parts of the target have no training rows, and what follows."""
+        return [f"{part.describe(self.names)}: {_NOTHING_KNOWN}" for part in self.gaps]
