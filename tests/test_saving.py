@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import json
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import HuberRegressor, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -22,6 +23,7 @@ import covshift
 from covshift import (
     VSVC,
     VSVR,
+    Margins,
     Reweighted,
     RobustBiasAware,
     VBoostClassifier,
@@ -29,8 +31,10 @@ from covshift import (
 )
 from covshift._fields import FINITE, Maybe, Reals
 from covshift._registry import TABLE, WeighterEntry
+from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
 from covshift.exceptions import InputError
+from covshift.persistence import archive
 from covshift.persistence.classes import declared
 from covshift.testing.weighters import _check_saved
 from covshift.weights import (
@@ -54,8 +58,14 @@ NEW = np.vstack([rng.normal(0.2, 1.5, size=(20, 3)), X[:3], T[:3]])
 TWO = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no")
 THREE = np.digitize(X[:, 0], [-0.5, 0.5]) - 1
 NUMBER = X[:, 0] ** 2 + 0.1 * rng.normal(size=40)
+FAR = T + np.array([8.0, 0, 0])
 NAMES = ["age", "income", "été <b>"]
 TREES = {"n_estimators": 3, "min_samples_leaf": 3}
+
+
+class Unsaved(KLIEP):
+    """In no table."""
+
 
 WEIGHTED = (
     {name: kind() for name, kind in WEIGHTERS.items()}
@@ -114,11 +124,63 @@ FUNCTIONS = {
     "ridge": (Ridge(), np.column_stack([NUMBER, -NUMBER])),
 }
 
+BY_FOLDS = {"method": "cv+", "n_folds": 3, "random_state": 0}
+CONFORMAL = {
+    "intervals": (ConformalRegressor(Ridge(), random_state=0), NUMBER),
+    "sets": (ConformalClassifier(LogisticRegression(), random_state=0), TWO),
+    "intervals of a machine": (ConformalRegressor(VSVR(), random_state=0), NUMBER),
+    "intervals of a spread": (
+        ConformalRegressor(Ridge(), conformity_score="normalized", spread=Ridge(), random_state=0),
+        NUMBER,
+    ),
+    "intervals by folds": (ConformalRegressor(Ridge(), **BY_FOLDS), NUMBER),
+    "sets by folds": (
+        ConformalClassifier(LogisticRegression(), conformity_score="aps", **BY_FOLDS),
+        THREE,
+    ),
+    "randomised sets": (
+        ConformalClassifier(VSVC(), conformity_score="raps", randomized=True, random_state=0),
+        THREE,
+    ),
+    "no weights": (ConformalRegressor(Ridge(), weighter=None, random_state=0), NUMBER),
+    "prefit": (ConformalRegressor(Ridge().fit(X, -NUMBER), prefit=True), NUMBER),
+    "prefit spread": (
+        ConformalRegressor(
+            Ridge().fit(X, NUMBER),
+            conformity_score="normalized",
+            spread=Ridge(1e3).fit(X, NUMBER + 20),
+            prefit=True,
+        ),
+        NUMBER,
+    ),
+    "prefit pair": (
+        ConformalRegressor(
+            (Ridge().fit(X, NUMBER - 1), Ridge().fit(X, NUMBER)),
+            conformity_score="quantile",
+            prefit=True,
+        ),
+        NUMBER,
+    ),
+    "prefit sets": (ConformalClassifier(LogisticRegression().fit(X, TWO), prefit=True), TWO),
+}
+
 
 def fitted(estimator, y, frames=False):
     rows = (pd.DataFrame(X, columns=NAMES), pd.DataFrame(T, columns=NAMES)) if frames else (X, T)
     target = {} if isinstance(estimator, LogisticRegression | Ridge) else {"X_target": rows[1]}
     return clone(estimator).fit(rows[0], y, **target)
+
+
+def calibrated(estimator, y, target=T):
+    with warnings.catch_warnings():  # scikit-learn would clone what is fitted
+        return copy.deepcopy(estimator).fit(X, y, X_target=target)
+
+
+def spoken(model, rows, coverage):
+    """Intervals or sets, as an array, and all that is said of them but for what is expected."""
+    sets = hasattr(model, "predict_set")
+    found = (model.predict_set if sets else model.predict_interval)(rows, coverage)
+    return np.asarray(found), found.notes, found.effective_sample_size, found.n_calibration
 
 
 def saved(estimator, tmp_path):
@@ -199,6 +261,169 @@ def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):
     assert_acts_the_same(model, again, pd.DataFrame(NEW, columns=NAMES) if frames else NEW)
     if frames and not isinstance(model, Reweighted):
         assert list(again.feature_names_in_) == NAMES
+
+
+@pytest.mark.parametrize("name", CONFORMAL)
+def test_loaded_intervals_and_sets_are_those_of_the_calibrated_model(name, tmp_path):
+    model = calibrated(*CONFORMAL[name])
+    again = saved(model, tmp_path)
+    assert_acts_the_same(model, again, NEW)
+    for coverage in (0.9, 0.6):
+        (found, *more), (other, *others) = (spoken(m, NEW, coverage) for m in (model, again))
+        np.testing.assert_array_equal(found, other)
+        assert more == others
+    for attribute in ("scores_", "weights_", "n_features_in_"):
+        assert_same(getattr(model, attribute), getattr(again, attribute))
+
+
+def test_a_file_keeps_no_calibration_rows_and_says_so(tmp_path):
+    model = calibrated(*CONFORMAL["intervals"])
+    silent = saved(model, tmp_path).expected_coverage(0.9)
+    assert np.isnan(silent.value)
+    assert silent.note == "the file keeps no calibration rows."
+    model.expected_coverage(0.9)
+    model.expected_coverage(0.8)
+    again = saved(model, tmp_path)
+    assert again.expected_coverage(0.8) == model.expected_coverage(0.8)
+    assert "estimated before saving at 0.8, 0.9." in again.expected_coverage(0.7).note
+    assert "not known" in str(again.predict_interval(NEW, 0.7))
+    held = model._shift.scaler.transform(model._rows.X)
+    assert not holds(tmp_path / "e.covshift", model._rows.X)
+    assert not holds(tmp_path / "e.covshift", held)
+    assert holds(tmp_path / "e.covshift", model._shift.scaler.transform(T))
+
+
+def holds(path, rows):
+    """Whether some number of the rows is in an array of the file."""
+    _, members = parts_of(path)
+    arrays = [np.load(io.BytesIO(data)) for data in members.values()]
+    return any(np.isin(rows, array).any() for array in arrays)
+
+
+def test_groups_margins_frames_and_gaps_come_back_with_a_calibrated_model(tmp_path):
+    rows, target, new = (
+        pd.DataFrame(part, columns=NAMES).assign(town=np.where(part[:, 1] > 0, "u", "v"))
+        for part in (X, T, NEW)
+    )
+    by_town = ConformalRegressor(VSVR(), by="town", random_state=0).fit(
+        rows, NUMBER, X_target=target
+    )
+    shares = by_town.expected_coverage(0.8).groups
+    again = saved(by_town, tmp_path)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(new)), np.asarray(by_town.predict_interval(new))
+    )
+    assert again.expected_coverage(0.8).groups == shares
+    assert shares.keys() == {"u", "v"}
+    margins = Margins.from_rows(T, min_count=3)
+    of_margins = calibrated(*CONFORMAL["intervals"], target=margins)
+    again = saved(of_margins, tmp_path)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(NEW)), np.asarray(of_margins.predict_interval(NEW))
+    )
+    far = calibrated(*CONFORMAL["intervals"], target=FAR)
+    found = saved(far, tmp_path).predict_interval(FAR)
+    assert found.share_infinite == 1
+    assert found.notes == far.predict_interval(FAR).notes
+
+
+def test_a_doubly_robust_threshold_is_kept_where_it_was_asked_for(tmp_path):
+    model = ConformalRegressor(Ridge(), threshold="dr", calibration_size=0.6, random_state=0)
+    model.fit(X, NUMBER, X_target=T)
+    expected = np.asarray(model.predict_interval(NEW, 0.7))
+    again = saved(model, tmp_path)
+    np.testing.assert_array_equal(np.asarray(again.predict_interval(NEW, 0.7)), expected)
+    with pytest.raises(InputError, match=r"coverage of 0\.9, and a file keeps none.*before saving"):
+        again.predict_interval(NEW, 0.9)
+
+
+def test_a_loaded_prefit_model_can_be_calibrated_anew(tmp_path):
+    model = calibrated(*CONFORMAL["prefit"])
+    again = saved(model, tmp_path).fit(X[:20], NUMBER[:20], X_target=T)
+    expected = model.fit(X[:20], NUMBER[:20], X_target=T)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(NEW)), np.asarray(expected.predict_interval(NEW))
+    )
+
+
+def test_a_second_fit_leaves_nothing_of_the_first_in_the_file(tmp_path):
+    model = ConformalRegressor(VSVR(), method="jackknife+", random_state=0)
+    model.fit(X, NUMBER, X_target=T)
+    model.set_params(method="split").fit(X, NUMBER, X_target=T)
+    again = saved(model, tmp_path)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(NEW)), np.asarray(model.predict_interval(NEW))
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (ConformalRegressor(VSVR(), method="jackknife+"), r"jackknife\+.*cannot be saved.*'cv\+'"),
+        (
+            ConformalRegressor(Ridge(), conformity_score="normalized"),
+            r"_model\.spread is a BoostedSpread",
+        ),
+        (
+            ConformalRegressor(HuberRegressor()),
+            r"ConformalRegressor\.estimator is a HuberRegressor, which cannot be saved",
+        ),
+        (ConformalRegressor(Ridge(), weighter=Unsaved()), r"weighter is a Unsaved"),
+    ],
+)
+def test_calibrated_models_that_no_file_can_hold_are_refused_by_name(model, words, tmp_path):
+    model.fit(X, NUMBER, X_target=T)
+    with pytest.raises(InputError, match=words):
+        covshift.save(model, tmp_path / "e.covshift")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_path, monkeypatch):
+    model = ConformalRegressor(Ridge(), method="jackknife+", weighter=None).fit(X, NUMBER)
+    again = saved(model, tmp_path)
+    np.testing.assert_array_equal(
+        np.asarray(again.predict_interval(NEW)), np.asarray(model.predict_interval(NEW))
+    )
+    monkeypatch.setattr(archive, "_MAX_MEMBERS", 40)
+    with pytest.raises(InputError, match=r"4. arrays, and a model file holds at most 39.*'cv\+'"):
+        covshift.save(model, tmp_path / "f.covshift")
+    assert [path.name for path in tmp_path.iterdir()] == ["e.covshift"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda state: state.update(_design_level=0.0), "weights that are none"),
+        (lambda state: state.update(_groups=["U", ["a"] * 20]), "groups without their column"),
+        (lambda state: state.update(_models=[state["_model"]]), "models without their rows"),
+        (lambda state: state["_shift"]["Shift"].update(scale=None), "without its other half"),
+        (lambda state: state["_expected"][0].__setitem__(0, 1.5), "no coverage"),
+        (lambda state: state["_expected"][0].__setitem__(1, [1]), "no group"),
+        (
+            lambda state: state["_expected"][0][2]["ExpectedCoverage"].update(
+                groups={"dict": [["a", {"tuple": ["code", {"tuple": [0.1, 0.2]}]}]]}
+            ),
+            "no numbers",
+        ),
+        (
+            lambda state: state["_shift"]["Shift"]["gaps"][0]["Uncovered"].update(column=7),
+            "in no column",
+        ),
+        (lambda state: state["_shift"]["Shift"].update(names={"tuple": ["a"]}), "other columns"),
+        (lambda state: state["_shift"]["Shift"].update(weighter=None), "without its other half"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_together_is_refused(change, words, tmp_path):
+    model = calibrated(*CONFORMAL["intervals"], target=FAR)
+    model.expected_coverage(0.9)  # not known, which is kept as well
+    path = tmp_path / "e.covshift"
+    covshift.save(model, path)
+    covshift.load(path)
+    manifest, members = parts_of(path)
+    change(manifest["estimator"]["fitted"])
+    rewrite(path, manifest, members)
+    with pytest.raises(InputError, match=words):
+        covshift.load(path)
 
 
 def test_every_name_of_the_table_is_among_the_weighters_that_are_tested():
@@ -381,11 +606,14 @@ def npy(array):
 HOSTILE = [*WEIGHTERS, "cdf, pairwise, {'symmetric': True, 'phi': 'anderson-darling'}"]
 FREE = ("n_iter_", "scores_", "reg_path_", "w", "groups")  # of any size
 HOSTILE_FUNCTIONS = ["landmarks", "VSVR, blended", "boosted classes", "robust", "reweighted"]
+HOSTILE_FUNCTIONS += ["intervals", "sets by folds"]
 
 
 def one_of(name):
     if name in WEIGHTED:
         return fitted(WEIGHTED[name], NUMBER)
+    if name in CONFORMAL:
+        return calibrated(*CONFORMAL[name])
     return fitted(*FUNCTIONS[name])
 
 

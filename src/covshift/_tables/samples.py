@@ -113,23 +113,27 @@ class Samples:
         """Names of the columns of X."""
         return self.encoding.columns
 
+    def take(self, rows: NDArray[np.intp]) -> Samples:
+        """Return some of the training rows, with the whole target."""
+        labels = self.labels
+        return replace(
+            self,
+            X=self.X[rows],
+            labels=None if labels is None else replace(labels, y=labels.y[rows]),
+            ids=_taken(self.ids, rows),
+            weight=_taken(self.weight, rows),
+            rows=self.rows[rows],
+            beside={name: cells[rows] for name, cells in self.beside.items()},
+            groups=_taken(self.groups, rows),
+            frequency=_taken(self.frequency, rows),
+        )
+
     def repeated(self) -> Samples:
         """Return the samples with every row as often as it was seen, for any method."""
         found = self
         if self.frequency is not None:
             again = repeated(self.frequency, "--frequency")
-            labels = self.labels
-            found = replace(
-                found,
-                X=self.X[again],
-                labels=None if labels is None else replace(labels, y=labels.y[again]),
-                ids=_taken(self.ids, again),
-                weight=_taken(self.weight, again),
-                rows=self.rows[again],
-                beside={name: cells[again] for name, cells in self.beside.items()},
-                groups=_taken(self.groups, again),
-                frequency=None,
-            )
+            found = replace(self.take(again), frequency=None)
         if self.target_frequency is None:
             return found
         again = repeated(self.target_frequency, "--target-frequency")

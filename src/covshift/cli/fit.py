@@ -17,7 +17,7 @@ from .._registry import (
     weighters,
 )
 from ..exceptions import InputError, MarginsWarning
-from . import compare, console, options
+from . import compare, console, held_out, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def add(commands: Any) -> None:
         help=f"weights ({names(weighters())}) or a correction ({names(corrections())}, for "
         f"learners that take V); {AUTO} uses what compare recommends (default: {defaults})",
     )
+    held_out.add_option(parser)
     parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
     compare.add_comparison(parser)
     options.add_output(parser, what="model", required=True)
@@ -82,20 +83,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         samples = options.samples_of(args)
         verdict = diagnosis_of(samples, args).verdict
+    held = None
+    parts = held_out.parts_of(samples, args)
+    if parts is not None:
+        held = samples.take(parts.calibrates)
+        samples = samples.take(parts.trains)
+        margins = None if margins is None else margins.take(parts.trains)
     if args.method == AUTO:
         found = compare.comparison_of(samples, args, None if margins is None else margins.read())
         console.note(found.recommendation)
         method = found.recommended
     else:
         method = args.method or learner.default
-    model = fit_model(samples, args, method, verdict, margins)
+    model = fit_model(samples, args, method, verdict, margins, held)
     save(model, args.output)
     verdict = model.about["verdict"]
     facts = facts_of(model)
     if args.json:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
     else:
-        console.emit(_summary(facts, args.output), None)
+        console.emit(_summary(facts, args.output, held_out.summary(model.estimator)), None)
     if args.method is None:
         console.note(
             "covshift compare shows whether this correction helps; --method auto uses what it "
@@ -119,10 +126,12 @@ def fit_model(
     method: str,
     verdict: str,
     margins: MarginSamples | None = None,
+    held: Samples | None = None,
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
 
     With ``margins`` these are the target, and the target rows of the samples are not looked at.
+    Rows that were ``held`` out calibrate the model.
     """
     import platform
     import warnings
@@ -170,6 +179,9 @@ def fit_model(
             target_weight=samples.target_weight if margins is None else None,
             random_state=args.seed,
         )
+        if held is not None:
+            rows = scaler.transform(held.X)
+            estimator = held_out.calibrated(estimator, X, rows, samples, held, target, args.seed)
     about = {
         "covshift": covshift.__version__,
         "scikit-learn": sklearn.__version__,
@@ -206,10 +218,11 @@ def facts_of(model: Model) -> dict[str, Any]:
         "classes": model.classes,
         "columns": model.encoding.names,
         **model.about,
+        **held_out.facts_of(model.estimator),
     }
 
 
-def _summary(facts: dict[str, Any], path: str) -> str:
+def _summary(facts: dict[str, Any], path: str, calibration: str) -> str:
     from ..diagnostics.text import printable
 
     columns = [printable(name) for name in facts["columns"]]
@@ -217,12 +230,14 @@ def _summary(facts: dict[str, Any], path: str) -> str:
     classes = ", ".join(map(printable, facts["classes"]))
     what = f"classes {classes}" if classes else "a number"
     unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
+    ask = "" if not calibration else " --set 90" if classes else " --interval 90"
     return (
         f"Fitted {facts['learner']} (method: {facts['method']}) on {facts['n_train']} rows for "
         f"{'margins' if facts['n_target'] is None else str(facts['n_target']) + ' target rows'}.\n"
         f"Shift:  {facts['verdict']}\n"
         f"Label:  {printable(facts['label'])} ({what}{unit})\n"
         f"Needs:  {shown}\n"
+        f"{calibration}"
         f"Saved:  {path}\n"
-        f"Next:   covshift predict {path} NEW.csv -o predictions.csv"
+        f"Next:   covshift predict {path} NEW.csv{ask} -o predictions.csv"
     )

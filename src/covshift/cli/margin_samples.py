@@ -11,6 +11,7 @@ import numpy as np
 
 from .._tables import Samples, read_table
 from .._tables.frame import TableFrame, read_known
+from .._types import Rows
 from ..compare.target import MarginRows
 from ..diagnostics.margins import MarginWeights, diagnose_margins_and_weigh
 from ..exceptions import InputError
@@ -42,6 +43,10 @@ class MarginSamples:
             else:
                 found += [(feature.name, None), ("", None)][: len(feature.columns)]
         return found
+
+    def take(self, rows: Rows) -> MarginSamples:
+        """Keep some of the training rows."""
+        return replace(self, samples=self.samples.take(rows), frame=self.frame.take(rows))
 
     def read(self) -> MarginRows:
         """Return the rows as margins read them; rows in no cell are an error."""

@@ -190,7 +190,9 @@ def check_output(args: argparse.Namespace, option: str = "output") -> None:
     if output is None or output == "-":
         return
     _files.check_writable(output, force=args.force)
-    read = [getattr(args, name, None) for name in ("train", "target", "model", "table")]
+    read = [
+        getattr(args, name, None) for name in ("train", "target", "model", "table", "calibration")
+    ]
     if any(given is not None and _same_file(output, given) for given in read):
         raise InputError(f"{output} is an input file: name another file for the output.")
 

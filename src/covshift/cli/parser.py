@@ -23,6 +23,7 @@ examples:
   covshift compare  train.csv target.csv --label y
   covshift fit      train.csv target.csv --label y -o model.covshift
   covshift predict  model.covshift new.csv -o predictions.csv
+  covshift predict  model.covshift new.csv --interval 90 --calibration held_out.csv
   covshift weigh    train.csv target.csv -o weights.csv
   covshift margins  target.csv -o margins.json
   covshift report   train.csv target.csv --label y -o report.html

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
-from . import console, options
+from . import console, intervals, options
 
 if TYPE_CHECKING:
     from .._tables import ColumnProblems, Table
     from ..persistence.files import Model
+    from .tally import Tally
 
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
 
@@ -24,11 +25,12 @@ def add(commands: Any) -> None:
         "predict",
         "apply a saved model to a table",
         "Write one line per row, in the order of the table: id or row number, prediction, and for "
-        "classes their probabilities.",
+        "classes their probabilities. With --interval or --set also how far to trust it.",
     )
     parser.add_argument("model", help="a file that covshift fit wrote")
     parser.add_argument("table", help="CSV, TSV or Parquet file, or -")
     parser.add_argument("--id", metavar="COL", help="keep this column (default: as in fit)")
+    intervals.add_options(parser)
     options.add_reading(parser)
     options.add_output(parser, what="predictions (CSV; TSV for .tsv)")
     parser.set_defaults(run=run)
@@ -38,10 +40,13 @@ def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
     from .._tables import ColumnProblems, open_stream
 
+    asked = intervals.asked_of(args)
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
     options.check_output(args)
     model = load_model(args.model)
+    if asked is not None:
+        intervals.check_model(asked, model, args)
     reading = options.read_options_of(args)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
@@ -52,21 +57,47 @@ def run(args: argparse.Namespace) -> int:
         _check_columns(stream.names, model, id_name, stream.title)
         findings = ColumnProblems()
         only = {*model.encoding.names} | ({id_name} if id_name else set())
-        parts = console.counted(stream.parts(_ROWS, only=only), "predicting")
+        parts: Any = stream.parts(_ROWS, only=only)
+        tally = None
+        if asked is not None:
+            from .tally import Tally
+
+            if args.calibration is not None:
+                parts, model = _calibrated(list(parts), model, args)
+            target = "the target of the fit" if args.calibration is None else stream.title
+            tally = Tally(asked, model, target)
+        parts = console.counted(parts, "predicting")
         with console.text_file(args.output) as file:
             separator = "\t" if str(args.output).lower().endswith(".tsv") else ","
             writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-            writer.writerow(_header(model, id_name))
+            more = [] if asked is None else asked.columns
+            writer.writerow(_header(model, id_name, more))
             for table in parts:
                 first = findings.rows + 1
-                writer.writerows(_lines(model, table, id_name, first, findings))
+                writer.writerows(_lines(model, table, id_name, first, findings, tally))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
     for found in findings.notes(stream.title):
         console.warn(found.text)
     if args.output not in (None, "-"):
         console.note(f"wrote {findings.rows:,} predictions to {args.output}")
+    if tally is not None:
+        tally.show(args.output, json=args.json)
     return 0
+
+
+def _calibrated(
+    parts: list[Table], model: Model, args: argparse.Namespace
+) -> tuple[list[Table], Model]:
+    """Calibrate the model by a file, for the rows of the table, which is there whole."""
+    from . import calibration_file
+
+    if sum(map(len, parts)) < 2:
+        raise InputError(
+            f"{args.table} has fewer than two rows, so that no weights lead to it from the rows of "
+            "--calibration."
+        )
+    return parts, calibration_file.calibrated(model, parts, args)
 
 
 def load_model(path: str) -> Model:
@@ -108,26 +139,33 @@ def _check_columns(names: list[str], model: Model, id_name: str | None, title: s
         console.note(f"{title}: not used: {', '.join(map(repr, extra[:12]))}{more}.")
 
 
-def _header(model: Model, id_name: str | None) -> list[str]:
-    outputs = ["prediction", *(f"probability_{label}" for label in model.classes)]
+def _header(model: Model, id_name: str | None, more: list[str]) -> list[str]:
+    outputs = ["prediction", *(f"probability_{label}" for label in model.classes), *more]
     first = id_name or "row"
     return ["id" if first in outputs else first, *outputs]
 
 
 def _lines(
-    model: Model, table: Table, id_name: str | None, first: int, findings: ColumnProblems
+    model: Model,
+    table: Table,
+    id_name: str | None,
+    first: int,
+    findings: ColumnProblems,
+    tally: Tally | None,
 ) -> Iterator[tuple[Any, ...]]:
     X = model.encoding.encode(table, findings)
     ids: Any = range(first, first + len(table))
     if id_name:
         ids = table.columns[id_name].values.tolist()
+    found, more = (None, []) if tally is None else tally.block(X)
     if not model.classes:
-        return zip(ids, finite(model.predict(X)).tolist(), strict=True)
+        numbers = model.predict(X) if found is None else found.prediction
+        return zip(ids, finite(numbers).tolist(), *more, strict=True)
     probability = finite(model.predict_proba(X))
     second_of_two = probability[:, 1] >= 0.5
     best = second_of_two if len(model.classes) == 2 else probability.argmax(axis=1)
     classes = [model.classes[k] for k in best.tolist()]
-    return zip(ids, classes, *probability.round(6).T.tolist(), strict=True)
+    return zip(ids, classes, *probability.round(6).T.tolist(), *more, strict=True)
 
 
 def finite(values: Any) -> Any:

@@ -16,7 +16,7 @@ it is, and the interval of score s is the band widened by it:
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +25,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from .._fields import ESTIMATOR, FINITE, Kind, OrNone
 from .._frames import FrameColumns
 from .._types import Flags, Real
 from ..exceptions import InputError, UnseenLevelWarning
@@ -79,6 +80,8 @@ class FitOptions(NamedTuple):
 class AbsoluteBand:
     """Intervals of one width around the prediction."""
 
+    _saved: ClassVar[dict[str, Kind]] = {"estimator": ESTIMATOR}
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -96,6 +99,12 @@ class AbsoluteBand:
 
 class NormalizedBand(AbsoluteBand):
     """Intervals as wide as residuals usually are at such rows."""
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "estimator": ESTIMATOR,
+        "spread": ESTIMATOR,
+        "least": OrNone(FINITE),
+    }
 
     def __init__(self, estimator: Any, spread: Any, least: float | None = None) -> None:
         super().__init__(estimator)
@@ -164,8 +173,14 @@ class BoostedSpread:
 class QuantileBand:
     """Intervals between two quantile models."""
 
-    def __init__(self, low: Any, high: Any, middle: Any = None) -> None:
-        self.low, self.high, self.estimator = low, high, middle
+    _saved: ClassVar[dict[str, Kind]] = {
+        "low": ESTIMATOR,
+        "high": ESTIMATOR,
+        "estimator": OrNone(ESTIMATOR),
+    }
+
+    def __init__(self, low: Any, high: Any, estimator: Any = None) -> None:
+        self.low, self.high, self.estimator = low, high, estimator  # that of the median
 
     @classmethod
     def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> QuantileBand:

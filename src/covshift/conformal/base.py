@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from .._fields import FINITE, WHOLE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
@@ -24,6 +25,7 @@ from .calibrated import expected, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
 from .distribution import ScoreDistribution
 from .result import ExpectedCoverage
+from .saved import ByLevel, LeftOut
 from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")
@@ -36,6 +38,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit = TARGET_REQUEST
     _stratify = False
+    _rows: Any
+    _closed: Any
+    _fold: Any
+    _models: tuple[Any, ...]
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "scores_": Reals("N"),
+        "weights_": Reals("N"),
+        "effective_sample_size_": FINITE,
+        "_groups": OrNone(Texts("N")),
+        "_design_level": FINITE,
+        "_shift": Part(Shift),
+        "_seed": WHOLE,
+        "_thresholds": ByLevel(Part(ScoreDistribution)),
+        "_expected": ByLevel(Part(ExpectedCoverage)),
+        "_closed": LeftOut(),
+        "_fold": OrNone(Wholes("N")),
+    }
 
     def fit(
         self,
@@ -61,26 +81,18 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen; rows are repeated.
         """
-        check_parameters(self)
-        X = rows_of(X, "X")
-        validate_data(self, X, reset=True, skip_check_array=True)
-        rows = labelled_rows(
+        rows = self._begin(
             X,
-            self._check_outcomes(y),
-            self.by,
+            y,
             X_target=X_target,
             sample_weight=sample_weight,
             target_weight=target_weight,
             frequency_weight=frequency_weight,
             target_frequency=target_frequency,
         )
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._thresholds: dict[Any, ScoreDistribution] = {}
-        self._expected: dict[Any, ExpectedCoverage] = {}
         if self.prefit:
-            self._fit_prefit(rows)
-            self._keep(rows, self._fit_shift(rows))
-        elif self.method == "split":
+            return self._calibrate(rows, rows)
+        if self.method == "split":
             trains, calibrates = self._split(rows)
             part = rows.rows(trains)
             self._fit_model(part)
@@ -93,17 +105,34 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._keep(rows, self._fit_shift(rows))
         return self
 
+    def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
+        """Check parameters and rows, and forget an earlier fit."""
+        check_parameters(self)
+        X = rows_of(X, "X")
+        validate_data(self, X, reset=True, skip_check_array=True)
+        rows = labelled_rows(X, self._check_outcomes(y), self.by, **given)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._thresholds: dict[Any, ScoreDistribution] = {}
+        self._expected: dict[Any, ExpectedCoverage] = {}
+        self._closed, self._models, self._fold = None, (), None
+        return rows
+
+    def _calibrate(self, rows: LabelledRows, weighed: LabelledRows) -> Self:
+        """Calibrate the fitted estimator; the weighter is fitted to the rows ``weighed``."""
+        self._fit_prefit(rows)
+        self._keep(rows, self._fit_shift(weighed))
+        return self
+
     def _fit_left_out(self, rows: LabelledRows) -> None:
         """Find what predicts each row without it: models of folds, or one in closed form."""
-        self._closed, self._models = None, []
         if self.method == "jackknife+":
             self._fold = np.arange(len(rows))
             self._closed = self._closed_form(rows)
         else:
             self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, stratify=self._stratify)
         if self._closed is None:
-            for k in range(int(self._fold.max()) + 1):
-                self._models.append(self._fitted(rows.rows(np.flatnonzero(self._fold != k))))
+            parts = (np.flatnonzero(self._fold != k) for k in range(int(self._fold.max()) + 1))
+            self._models = tuple(self._fitted(rows.rows(part)) for part in parts)
 
     def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
         if len(rows) < 2:
@@ -122,7 +151,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, rows: LabelledRows, shift: Shift) -> None:
         """Score and weigh the calibration rows."""
-        self._rows, self._shift = rows, shift
+        self._rows, self._shift, self._groups = rows, shift, rows.groups
         self.weighter_ = shift.weighter
         factor = shift.weigh(rows.X, len(rows))
         self._beyond = ~np.isfinite(factor)  # where no rows have trained
@@ -138,6 +167,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_ = self._calibration_scores(rows)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
+    def _after_loading(self) -> None:
+        """Check what a file said, and restore what follows from it."""
+        check_parameters(self)
+        self._rows, self.weighter_ = None, self._shift.weighter
+        if self._design_level <= 0 or not (self.weights_ >= 0).all() or not self.weights_.any():
+            raise ValueError("weights that are none")
+        if (self.by is None) != (self._groups is None):
+            raise ValueError("groups without their column")
+        shares = not self.prefit and self.method != "split"
+        if shares != (self._fold is not None) or shares != bool(self._models):
+            raise ValueError("models without their rows")
+        if shares and not 0 <= self._fold.min() <= self._fold.max() < len(self._models):
+            raise ValueError("rows of no model")
+        center = self._shift.center
+        n = self.n_features_in_ if center is None or self._shift.frame else len(center)
+        if n != self.n_features_in_:
+            raise ValueError("weights of another number of columns")
+
     # prediction
 
     def _own_weights(self, X: Any) -> Real:
@@ -149,7 +196,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.by is None:
             yield np.arange(len(self.scores_)), np.arange(_num_samples(X)), None
             return
-        new, own = groups_of(X, self.by, "X"), self._rows.groups
+        new, own = groups_of(X, self.by, "X"), self._groups
         for group in np.unique(new):
             yield np.flatnonzero(own == group), np.flatnonzero(new == group), str(group)
 
@@ -160,6 +207,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             scores, weights = self.scores_[part], self.weights_[part]
             found = ScoreDistribution.of(scores, weights)
             if self.threshold == "dr" and len(part):
+                if self._rows is None:
+                    raise InputError(
+                        f"threshold='dr' needs the calibration rows for a coverage of {coverage:g},"
+                        " and a file keeps none. Ask for it once before saving."
+                    )
                 rows = self._rows if group is None else self._rows.in_group(group)
                 found = lifted(found, scores, rows, self._factor[part], coverage)
             self._thresholds[key] = found
@@ -201,12 +253,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
-        if getattr(self, "_rows", None) is None:
-            return ExpectedCoverage(
-                float("nan"), float("nan"), (0.0, 1.0), note="the file keeps no calibration rows."
-            )
         key = coverage, by
         if key not in self._expected:
+            if self._rows is None:
+                levels = sorted(f"{level:.4g}" for level, column in self._expected if column == by)
+                known = f"; it was estimated before saving at {', '.join(levels)}" if levels else ""
+                note = f"the file keeps no calibration rows{known}."
+                return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
             covered = np.zeros(len(self.scores_), dtype=bool)
             u = self._random(len(covered), "expected")
             for part, _, group in self._parts(self._rows.X):

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._fields import ESTIMATOR, Each, Kind, Labels
 from .._parameters import Rules, flag, number, one_of, whole
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
@@ -85,6 +86,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "start": whole(0),
     }
     _stratify = True
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "estimator_": ESTIMATOR,
+        "classes_": Labels("K"),
+        "_models": Each(ESTIMATOR),
+    }
 
     def __init__(
         self,
@@ -164,6 +171,17 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         )
 
     # fitting
+
+    def _after_loading(self) -> None:
+        super()._after_loading()
+        for model in (self.estimator_, *self._models):
+            if (
+                not hasattr(model, "predict_proba")
+                or np.setdiff1d(model.classes_, self.classes_).size
+            ):
+                raise ValueError("a model of other classes")
+        if self.prefit:  # so that it can be calibrated anew
+            self.estimator = self.estimator_
 
     @property
     def _score(self) -> ClassScore:

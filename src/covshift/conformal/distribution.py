@@ -23,10 +23,11 @@ each new row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from .._fields import FINITE, Kind, Reals
 from .._types import Flags, Real
 
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
@@ -51,6 +52,8 @@ class ScoreDistribution:
     scores: Real  # (n,)
     upto: Real  # (n,): nondecreasing
     total: float
+
+    _saved: ClassVar[dict[str, Kind]] = {"scores": Reals("n"), "upto": Reals("n"), "total": FINITE}
 
     @classmethod
     def of(cls, scores: Real, weights: Real) -> ScoreDistribution:

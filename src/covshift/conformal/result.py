@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._fields import NUMBER, PLAIN, TEXT, Each, Kind
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
@@ -29,6 +30,21 @@ class ExpectedCoverage:
     interval: tuple[float, float]
     groups: dict[str, tuple[float, tuple[float, float]]] = field(default_factory=dict)
     note: str = ""
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "value": NUMBER,
+        "standard_error": NUMBER,
+        "interval": Each(NUMBER, 2),
+        "groups": PLAIN,
+        "note": TEXT,
+    }
+
+    @classmethod
+    def _from_saved(cls, groups: Any, **found: Any) -> ExpectedCoverage:
+        for name, (value, (low, high)) in groups.items():
+            if not isinstance(name, str) or {type(n) for n in (value, low, high)} != {float}:
+                raise ValueError("coverages of groups that are no numbers")
+        return cls(groups=groups, **found)
 
     def __str__(self) -> str:
         if np.isnan(self.value):

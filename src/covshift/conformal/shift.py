@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from .._array import to_numpy
+from .._fields import ESTIMATOR, PLAIN, Each, Kind, OrNone, Part, Reals
 from .._frames import FrameColumns
 from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
@@ -40,6 +41,50 @@ class Shift:
     scaler: StandardScaler | None = None
     gaps: tuple[Uncovered, ...] = ()  # parts of the target without training rows
     names: tuple[str, ...] | None = None
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "weighter": OrNone(ESTIMATOR),
+        "frame": OrNone(Part(FrameColumns)),
+        "center": OrNone(Reals("z")),
+        "scale": OrNone(Reals("z")),
+        "gaps": Each(Part(Uncovered)),
+        "names": PLAIN,
+    }
+
+    @property
+    def center(self) -> Real | None:
+        return None if self.scaler is None else np.asarray(self.scaler.mean_)
+
+    @property
+    def scale(self) -> Real | None:
+        return None if self.scaler is None else np.asarray(self.scaler.scale_)
+
+    @classmethod
+    def _from_saved(
+        cls, weighter: Any, frame: Any, center: Any, scale: Any, gaps: Any, names: Any
+    ) -> Shift:
+        if weighter is not None and not hasattr(weighter, "predict_weights"):
+            raise ValueError(f"{type(weighter).__name__} has no weights")
+        if (center is None) != (scale is None) or (center is not None and weighter is None):
+            raise ValueError("a scaling without its other half")
+        if center is None:
+            if gaps or frame is not None:
+                raise ValueError("parts of the target without its scaling")
+            return cls(weighter)
+        n = len(center)
+        if not (scale > 0).all() or weighter.n_features_in_ != n:
+            raise ValueError("the scaling of the weights does not fit")
+        if frame is not None and len(frame.columns) != n:
+            raise ValueError("the scaling of the weights has another number of columns")
+        if not all(0 <= gap.column < n for gap in gaps):
+            raise ValueError("a part of the target in no column")
+        texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+        if names is not None and not (texts and len(names) == n):
+            raise ValueError("names of other columns")
+        scaler = StandardScaler()
+        scaler.mean_, scaler.scale_, scaler.var_ = center, scale, scale**2
+        scaler.n_features_in_ = n
+        return cls(weighter, frame, scaler, gaps, names)
 
     @classmethod
     def fit(

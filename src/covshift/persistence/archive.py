@@ -40,6 +40,11 @@ class Damaged(Exception):
 
 def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: Arrays) -> None:
     """Write a file; readers see the old one or the new one, never half of it."""
+    if len(arrays) >= _MAX_MEMBERS:
+        raise InputError(
+            f"What is to be saved has {len(arrays)} arrays, and a model file holds at most "
+            f"{_MAX_MEMBERS - 1}. Use fewer models, such as method='cv+' in place of 'jackknife+'."
+        )
     members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,

@@ -14,6 +14,8 @@ from .._fields import PLAIN, TEXT, Kind, Labels, Maybe, Reals, Size, Texts, fiel
 from .._registry import FILES, TABLE, CorrectionEntry, LearnerEntry, load
 
 _MORE = {  # that no name of the registry stands for
+    "covshift:ConformalClassifier": "covshift.conformal:ConformalClassifier",
+    "covshift:ConformalRegressor": "covshift.conformal:ConformalRegressor",
     "covshift:Importance": "covshift.corrections:Importance",
     "covshift:Precomputed": "covshift.corrections:Precomputed",
     "covshift:Reweighted": "covshift.reweighted:Reweighted",

@@ -20,7 +20,12 @@ MAX_BYTES = 1 << 30  # of a file; a kernel machine of 3000 rows and 100 columns 
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted function, and all that is needed to apply it to a table."""
+    """A fitted function, and all that is needed to apply it to a table.
+
+    What `covshift fit` writes and `load` reads. With ``covshift fit --calibrate`` the estimator is
+    a `covshift.conformal.ConformalRegressor` or `ConformalClassifier`, and the model gives
+    intervals (`predict_interval`) or sets (`predict_set`); calibration rows are in no file.
+    """
 
     estimator: Any
     encoding: Encoding
@@ -42,11 +47,38 @@ class Model:
 
     def predict(self, X: Real) -> NDArray[Any]:
         """Return classes or numbers for encoded rows."""
-        return np.asarray(self.estimator.predict((X - self.center) / self.scale))
+        return np.asarray(self.estimator.predict(self.scaled(X)))
 
     def predict_proba(self, X: Real) -> Real:
         """Return the probability of every class for encoded rows."""
-        return np.asarray(self.estimator.predict_proba((X - self.center) / self.scale))
+        return np.asarray(self.estimator.predict_proba(self.scaled(X)))
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether it gives intervals or sets."""
+        return hasattr(self.estimator, "predict_interval") or hasattr(self.estimator, "predict_set")
+
+    def predict_interval(self, X: Real, coverage: float = 0.9) -> Any:
+        """Return the `covshift.conformal.Intervals` of encoded rows; numbers, calibrated."""
+        return self._conformal("predict_interval")(self.scaled(X), coverage)
+
+    def predict_set(self, X: Real, coverage: float = 0.9) -> Any:
+        """Return the `covshift.conformal.Sets` of encoded rows; classes, calibrated."""
+        return self._conformal("predict_set")(self.scaled(X), coverage)
+
+    def scaled(self, X: Real) -> Real:
+        """Return encoded rows as the estimator takes them."""
+        return (X - self.center) / self.scale
+
+    def _conformal(self, method: str) -> Any:
+        found = getattr(self.estimator, method, None)
+        if found is None:
+            kind = "for classes" if method == "predict_set" else "for numbers"
+            raise InputError(
+                f"This model has no {method}, which is {kind}, and for models that covshift fit "
+                "--calibrate 0.5 made."
+            )
+        return found
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -56,8 +88,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ----------
     estimator : fitted estimator, or Model
         `covshift.VSVC`, `covshift.VSVR`, `covshift.VBoostClassifier`, `covshift.VBoostRegressor`,
-        any weighter of `covshift.weights`, `covshift.RobustBiasAware`; `covshift.Reweighted`
-        around one of these, or around logistic or ridge regression.
+        any weighter of `covshift.weights`, `covshift.RobustBiasAware`; `covshift.Reweighted`,
+        `covshift.conformal.ConformalRegressor` and `ConformalClassifier` around one of these, or
+        around logistic or ridge regression.
     path : path
         An existing file is replaced; readers see the old one or the new one, never half of it.
 
@@ -72,8 +105,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     -----
     Parameters, fitted attributes, feature names and classes are kept; what is loaded predicts the
     same to the last bit, in the same versions of NumPy and scikit-learn. Tensors come back as
-    NumPy arrays. Left behind: the sums of an unfinished ``partial_fit``, and the fit of estimators
-    that are parameters. A file holds training and target rows: treat it as you treat the data.
+    NumPy arrays. Left behind: the sums of an unfinished ``partial_fit``, the fit of estimators that
+    are parameters, and calibration rows: ``expected_coverage`` is then known where it was estimated
+    before saving. A file holds training and target rows: treat it as you treat the data.
 
     Examples
     --------
