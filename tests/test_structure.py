@@ -62,7 +62,7 @@ LAYERS = [
     ["machine", "boosting", "robust", "reweighted", "objectives", "torch"],
     ["bounds", "diagnostics", "distributed"],
     ["estimates"],
-    ["evaluations"],
+    ["evaluations", "conformal"],
     ["compare", "persistence"],
     ["report"],
     ["testing", "reproduction"],

@@ -145,6 +145,17 @@ class Intervals(_Result):
         columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
         return pandas.DataFrame(columns)
 
+    def plot(self, x: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+        """Draw the intervals; returns a `covshift.plot.IntervalsDisplay`.
+
+        ``x`` (rows,) are the values of a feature to draw them against, by default in the order of
+        the predictions; ``y`` (rows,) are outcomes.
+        """
+        from ..plot import IntervalsDisplay  # it needs matplotlib: loaded when asked for
+
+        ends = self.prediction, self.lower, self.upper
+        return IntervalsDisplay(*ends, x=x, y=y, coverage=self.coverage).plot(ax)
+
     def __str__(self) -> str:
         finite = f"{self.share_infinite:.1%} infinite"
         return (

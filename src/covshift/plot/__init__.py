@@ -8,6 +8,7 @@ state nor any default of matplotlib is touched. Needs matplotlib: ``pip install 
 from .batches import BatchesDisplay
 from .ecdf import ECDFDisplay
 from .forest import ForestPlotDisplay
+from .intervals import IntervalsDisplay
 from .love import LovePlotDisplay
 from .overlap import OverlapDisplay
 from .reliability import ReliabilityDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "BatchesDisplay",
     "ECDFDisplay",
     "ForestPlotDisplay",
+    "IntervalsDisplay",
     "LovePlotDisplay",
     "OverlapDisplay",
     "ROCDisplay",
