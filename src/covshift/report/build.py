@@ -21,6 +21,7 @@ from .._row_weights import check_weight
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import unwrap_target
+from ..conformal import Intervals, Sets
 from ..diagnostics import Diagnosis, diagnose_and_weigh, standardized_mean_differences
 from ..diagnostics.text import printable, signed
 from ..estimates import Estimates
@@ -30,6 +31,7 @@ from . import pictures
 from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
+from .intervals import intervals_of
 from .labels import check_labels, reliability_curves
 
 # Characters that HTML does not allow: control characters, and halves of characters.
@@ -49,6 +51,7 @@ def build(
     diagnosis: Diagnosis | None = None,
     estimates: Estimates | NoOverlapError | None = None,
     evaluations: Evaluations | NoOverlapError | None = None,
+    intervals: Intervals | Sets | None = None,
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
@@ -85,6 +88,9 @@ def build(
         What `covshift.estimate` found, or why it refused: the report opens with it.
     evaluations : Evaluations or NoOverlapError, optional
         What `covshift.evaluate` found, or why it refused: it comes next.
+    intervals : Intervals or Sets, optional
+        What `ConformalRegressor.predict_interval` or `ConformalClassifier.predict_set` returned,
+        usually for the target: coverage and width come after that.
     feature_names, random_state
         As in `covshift.diagnose`.
     sample_weight, target_weight, frequency_weight, target_frequency
@@ -153,6 +159,7 @@ def build(
         d=diagnosis,
         answer=None if estimates is None else answer_of(estimates),
         evaluation=None if evaluations is None else evaluation_of(evaluations),
+        promise=None if intervals is None else intervals_of(intervals),
         weights_name=name if found is not None else None,
         comparison=None if comparison is None else checked(comparison),
         script=script,
