@@ -524,3 +524,55 @@ def auc_and_parts(y, s):
     above = [sum(wins(a, b) for b in zeros) / len(zeros) for a in ones]
     below = [sum(wins(a, b) for a in ones) / len(ones) for b in zeros]
     return sum(above) / len(above), above, below
+
+
+def conformal_p_value(scores, weights, own, c, u=1):
+    """Weighted p-value of a new row of weight ``own`` and score c; u = 1 is the conservative one.
+
+    Tibshirani et al. (2019), equation 7; ties and the row itself count by the part u (Vovk, 2005).
+    """
+    above = sum(w for s, w in zip(scores, weights, strict=True) if s > c)
+    tied = sum(w for s, w in zip(scores, weights, strict=True) if s == c)
+    return (above + u * (tied + own)) / (sum(weights) + own)
+
+
+def conformal_threshold(scores, weights, own, coverage):
+    """Smallest score up to which the rows have the share ``coverage`` of all weight; or infinite."""
+    for c in sorted({s for s, w in zip(scores, weights, strict=True) if w > 0}):
+        upto = sum(w for s, w in zip(scores, weights, strict=True) if s <= c)
+        if upto >= coverage * (sum(weights) + own):
+            return c
+    return math.inf
+
+
+def plus_interval(bands, fold, scores, weights, own, coverage):
+    """CV+ of one new row: ``bands`` holds (low, high, unit) of every fold (Barber et al., 2021)."""
+    lower, upper = [], []
+    for k, s in zip(fold, scores, strict=True):
+        low, high, unit = bands[k]
+        lower.append(-(low - s * unit))
+        upper.append(high + s * unit)
+    low = -conformal_threshold(lower, weights, own, coverage)
+    high = conformal_threshold(upper, weights, own, coverage)
+    return (low, high) if low <= high else ((low + high) / 2,) * 2
+
+
+def plus_set(matrix, fold, scores, weights, own, coverage, u=1):
+    """CV+ of one new row: ``matrix`` holds the classes' scores by every fold's model."""
+    found = []
+    for y in range(len(matrix[0])):
+        mass = u * own
+        for k, s, w in zip(fold, scores, weights, strict=True):
+            mass += w if s > matrix[k][y] else u * w if s == matrix[k][y] else 0
+        found.append(mass > (1 - coverage) * (sum(weights) + own))
+    return found
+
+
+def adaptive_scores(p, u=1, penalty=0, start=0):
+    """Probability up to each class in descending order, of itself the part u; a price by rank."""
+    order = sorted(range(len(p)), key=lambda y: -p[y])
+    found = [0.0] * len(p)
+    for rank, y in enumerate(order):
+        before = sum(p[z] for z in order[:rank])
+        found[y] = before + u * p[y] + penalty * max(0, rank + 1 - start)
+    return found

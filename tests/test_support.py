@@ -174,3 +174,21 @@ def test_the_excess_is_the_share_beyond_what_few_rows_may_miss():
     T[:30] = 1.0
     (found,) = uncovered(X, T)
     assert (found.share, found.excess) == (0.3, pytest.approx(0.2))
+
+
+def test_a_part_holds_the_rows_that_were_counted_in_it():
+    """Below and above are beyond the extremes, which training rows have; "at" is one value."""
+    rng = np.random.default_rng(10)
+    X, T = rng.integers(0, 6, size=(400, 3)).astype(float), np.zeros((400, 3))
+    X[X[:, 1] == 3, 1] = 4.0
+    T[:100, 0], T[100:180, 0] = rng.uniform(-2, -1, 100), rng.uniform(6, 7, 80)
+    T[:150, 1] = 3.0
+    found = {(part.column, part.side): part for part in uncovered(X, T)}
+    assert set(found) == {(0, "below"), (0, "above"), (1, "at")}
+    for part in found.values():
+        assert part.holds(T).mean() == pytest.approx(part.share)
+        assert not part.holds(X).any()
+    edge = np.array([[5.0, 3.0, 0], [np.nextafter(5.0, 6), np.nextafter(3.0, 4), 0]])
+    assert found[0, "above"].holds(edge).tolist() == [False, True]
+    assert found[1, "at"].holds(edge).tolist() == [True, False]
+    assert found[0, "below"].holds(-edge).tolist() == [True, True]

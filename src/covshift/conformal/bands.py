@@ -24,12 +24,13 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from .._types import Real
+from .._types import Flags, Real
 from ..exceptions import InputError
 from ..reweighted import fit_for_target
 
 SCORES = ("absolute", "normalized", "quantile")
 _FOLDS = 5
+_ROUNDINGS = 4  # in units of the last digit, by which an end may miss an outcome
 _LEAST_UNIT = 0.05  # of the mean unit of the training rows
 _QUANTILE_NAMES = ("quantile", "alpha")  # under which scikit-learn's models take one
 
@@ -45,11 +46,18 @@ class Band(NamedTuple):
         """How far each outcome lies outside of its band, in its unit."""
         return np.asarray(np.maximum(self.low - y, y - self.high) / self.unit)
 
-    def interval(self, score: Real) -> tuple[Real, Real]:
-        """Widen each band by its score; a band that is narrowed away is its middle."""
-        with np.errstate(invalid="ignore"):
-            low, high = self.low - score * self.unit, self.high + score * self.unit
-            middle = (self.low + self.high) / 2
+    def interval(self, score: Real, open_: Flags | None = None) -> tuple[Real, Real]:
+        """Widen each band by its score; a band that is narrowed away is its middle.
+
+        The ends move by a few roundings of their own: outwards, so that an outcome of this very
+        score is inside, or inwards where it is not to be (``open_``).
+        """
+        reach = score * self.unit
+        sizes = (np.abs(self.low), np.abs(self.high), np.where(np.isfinite(reach), abs(reach), 0))
+        slack = _ROUNDINGS * np.finfo(np.float64).eps * np.maximum.reduce(sizes)
+        reach = reach + (slack if open_ is None else np.where(open_, -slack, slack))
+        low, high = self.low - reach, self.high + reach
+        middle = (self.low + self.high) / 2
         crossed = low > high
         return np.where(crossed, middle, low), np.where(crossed, middle, high)
 
@@ -87,13 +95,18 @@ class AbsoluteBand:
 class NormalizedBand(AbsoluteBand):
     """Intervals as wide as residuals usually are at such rows."""
 
-    def __init__(self, estimator: Any, spread: Any = None, least: float = 1.0) -> None:
+    def __init__(self, estimator: Any, spread: Any, least: float | None = None) -> None:
         super().__init__(estimator)
         self.spread, self.least = spread, least
 
     @classmethod
     def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> NormalizedBand:
         """Fit the estimator to all rows, and the spread to residuals of rows left out."""
+        if len(y) < 2:
+            raise InputError(
+                "conformity_score='normalized' needs 2 training rows at least, not n_samples=1: "
+                "one predicts the other."
+            )
         residual = np.empty(len(y))
         folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
         for kept, held in folds.split(y):
@@ -116,7 +129,15 @@ class NormalizedBand(AbsoluteBand):
 
     def band(self, X: Any) -> Band:
         f = self.predict(X)
-        unit = np.maximum(_numbers(self.spread, X), self.least)
+        unit = _numbers(self.spread, X)
+        if self.least is not None:
+            return Band(f, f, np.maximum(unit, self.least))
+        if not (unit > 0).all():
+            raise InputError(
+                f"spread predicts absolute residuals that are not positive, down to {unit.min():g}."
+                " Use a model whose predictions are positive, such as "
+                "HistGradientBoostingRegressor(loss='gamma')."
+            )
         return Band(f, f, unit)
 
 
@@ -154,13 +175,15 @@ def at_quantile(estimator: Any, q: float) -> Any:
     last = made.steps[-1][1] if isinstance(made, Pipeline) else made
     known = last.get_params(deep=False)
     name = next((name for name in _QUANTILE_NAMES if name in known), None)
-    losses = known.get("loss", "quantile"), known.get("objective", "quantile")
-    if name is None or "quantile" not in (str(losses[0]), str(losses[1])):
+    losses = [str(known[key]) for key in ("loss", "objective") if key in known]
+    able = "quantile" in losses or (name == "quantile" and not losses)  # alpha is often a penalty
+    if name is None or not able:
         raise InputError(
-            f"score='quantile' needs an estimator of quantiles, and {type(last).__name__} is none: "
-            "use QuantileRegressor(), GradientBoostingRegressor(loss='quantile') or "
-            "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or score='normalized', "
-            "which any regressor will do for."
+            "conformity_score='quantile' needs an estimator of quantiles, and "
+            f"{type(last).__name__} is none: use QuantileRegressor(), "
+            "GradientBoostingRegressor(loss='quantile') or "
+            "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or "
+            "conformity_score='normalized', which any regressor will do for."
         )
     last.set_params(**{name: q})
     return made

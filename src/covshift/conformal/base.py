@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +17,17 @@ from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
 from .._types import Real, Rows
+from .._validation import is_margins
 from ..exceptions import InputError
 from ..weights import effective_sample_size
 from .calibrated import expected, lifted
-from .data import LabelledRows, deal_folds, groups_of, labelled_rows, split_rows
+from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
 from .distribution import ScoreDistribution
 from .result import ExpectedCoverage
 from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")
-_USES = ("calibration", "threshold", "classes")
+_USES = ("calibration", "threshold", "classes", "expected")
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
 
 
@@ -59,6 +62,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             How often each row was seen; rows are repeated.
         """
         check_parameters(self)
+        X = rows_of(X, "X")
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = labelled_rows(
             X,
@@ -83,7 +87,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._keep(rows.rows(calibrates), self._fit_shift(part))
         else:
             if len(rows) < 2:
-                raise InputError(f"method={self.method!r} needs 2 rows at least, not {len(rows)}.")
+                raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
             self._fit_model(rows)
             self._fit_left_out(rows)
             self._keep(rows, self._fit_shift(rows))
@@ -104,8 +108,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
         if len(rows) < 2:
             raise InputError(
-                f"method='split' needs 2 rows at least, one to train and one to calibrate, not "
-                f"{len(rows)}."
+                "method='split' needs 2 rows at least, one to train and one to calibrate, not "
+                "n_samples=1."
             )
         return split_rows(rows.y, float(self.calibration_size), self._seed, stratify=self._stratify)
 
@@ -121,7 +125,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._rows, self._shift = rows, shift
         self.weighter_ = shift.weighter
         factor = shift.weigh(rows.X, len(rows))
-        factor = np.where(np.isfinite(factor), factor, 0.0)  # of rows beyond those that trained
+        self._beyond = ~np.isfinite(factor)  # where no rows have trained
+        self._factor = factor = np.where(self._beyond, 0.0, factor)
         d = np.ones(len(rows)) if rows.design is None else rows.design
         self.weights_ = factor * d
         if not self.weights_.sum() > 0:
@@ -156,7 +161,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             found = ScoreDistribution.of(scores, weights)
             if self.threshold == "dr" and len(part):
                 rows = self._rows if group is None else self._rows.in_group(group)
-                found = lifted(found, scores, rows, coverage)
+                found = lifted(found, scores, rows, self._factor[part], coverage)
             self._thresholds[key] = found
         return self._thresholds[key]
 
@@ -166,10 +171,17 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return np.random.default_rng([self._seed, _USES.index(use)]).uniform(size=m)
 
-    def _check_new(self, X: Any, coverage: float) -> None:
+    def _check_new(self, X: Any, coverage: float) -> Any:
+        """Return the new rows, checked."""
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
+        X = rows_of(X, "X")
         validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:
+        """The expected coverage of this fit, also if another one follows."""
+        return partial(copy(self).expected_coverage, coverage)
 
     # how far it can be trusted
 
@@ -196,9 +208,12 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         key = coverage, by
         if key not in self._expected:
             covered = np.zeros(len(self.scores_), dtype=bool)
+            u = self._random(len(covered), "expected")
             for part, _, group in self._parts(self._rows.X):
                 found = self._distribution(coverage, part, group)
-                covered[part] = found.covers_own(coverage, self.scores_[part])
+                asked = None if u is None else u[part]
+                covered[part] = found.covers_own(coverage, self.scores_[part], asked)
+            covered |= self._beyond
             self._expected[key] = expected(covered, self._rows, self._named(by))
         return self._expected[key]
 
@@ -206,8 +221,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Groups in the form that `estimate` takes."""
         column = self.by if by is None else by
         rows = self._rows
-        if column is None or rows.target is None:
+        if column is None:
             return None
+        if rows.target is None:
+            return groups_of(rows.X, column, "X")
+        if is_margins(rows.target):  # they tell of the groups, or not
+            told = rows.target.margin(str(column)) is not None
+            return str(column) if told or by is not None else None
         if isinstance(column, str):
             return column
         return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")

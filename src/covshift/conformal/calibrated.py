@@ -1,12 +1,14 @@
 """Scores of calibration rows, and what the target makes of them.
 
-The doubly robust threshold moves the weighted distribution of the scores by what
-`covshift.estimate` finds at the weighted quantile c_0: with F_dr(c_0) the doubly robust share of
-target rows whose score is at most c_0,
+With F_w(c) the weighted share of calibration rows whose score is at most c, and F_dr(c) that of
+`covshift.estimate` with the same weights and a cross-fitted model of the share given x, the doubly
+robust threshold uses
 
-    F(c) = F_w(c) + F_dr(c_0) - F_w(c_0) .
+    F(c) = F_w(c) + F_dr(c*) - F_w(c*) ,   F_dr(c*) = 1 - alpha ,
 
-It has the coverage in large samples if either the weights or the model of the scores is right.
+c* found by false position, between F_dr = 0 below all scores and one at the largest. It has the
+coverage in large samples if either the weights or the model of the scores is right. Cost: two to
+five estimates for each coverage and group.
 
 Source: Yang, Kuchibhotla and Tchetgen Tchetgen (2024), *Doubly robust calibration of prediction
 sets under covariate shift*.
@@ -19,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from .._types import Flags, Real
 from .._validation import is_margins
@@ -30,29 +33,76 @@ from .result import ExpectedCoverage
 
 _Z = 1.959963984540054  # of a 95 % interval
 _LEAST = 20  # rows from which `estimate` carries a share to the target
+_STEPS = 5
+_CLOSE = 1.0  # standard errors to the coverage at which the search ends
 
 
 def lifted(
-    distribution: ScoreDistribution, scores: Real, rows: LabelledRows, coverage: float
+    distribution: ScoreDistribution,
+    scores: Real,
+    rows: LabelledRows,
+    factor: Real,
+    coverage: float,
 ) -> ScoreDistribution:
-    """Move the distribution to its doubly robust value at the quantile."""
+    """Move the distribution to its doubly robust value where that is the coverage.
+
+    ``factor`` (n,) are the weights of the rows without those of the design. Without target rows, or
+    where they do not overlap with the calibration rows, nothing is known, and nothing moves.
+    """
     if rows.target is None or is_margins(rows.target) or len(rows) < _LEAST:
         return distribution
-    c = float(distribution.thresholds(coverage, np.zeros(1))[0])
+    if not _num_samples(rows.target) or not distribution.total > 0:
+        return distribution
+    try:
+        lift = _lift(distribution, scores, rows, factor, coverage)
+    except NoOverlapError:
+        return distribution
+    return replace(distribution, upto=np.clip(distribution.upto + lift, 0.0, None))
+
+
+def _lift(
+    distribution: ScoreDistribution,
+    scores: Real,
+    rows: LabelledRows,
+    factor: Real,
+    coverage: float,
+) -> float:
+    """Weight by which F_w falls short of F_dr where the latter is the coverage."""
+    total, level = distribution.total, coverage
+    below, above = (0.0, 0.0), (1.0, 1.0)  # F_w and F_dr on both sides of c*
+    nearest, lift = np.inf, 0.0
+    for _ in range(_STEPS):
+        c = float(distribution.thresholds(level, np.zeros(1)).scores[0])
+        weighted = float(distribution.upto[np.searchsorted(distribution.scores, c)]) / total
+        share, error = _share_upto(c, scores, rows, factor)
+        gap = abs(share - coverage)
+        if gap < nearest:
+            nearest, lift = gap, total * (share - weighted)
+        if gap <= _CLOSE * error or not below[0] < weighted < above[0]:
+            break
+        if share < coverage:
+            below = weighted, share
+        else:
+            above = weighted, share
+        rise = (coverage - below[1]) / (above[1] - below[1])
+        level = below[0] + rise * (above[0] - below[0])
+    return lift
+
+
+def _share_upto(c: float, scores: Real, rows: LabelledRows, factor: Real) -> tuple[float, float]:
+    """Share of the target with a score of at most c, doubly robust, and its standard error."""
     inside = np.asarray(scores <= c, dtype=np.float64)
     if np.ptp(inside) == 0:
-        return distribution
-    share = _carried(inside, rows).table.where(method="dr")[0].value
-    upto = distribution.upto
-    lift = share * distribution.total - float(upto[np.searchsorted(distribution.scores, c)])
-    return replace(distribution, upto=np.clip(upto + lift, 0.0, None))
+        return float(inside[0]), 0.0
+    found = _carried(inside, rows, weighter=factor).table.where(method="dr")[0]
+    return _share(found.value), found.standard_error
 
 
 def expected(covered: Flags, rows: LabelledRows, by: Any = None) -> ExpectedCoverage:
     """Carry the share of covered calibration rows to the target."""
     values = np.asarray(covered, dtype=np.float64)
     if rows.target is None:
-        return _plain(values, rows.design)
+        return _plain(values, rows.design, by)
     if len(values) < _LEAST:
         note = f"{len(values)} calibration rows are too few to estimate it."
         return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
@@ -72,9 +122,9 @@ def expected(covered: Flags, rows: LabelledRows, by: Any = None) -> ExpectedCove
     )
 
 
-def _carried(values: Real, rows: LabelledRows, by: Any = None) -> Estimates:
+def _carried(values: Real, rows: LabelledRows, by: Any = None, **options: Any) -> Estimates:
     """Estimate the mean of the values in the target."""
-    given: dict[str, Any] = dict(rows.of_target)
+    given: dict[str, Any] = {**rows.of_target, **options}
     if rows.design is not None:
         given["sample_weight"] = rows.design
     with warnings.catch_warnings():
@@ -82,14 +132,18 @@ def _carried(values: Real, rows: LabelledRows, by: Any = None) -> Estimates:
         return estimate(values, rows.X, rows.target, by=by, **given)
 
 
-def _plain(values: Real, design: Real | None) -> ExpectedCoverage:
-    """Wilson's interval of a share, of the sample itself."""
+def _plain(values: Real, design: Real | None, groups: Any = None) -> ExpectedCoverage:
+    """Wilson's interval of a share, of the sample itself and of its groups (n,)."""
     w = np.ones(len(values)) if design is None else design
+    parts = {}
+    for group in () if groups is None else np.unique(groups):
+        part = _plain(values[groups == group], w[groups == group])
+        parts[str(group)] = part.value, part.interval
     n, p = float(w.sum() ** 2 / (w @ w)), float(w @ values / w.sum())
     middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
     error = float(np.sqrt(p * (1 - p) / n))
-    return ExpectedCoverage(p, error, _within((middle - half, middle + half)))
+    return ExpectedCoverage(p, error, _within((middle - half, middle + half)), parts)
 
 
 def _share(value: float) -> float:

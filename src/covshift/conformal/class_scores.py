@@ -3,8 +3,8 @@
 With p(y | x) and the classes of a row in descending order of p,
 
 - "lac": 1 - p(y | x). The smallest sets on average (Sadinle, Lei and Wasserman 2019).
-- "aps": the probability of all classes that are as likely as y, or more. Sets that adapt to hard
-  rows (Romano, Sesia and Candès 2020). Randomised: of y itself a random part counts.
+- "aps": the probability of all classes up to y, equal ones in the order of the classes. Sets that
+  adapt to hard rows (Romano, Sesia and Candès 2020). Randomised: of y itself a random part counts.
 - "raps": aps + penalty * max(0, rank of y - start), which keeps sets small where there are many
   classes (Angelopoulos, Bates, Jordan and Malik 2021).
 

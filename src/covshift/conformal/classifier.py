@@ -39,12 +39,13 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         takes ``X_target`` gets the target.
     weighter, method, threshold, by, prefit, calibration_size, n_folds, random_state
         As of `ConformalRegressor`.
-    score : {"lac", "aps", "raps"}
+    conformity_score : {"lac", "aps", "raps"}
         "lac" gives the smallest sets, "aps" larger ones at hard rows, "raps" is for many classes.
     penalty, start : float and int
         Of "raps": every class after the first ``start`` adds ``penalty``.
     randomized : bool
-        Exact rather than conservative coverage. Sets may then be empty, and those of "aps" are
+        Exact rather than conservative coverage, by random numbers for the places in X (pass rows
+        together, rather than one at a time). Sets may then be empty, and those of "aps" are
         smaller.
 
     Attributes
@@ -74,7 +75,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
 
     _rules: ClassVar[Rules] = {
         "method": one_of(*METHODS),
-        "score": one_of(*SCORES),
+        "conformity_score": one_of(*SCORES),
         "threshold": one_of("weighted", "dr"),
         "prefit": flag(),
         "calibration_size": number(above=0, below=1),
@@ -91,7 +92,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         *,
         weighter: Any = "cdf",
         method: str = "split",
-        score: str = "lac",
+        conformity_score: str = "lac",
         threshold: str = "weighted",
         by: str | int | None = None,
         prefit: bool = False,
@@ -105,7 +106,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         self.estimator = estimator
         self.weighter = weighter
         self.method = method
-        self.score = score
+        self.conformity_score = conformity_score
         self.threshold = threshold
         self.by = by
         self.prefit = prefit
@@ -128,7 +129,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""
-        self._check_new(X, coverage)
+        X = self._check_new(X, coverage)
         own = self._own_weights(X)
         m = len(own)
         member = np.ones((m, len(self.classes_)), dtype=bool)
@@ -141,9 +142,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             asked, inside = (None if r is None else r[new] for r in (u, v))
             if self.prefit or self.method == "split":
                 found = self._distribution(coverage, part, group)
-                q = found.thresholds(coverage, own[new], asked)
+                limits = found.thresholds(coverage, own[new], asked)
                 scores = self._score.matrix(self._probabilities(self.estimator_, some), inside)
-                member[new], alone[new] = scores <= q[:, None], np.isposinf(q)
+                member[new], alone[new] = limits.admit(scores), np.isposinf(limits.scores)
             else:
                 left_out = self._left_out_probabilities(some)
                 matrices = [self._score.matrix(p, inside) for p in left_out]
@@ -157,7 +158,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             self.effective_sample_size_,
             len(self.scores_),
             tuple(notes),
-            lambda: self.expected_coverage(coverage),
+            self._lazily(coverage),
             member,
             self.classes_,
         )
@@ -166,7 +167,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
 
     @property
     def _score(self) -> ClassScore:
-        return ClassScore(str(self.score), float(self.penalty), int(self.start))
+        return ClassScore(str(self.conformity_score), float(self.penalty), int(self.start))
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
         if self.threshold == "dr" and not self.prefit and self.method != "split":

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
+from .._array import is_array
 from .._frames import cells_of
 from .._row_weights import check_frequency, repeated, row_weights
 from .._types import Real, Rows
 from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,16 @@ def labelled_rows(
     target_frequency: Any,
 ) -> LabelledRows:
     """Check the weights, and repeat rows by their frequencies."""
+    X_target = unwrap_target(X_target)
+    if X_target is not None and not is_margins(X_target):
+        X_target = rows_of(X_target, "X_target")
     N = _num_samples(X)
     if len(y) != N:
         raise InputError(f"y has {len(y)} values, but X has {N} rows.")
     weights = row_weights(N, sample_weight, frequency_weight)
     again = repeated(weights.repeats)
     design = None if weights.equal else weights.design[again]
-    target, of_target = unwrap_target(X_target), None
+    target, of_target = X_target, None
     given = {
         "target_weight": unwrap_target(target_weight),
         "target_frequency": unwrap_target(target_frequency),
@@ -95,6 +100,23 @@ def labelled_rows(
     if by is not None and target is not None and not is_margins(target):
         in_target = groups_of(target, by, "X_target")
     return LabelledRows(X, y, design, target, of_target, groups, in_target)
+
+
+def rows_of(X: Any, title: str) -> Any:
+    """Return a frame as it is, anything else as an array; refuse what is sparse or empty."""
+    if issparse(X):
+        raise InputTypeError(
+            f"{title} is sparse, and conformal prediction needs dense rows: pass {title}.toarray()."
+        )
+    if column_names(X) is None and not is_array(X):
+        X = np.asarray(X)
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 2 and 0 in shape:
+        raise InputError(
+            f"{title} has {shape[0]} sample(s) and {shape[1]} feature(s) (shape={tuple(shape)}) "
+            "while a minimum of 1 is required."
+        )
+    return X
 
 
 def _target_rows(target: Any, *, target_weight: Any, target_frequency: Any) -> tuple[Any, Any]:
@@ -120,19 +142,26 @@ def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
         if str(by) not in names:
             raise InputError(f"by={by!r} names a column, but {title} has none of this name.")
         return np.array(cells_of(X, str(by), title))
-    values = np.asarray(X)
+    values = np.asarray(X)  # of numbers, or of mixed cells
     if isinstance(by, str) or not -values.shape[1] <= by < values.shape[1]:
         raise InputError(
             f"by={by!r} is no column of {title}, an array of {values.shape[1]} columns: pass its "
             "number, or a data frame."
         )
-    return np.array([f"{value:g}" for value in values[:, by].astype(np.float64)])
+    cells = values[:, by]
+    if cells.dtype.kind in "OUS":
+        return np.array([str(cell) for cell in cells])
+    return np.array([f"{cell:.15g}" for cell in cells.astype(np.float64)])
 
 
 def split_rows(
     y: NDArray[Any], share: float, random_state: Any, *, stratify: bool
 ) -> tuple[Rows, Rows]:
-    """Draw rows that train and rows that calibrate; of every class the same share."""
+    """Draw rows that train and rows that calibrate; of every class the same share.
+
+    Every row calibrates with the same probability: where rows are counted off, class by class, the
+    count starts at random.
+    """
     rng = check_random_state(random_state)
     order = rng.permutation(len(y))
     held = max(1, min(len(y) - 1, round(share * len(y))))
@@ -140,8 +169,8 @@ def split_rows(
         return np.sort(order[held:]), np.sort(order[:held])
     _, code = np.unique(y, return_inverse=True)
     order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
-    place = np.floor(np.arange(1, len(y) + 1) * (held / len(y)) + 1e-9)
-    calibrates = np.diff(place, prepend=0.0) > 0  # every so many rows, class by class
+    start = rng.randint(len(y))  # in parts of a row
+    calibrates = np.diff((np.arange(len(y) + 1) * held + start) // len(y)) > 0
     return np.sort(order[~calibrates]), np.sort(order[calibrates])
 
 

@@ -12,7 +12,8 @@ of the whole, no finite threshold will do, and it is infinite. Randomised, with 
 
     sum_i w_i 1[s_i > c] + u (sum_i w_i 1[s_i = c] + v) > alpha (W + v) ,
 
-and the probability is 1 - alpha exactly.
+and the probability is 1 - alpha exactly. All such c are below a threshold, which may itself be
+among them or not: an outcome that ties with it is inside with the probability that is left.
 
 Sources: Tibshirani, Foygel Barber, Candès and Ramdas (2019), *Conformal prediction under covariate
 shift*; Vovk, Gammerman and Shafer (2005) for the randomised form. Cost: one sort, then O(log n) for
@@ -22,12 +23,25 @@ each new row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._types import Flags, Real
 
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
+
+
+class Thresholds(NamedTuple):
+    """For each new row the largest score of its set, or where ``open`` the least above it."""
+
+    scores: Real  # (m,): infinite where all scores belong to the set, or minus infinite where none
+    open: Flags  # (m,): whether the threshold itself is left out
+
+    def admit(self, scores: Real) -> Flags:
+        """Which of the scores (m, K) belong to the set of their row."""
+        limit = self.scores[:, None]
+        return np.asarray(np.where(self.open[:, None], scores < limit, scores <= limit))
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,7 @@ class ScoreDistribution:
         mass = np.bincount(place.reshape(-1), weights[there], minlength=len(values))
         return cls(values, np.cumsum(mass), float(mass.sum()))
 
-    def thresholds(self, coverage: float, own: Real, u: Real | None = None) -> Real:
+    def thresholds(self, coverage: float, own: Real, u: Real | None = None) -> Thresholds:
         """Return the threshold for new rows of weight ``own`` (m,); infinite where none will do.
 
         ``u`` (m,) are the random numbers of the randomised form; without them it is the
@@ -59,19 +73,21 @@ class ScoreDistribution:
         place = np.searchsorted(self.upto, needed * (1 - _ROUNDING), side="left")
         found = np.append(self.scores, np.inf)[np.where(known, place, len(self.scores))]
         if u is None or not len(self.scores):
-            return found
+            return Thresholds(found, np.zeros(len(own), dtype=bool))
         tied = np.diff(self.upto, prepend=0.0)
         at = np.minimum(place, len(tied) - 1)
         beyond = self.total - self.upto[at] + u * (tied[at] + own)
         excluded = (
             known & (place < len(tied)) & (beyond <= (1 - coverage) * whole * (1 + _ROUNDING))
         )
-        found[excluded] = np.nextafter(found[excluded], -np.inf)
         found[known & (needed <= 0)] = -np.inf
-        return found
+        return Thresholds(found, excluded)
 
-    def covers_own(self, coverage: float, scores: Real) -> Flags:
+    def covers_own(self, coverage: float, scores: Real, u: Real | None = None) -> Flags:
         """Whether the threshold from all other rows covers each row, as if it were a new one."""
         below = np.concatenate([[0.0], self.upto])
         before = below[np.searchsorted(self.scores, scores, side="left")]
+        if u is not None:  # of the rows that tie with it, itself among them, a part counts
+            tied = below[np.searchsorted(self.scores, scores, side="right")] - before
+            before = before + (1 - u) * tied
         return np.asarray(before < coverage * self.total * (1 - _ROUNDING))

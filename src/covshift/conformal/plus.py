@@ -47,9 +47,18 @@ def plus_interval(
         )
         lower[part] = -_quantile(scores * unit - low, weights, own[part], coverage)
         upper[part] = _quantile(scores * unit + high, weights, own[part], coverage)
+        most = np.maximum(np.abs(low).max(axis=1), np.abs(high).max(axis=1))
+        lower[part] -= _slack(lower[part], most)
+        upper[part] += _slack(upper[part], most)
     crossed = lower > upper
-    middle = (lower + upper) / 2
-    return np.where(crossed, middle, lower), np.where(crossed, middle, upper)
+    lower[crossed] = upper[crossed] = (lower[crossed] + upper[crossed]) / 2
+    return lower, upper
+
+
+def _slack(end: Real, most: Real) -> Real:
+    """A few roundings, by which an end may miss the outcome that it is made of."""
+    size = np.maximum(np.where(np.isfinite(end), np.abs(end), 0.0), most)
+    return np.asarray(4 * np.finfo(np.float64).eps * size)
 
 
 def _quantile(values: Real, weights: Real, own: Real, coverage: float) -> Real:

@@ -44,7 +44,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         Rows of their own calibrate; or every row does, by a model that has not seen it
         (`covshift.conformal.plus`). Jackknife+ fits the estimator once for each row, `VSVR` and
         `VSVC` once.
-    score : {"absolute", "normalized", "quantile"}
+    conformity_score : {"absolute", "normalized", "quantile"}
         What an interval looks like (`covshift.conformal.bands`): of one width; as wide as residuals
         at such rows; between quantile models, for which ``estimator`` must have a parameter
         ``quantile`` or ``alpha``.
@@ -65,7 +65,10 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     spread : regressor, optional
         Model of absolute residuals for "normalized". Default: boosted trees.
     randomized : bool
-        Exact rather than conservative coverage, by a random number for each new row.
+        Exact rather than conservative coverage, by a random number for each new row; for "split"
+        and ``prefit``. The numbers belong to the places in X, so that equal calls agree: pass rows
+        together rather than one at a time. An interval that should hold no outcome at all is the
+        prediction alone.
     random_state : int, RandomState or None
         Of the split, the folds and the randomised form.
 
@@ -104,7 +107,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
 
     _rules: ClassVar[Rules] = {
         "method": one_of(*METHODS),
-        "score": one_of(*SCORES),
+        "conformity_score": one_of(*SCORES),
         "threshold": one_of("weighted", "dr"),
         "prefit": flag(),
         "calibration_size": number(above=0, below=1),
@@ -122,7 +125,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         *,
         weighter: Any = "cdf",
         method: str = "split",
-        score: str = "absolute",
+        conformity_score: str = "absolute",
         threshold: str = "weighted",
         by: str | int | None = None,
         prefit: bool = False,
@@ -136,7 +139,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self.estimator = estimator
         self.weighter = weighter
         self.method = method
-        self.score = score
+        self.conformity_score = conformity_score
         self.threshold = threshold
         self.by = by
         self.prefit = prefit
@@ -156,7 +159,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""
-        self._check_new(X, coverage)
+        X = self._check_new(X, coverage)
         own = self._own_weights(X)
         m = len(own)
         lower, upper = np.empty(m), np.empty(m)
@@ -169,7 +172,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 found = self._distribution(coverage, part, group)
                 asked = None if u is None else u[new]
                 q = found.thresholds(coverage, own[new], asked)
-                lower[new], upper[new] = self._model.band(some).interval(q)
+                lower[new], upper[new] = self._model.band(some).interval(*q)
             else:
                 lower[new], upper[new] = self._plus(some, own[new], part, coverage)
         center = self.predict(X)
@@ -181,7 +184,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
             self.effective_sample_size_,
             len(self.scores_),
             tuple(notes),
-            lambda: self.expected_coverage(coverage),
+            self._lazily(coverage),
             lower,
             upper,
         )
@@ -204,6 +207,11 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
             raise InputError(
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
             )
+        if self.randomized and not self.prefit and self.method != "split":
+            raise InputError(
+                f"randomized=True is for method='split' and prefit=True, not {self.method!r}, of "
+                "which no exact coverage is known."
+            )
         values = np.asarray(column_or_1d(y, dtype=np.float64, warn=True))
         if not np.isfinite(values).all():
             raise InputError(f"y contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
@@ -221,18 +229,18 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self.estimator_ = self._model.estimator
 
     def _closed_form(self, rows: LabelledRows) -> Any:
-        return closed_form(self.estimator_, rows) if self.score == "absolute" else None
+        return closed_form(self.estimator_, rows) if self.conformity_score == "absolute" else None
 
     def _fitted(self, rows: LabelledRows) -> Any:
         options = FitOptions(rows.target, rows.target_weight)
-        return BANDS[str(self.score)].fit(self, rows.X, rows.y, rows.design, options)
+        return BANDS[str(self.conformity_score)].fit(self, rows.X, rows.y, rows.design, options)
 
     def _fit_prefit(self, rows: LabelledRows) -> None:
-        if self.score == "quantile":
+        if self.conformity_score == "quantile":
             if not (isinstance(self.estimator, tuple | list) and len(self.estimator) == 2):
                 raise InputError(
-                    "With prefit=True and score='quantile', estimator is a pair of fitted models "
-                    "(low, high)."
+                    "With prefit=True and conformity_score='quantile', estimator is a pair of "
+                    "fitted models (low, high)."
                 )
             for model in self.estimator:
                 check_is_fitted(model)
@@ -240,14 +248,14 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         else:
             check_is_fitted(self.estimator)
             self._model = AbsoluteBand(self.estimator)
-            if self.score == "normalized":
+            if self.conformity_score == "normalized":
                 if self.spread is None:
                     raise InputError(
-                        "With prefit=True and score='normalized', pass spread: a fitted model of "
-                        "absolute residuals, which these rows have not trained."
+                        "With prefit=True and conformity_score='normalized', pass spread: a fitted "
+                        "model of absolute residuals, which these rows have not trained."
                     )
                 check_is_fitted(self.spread)
-                self._model = NormalizedBand(self.estimator, self.spread, np.finfo(float).tiny)
+                self._model = NormalizedBand(self.estimator, self.spread)
         self.estimator_ = self._model.estimator
 
     def _calibration_scores(self, rows: LabelledRows) -> Real:

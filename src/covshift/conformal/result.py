@@ -37,7 +37,7 @@ class ExpectedCoverage:
         return f"{self.value:.1%} ({low:.1%} to {high:.1%})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Result:
     prediction: NDArray[Any]
     coverage: float
@@ -50,6 +50,10 @@ class _Result:
     def expected_coverage(self) -> ExpectedCoverage:
         """Coverage on the target, estimated when first asked for (seconds)."""
         return self._expected()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the number in place of the model and its rows, which would give it."""
+        return {**self.__dict__, "expected_coverage": self.expected_coverage, "_expected": None}
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -86,7 +90,7 @@ class _Result:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Intervals(_Result):
     """Prediction intervals: ``low, high = intervals``, or ``np.asarray(intervals)`` (rows, 2).
 
@@ -164,7 +168,7 @@ class Intervals(_Result):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sets(_Result):
     """Prediction sets: ``sets.member`` (rows, classes), or ``np.asarray(sets)``.
 
