@@ -96,12 +96,12 @@ class Intervals(_Result):
 
     Attributes
     ----------
-    lower, upper : (rows,) arrays
+    lower, upper : (m,) arrays
         Infinite where no finite interval has the coverage.
-    prediction : (rows,) array
+    prediction : (m,) array
     coverage : float
         That was asked for.
-    infinite : (rows,) bool array
+    infinite : (m,) bool array
     share_infinite, mean_width : float
         The width is that of the finite intervals.
     effective_sample_size, n_calibration
@@ -174,8 +174,8 @@ class Sets(_Result):
 
     Attributes
     ----------
-    member : (rows, classes) bool array
-    classes : (classes,) array
+    member : (m, K) bool array
+    classes : (K,) array
     labels : list of arrays
         The classes of each set.
     prediction, coverage, effective_sample_size, n_calibration, expected_coverage, notes
