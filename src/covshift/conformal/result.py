@@ -112,12 +112,12 @@ class Intervals(_Result):
 
     Attributes
     ----------
-    lower, upper : (rows,) arrays
+    lower, upper : (m,) arrays
         Infinite where no finite interval has the coverage.
-    prediction : (rows,) array
+    prediction : (m,) array
     coverage : float
         That was asked for.
-    infinite : (rows,) bool array
+    infinite : (m,) bool array
     share_infinite, mean_width : float
         The width is that of the finite intervals.
     effective_sample_size, n_calibration
@@ -165,6 +165,17 @@ class Intervals(_Result):
         columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
         return pandas.DataFrame(columns)
 
+    def plot(self, x: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+        """Draw the intervals; returns a `covshift.plot.IntervalsDisplay`.
+
+        ``x`` (rows,) are the values of a feature to draw them against, by default in the order of
+        the predictions; ``y`` (rows,) are outcomes.
+        """
+        from ..plot import IntervalsDisplay  # it needs matplotlib: loaded when asked for
+
+        ends = self.prediction, self.lower, self.upper
+        return IntervalsDisplay(*ends, x=x, y=y, coverage=self.coverage).plot(ax)
+
     def __str__(self) -> str:
         finite = f"{self.share_infinite:.1%} infinite"
         return (
@@ -179,8 +190,8 @@ class Sets(_Result):
 
     Attributes
     ----------
-    member : (rows, classes) bool array
-    classes : (classes,) array
+    member : (m, K) bool array
+    classes : (K,) array
     labels : list of arrays
         The classes of each set.
     prediction, coverage, effective_sample_size, n_calibration, expected_coverage, notes

@@ -3,6 +3,7 @@
 from .._distances import standardized_mean_differences
 from .._support import Uncovered
 from .features import FeatureShift
+from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
 from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
 from .measure import diagnose, diagnose_and_weigh
@@ -13,6 +14,7 @@ from .support import Support
 __all__ = [
     "Diagnosis",
     "FeatureShift",
+    "IntervalOutlook",
     "MarginShift",
     "MarginsDiagnosis",
     "MethodSize",

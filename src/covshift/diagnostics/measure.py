@@ -21,6 +21,7 @@ from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
 from .features import feature_shifts
+from .intervals import interval_outlook
 from .joint import FEWEST, two_sample_auc
 from .margins import diagnose_margins
 from .margins_result import MarginsDiagnosis
@@ -204,6 +205,10 @@ def diagnose_and_weigh(
     )
     overlap = _overlap(support, cdf)
     judgement = judge(features, auc, sizes, support, overlap)
+    intervals = None
+    if cdf is not None:
+        drawn = samples.cut(row_limit("cdf"), random_state)
+        intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
     diagnosis = Diagnosis(
         *judgement,
         n_train=N,
@@ -217,6 +222,7 @@ def diagnose_and_weigh(
         noise=None if cdf is None else float(cdf.noise_),
         random_state=random_state,
         notes=_notes(samples, features, auc, support, sizes),
+        intervals=intervals,
     )
     return diagnosis, weights
 

@@ -9,6 +9,7 @@ from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
 from .features import FeatureShift
+from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
 from .sizes import MethodSize
 from .support import Support
@@ -45,6 +46,8 @@ class Diagnosis:
         Seed of the folds and of the rows that were drawn.
     notes : tuple of Note
         What was cut or left out, and why: ``kind``, ``text`` and ``severity``.
+    intervals : IntervalOutlook or None
+        How useful prediction intervals (`ConformalRegressor`) will be; None without weights.
     """
 
     verdict: Verdict
@@ -61,6 +64,7 @@ class Diagnosis:
     noise: float | None
     random_state: int
     notes: tuple[Note, ...]
+    intervals: IntervalOutlook | None = None
 
     @property
     def worst(self) -> tuple[FeatureShift, ...]:

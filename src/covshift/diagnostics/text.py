@@ -19,6 +19,7 @@ def describe(diagnosis: Diagnosis) -> str:
         _columns(diagnosis),
         _joint(diagnosis),
         _sizes(diagnosis),
+        _intervals(diagnosis),
         _notes(diagnosis),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -113,6 +114,19 @@ def _sizes(d: Diagnosis) -> str:
         )
         note = f"  {row.note}" if row.note else ""
         lines.append(f"  {row.method:16s}{size:>16s}{note}")
+    return "\n".join(lines)
+
+
+def _intervals(d: Diagnosis) -> str:
+    if d.intervals is None:
+        return ""
+    found = d.intervals
+    lines = [
+        f"Prediction intervals: {found.effective_size:,.0f} effective calibration rows, "
+        f"{found.infinite_share:.1%} infinite at {found.coverage:.0%}"
+    ]
+    if not d.overlap:
+        lines.append("  (without overlap the finite ones may miss as well)")
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ state nor any default of matplotlib is touched. Needs matplotlib: ``pip install 
 from .batches import BatchesDisplay
 from .ecdf import ECDFDisplay
 from .forest import ForestPlotDisplay
+from .intervals import IntervalsDisplay
 from .love import LovePlotDisplay
 from .margins import MarginsDisplay
 from .overlap import OverlapDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "BatchesDisplay",
     "ECDFDisplay",
     "ForestPlotDisplay",
+    "IntervalsDisplay",
     "LovePlotDisplay",
     "MarginsDisplay",
     "OverlapDisplay",

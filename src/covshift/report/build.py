@@ -15,6 +15,7 @@ from .._row_weights import check_weight, row_weights
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
+from ..conformal import Intervals, Sets
 from ..diagnostics import (
     Diagnosis,
     MarginsDiagnosis,
@@ -29,6 +30,7 @@ from . import pictures
 from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
+from .intervals import intervals_of
 from .labels import check_labels, reliability_curves
 from .margins import margins_page
 from .render import render
@@ -48,6 +50,7 @@ def build(
     diagnosis: Diagnosis | MarginsDiagnosis | None = None,
     estimates: Estimates | NoOverlapError | None = None,
     evaluations: Evaluations | NoOverlapError | None = None,
+    intervals: Intervals | Sets | None = None,
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
@@ -85,6 +88,9 @@ def build(
         What `covshift.estimate` found, or why it refused: the report opens with it.
     evaluations : Evaluations or NoOverlapError, optional
         What `covshift.evaluate` found, or why it refused: it comes next.
+    intervals : Intervals or Sets, optional
+        What `ConformalRegressor.predict_interval` or `ConformalClassifier.predict_set` returned,
+        usually for the target: coverage and width come after that.
     feature_names, random_state
         As in `covshift.diagnose`.
     sample_weight, target_weight, frequency_weight, target_frequency
@@ -132,6 +138,7 @@ def build(
             title=title or TITLE,
             comparison=None if comparison is None else checked(comparison),
             answer=None if estimates is None else answer_of(estimates),
+            promise=None if intervals is None else intervals_of(intervals),
             command=command,
             date=date,
         )
@@ -175,6 +182,7 @@ def build(
         d=diagnosis,
         answer=None if estimates is None else answer_of(estimates),
         evaluation=None if evaluations is None else evaluation_of(evaluations),
+        promise=None if intervals is None else intervals_of(intervals),
         weights_name=name if found is not None else None,
         comparison=None if comparison is None else checked(comparison),
         command=command,

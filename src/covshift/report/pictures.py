@@ -9,6 +9,7 @@ import numpy as np
 
 from .._two_samples import TwoSamples
 from .._types import Real
+from ..conformal import Intervals
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimates
 from ..evaluations import Evaluations, Performances
@@ -118,6 +119,22 @@ def _curve(
         text=text,
     )
     return Picture(svg, title, caption)
+
+
+def intervals(found: Intervals) -> Picture:
+    """Draw intervals in the order of the predictions."""
+    widths = (found.upper - found.lower)[~found.infinite]
+    said = f"quartiles of the finite widths {_quartiles(widths)}" if len(widths) else "none finite"
+    title = "Intervals, in the order of the predictions"
+    svg = draw_svg(
+        lambda ax: _same(found.plot(ax=ax)),
+        size=(6.4, 3.6),
+        name="intervals",
+        title=title,
+        text=f"{len(found):,} prediction intervals of coverage {found.coverage:.0%}: {said}; "
+        f"{found.share_infinite:.1%} are infinite.",
+    )
+    return Picture(svg, title, "At most 400 of them. Infinite ones reach from edge to edge.")
 
 
 def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
