@@ -22,6 +22,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covshift import VSVR, Reweighted
+from covshift._crossfit import deal
 from covshift.conformal import ConformalRegressor, calibrated, shift
 from covshift.conformal.data import deal_folds, split_rows
 from covshift.exceptions import InputError
@@ -83,11 +84,19 @@ def test_scikit_learns_own_checks(estimator, check):
 
 def test_weights_and_threshold_are_those_of_the_definition():
     model = ConformalRegressor(LEVEL, weighter=Known(0.8), prefit=True).fit(X, y, X_target=T)
-    ratio = Known(0.8)._ratio(StandardScaler().fit_transform(X))
-    np.testing.assert_allclose(model.weights_, ratio / ratio.mean())
+
+    def weighed(rows, others):
+        scaler = StandardScaler().fit(others)
+        ratio = [Known(0.8)._ratio(scaler.transform(part)) for part in (rows, others)]
+        return ratio[0] / ratio[1].mean()
+
+    fold = deal(X, np.zeros(len(X)), 5)
+    for k in range(5):
+        expected = weighed(X[fold == k], X[fold != k])
+        np.testing.assert_allclose(model.weights_[fold == k], expected)
     np.testing.assert_array_equal(model.scores_, np.abs(y))
     new = T[:20]
-    own = Known(0.8)._ratio(StandardScaler().fit(X).transform(new)) / ratio.mean()
+    own = weighed(new, X)
     low, high = model.predict_interval(new, coverage=0.8)
     expected = [reference.conformal_threshold(np.abs(y), model.weights_, v, 0.8) for v in own]
     np.testing.assert_allclose(high, expected)
@@ -315,14 +324,28 @@ def test_design_weights_multiply_and_rows_of_weight_zero_are_not_there():
     short.fit(X[:200], y[:200], X_target=T, sample_weight=d[:200])
     assert len(model.scores_) == 200
     np.testing.assert_allclose(model.weights_, short.weights_)
-    factor = short.weighter_.weights_
-    np.testing.assert_allclose(short.weights_ / short.weights_.mean(), product(factor, d[:200]))
-    own = short._own_weights(X[:200]) / factor
+    factor = ConformalRegressor(LEVEL, **options).fit(X[:200], y[:200], X_target=T).weights_
+    assert np.corrcoef(short.weights_, product(factor, d[:200]))[0, 1] > 0.99
+    own = short._own_weights(X[:200]) / short.weighter_.weights_
     np.testing.assert_allclose(own, np.average(d[:200] / d[:200].mean(), weights=short.weights_))
 
 
 def product(factor, d):
     return factor * d / (factor * d).mean()
+
+
+@pytest.mark.parametrize("form", [{"prefit": True}, {"method": "cv+"}])
+def test_new_rows_weigh_as_calibration_rows_do(form):
+    """Weights of the rows that they were fitted to have mean one, those of others here four."""
+    rng = np.random.default_rng(0)
+    X, fresh, T = (rng.normal(size=(size, 5)) for size in (100, 1000, 200))
+    T[:, 0] += 0.8
+    estimator = LinearRegression()
+    if "prefit" in form:
+        estimator.fit(rng.normal(size=(100, 5)), rng.normal(size=100))
+    model = ConformalRegressor(estimator, random_state=0, **form)
+    model.fit(X, rng.normal(size=100), X_target=T)
+    assert model._own_weights(fresh).mean() == pytest.approx(model.weights_.mean(), rel=0.5)
 
 
 def test_the_order_of_calibration_rows_says_nothing():

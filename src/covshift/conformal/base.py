@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
@@ -13,13 +14,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from .._crossfit import deal
 from .._fields import FINITE, WHOLE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
 from .._types import Real, Rows
 from .._validation import is_margins
-from ..exceptions import InputError
+from ..exceptions import InputError, NoOverlapError
 from ..weights import effective_sample_size
 from .calibrated import expected, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
@@ -30,6 +32,7 @@ from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
+_WEIGHING_FOLDS = 5
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
 
 
@@ -102,7 +105,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
             self._fit_model(rows)
             self._fit_left_out(rows)
-            self._keep(rows, self._fit_shift(rows))
+            shift = self._fit_shift(rows)
+            self._keep(rows, shift, self._weigh_apart(rows, shift))
         return self
 
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
@@ -120,7 +124,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _calibrate(self, rows: LabelledRows, weighed: LabelledRows) -> Self:
         """Calibrate the fitted estimator; the weighter is fitted to the rows ``weighed``."""
         self._fit_prefit(rows)
-        self._keep(rows, self._fit_shift(weighed))
+        shift = self._fit_shift(weighed)
+        self._keep(rows, shift, self._weigh_apart(rows, shift) if weighed is rows else None)
         return self
 
     def _fit_left_out(self, rows: LabelledRows) -> None:
@@ -149,11 +154,33 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.weighter, rows.X, rows.target, rows.design, rows.of_target, self._seed
         )
 
-    def _keep(self, rows: LabelledRows, shift: Shift) -> None:
-        """Score and weigh the calibration rows."""
+    def _weigh_apart(self, rows: LabelledRows, shift: Shift) -> Real:
+        """Weigh each row by a weighter that has not seen it, as new rows are weighed.
+
+        Weights of the rows that they were fitted to have mean one, and those of other rows from the
+        same population may have a larger one: then new rows would weigh too much beside them.
+        """
+        whole = shift.weigh(rows.X, len(rows))
+        if shift.scaler is None or len(rows) < _ENOUGH:  # margins, no weighter, or few rows
+            return whole
+        fold = deal(shift.encoded(rows.X), np.zeros(len(rows)), _WEIGHING_FOLDS)
+        found = np.empty(len(rows))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the weighter of all rows has said it
+            for k in range(_WEIGHING_FOLDS):
+                inside, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+                try:
+                    part = self._fit_shift(rows.rows(others))
+                except NoOverlapError:
+                    return whole
+                found[inside] = part.weigh(rows.rows(inside).X, len(inside))
+        return np.where(np.isfinite(whole) & np.isfinite(found), found, whole)
+
+    def _keep(self, rows: LabelledRows, shift: Shift, factor: Real | None = None) -> None:
+        """Score the calibration rows, and weigh them, unless their ``factor`` is known."""
         self._rows, self._shift, self._groups = rows, shift, rows.groups
         self.weighter_ = shift.weighter
-        factor = shift.weigh(rows.X, len(rows))
+        factor = shift.weigh(rows.X, len(rows)) if factor is None else factor
         self._beyond = ~np.isfinite(factor)  # where no rows have trained
         self._factor = factor = np.where(self._beyond, 0.0, factor)
         d = np.ones(len(rows)) if rows.design is None else rows.design

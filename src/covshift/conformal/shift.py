@@ -137,14 +137,17 @@ class Shift:
             return np.ones(N)
         if self.scaler is None:  # margins, which read the columns by name
             return np.asarray(self.weighter.predict_weights(X))
-        if self.frame is not None:
-            Z = self.frame.encode(X, "X")
-        else:
-            Z = to_numpy(check_points(X, "X")).astype(np.float64)
+        Z = self.encoded(X)
         found = np.asarray(self.weighter.predict_weights(self.scaler.transform(Z)))
         for gap in self.gaps:
             found = np.where(gap.holds(Z), np.inf, found)
         return found
+
+    def encoded(self, X: Any) -> Real:
+        """Return the rows as numbers."""
+        if self.frame is not None:
+            return self.frame.encode(X, "X")
+        return np.asarray(to_numpy(check_points(X, "X")), dtype=np.float64)
 
     def described(self) -> list[str]:
         """Say which parts of the target have no training rows, and what follows."""
