@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
 from covshift import bounds, corrections, datasets, estimates, objectives, weights
@@ -69,7 +69,19 @@ DENSE = {"standardize": FLAG, "refuse_above": [0, 0.5], "backend": WORD, "verbos
 V = {"normalize": FLAG, "blend": [*SHARE, "0.5", None]}
 EMPIRICAL = {**V, "phi": ["anderson", 2.0], "symmetric": FLAG}
 
+CONFORMAL = {
+    "method": [*WORD, None],
+    "conformity_score": [*WORD, None],
+    "threshold": [*WORD, None],
+    "prefit": FLAG,
+    "calibration_size": [0, 1.0, -0.1],
+    "n_folds": [1, 5.0],
+    "randomized": FLAG,
+}
+
 OUT_OF_RANGE = {
+    covshift.ConformalRegressor: {**CONFORMAL, "quantiles": [0.5, (0.5,), (0.9, 0.1), (0, 0.9)]},
+    covshift.ConformalClassifier: {**CONFORMAL, "penalty": FROM_ZERO, "start": [-1, 1.5]},
     covshift.VSVC: {**MACHINE, "probability": ["platt", 1]},
     covshift.VSVR: MACHINE,
     covshift.VBoostClassifier: BOOSTER,
@@ -134,12 +146,17 @@ OUT_OF_RANGE = {
 WRONG_KIND = [object(), NAN, INF, {"a": 1}, 1j]
 OTHER = {  # what they may be is not a number, a word or a flag, and is checked where it is used
     "V", "by", "cdfs", "classifier", "correction", "directions", "estimator", "high",
-    "kernel_params", "low", "mean", "preprocess", "random_state", "std", "weighter", "weights",
+    "kernel_params", "low", "mean", "preprocess", "random_state", "spread", "std", "weighter",
+    "weights",
 }  # fmt: skip
-REQUIRED = {Product: {"cdfs": lambda x: x}}
+REQUIRED = {
+    Product: {"cdfs": lambda x: x},
+    covshift.ConformalRegressor: {"estimator": LinearRegression()},
+    covshift.ConformalClassifier: {"estimator": LogisticRegression()},
+}
 TAKES_TRUE = {
     "allow_no_overlap", "collapse", "early_stopping", "fast", "interactions", "normalize",
-    "relevance", "standardize", "symmetric",
+    "prefit", "randomized", "relevance", "standardize", "symmetric",
     "verbose",
 }  # fmt: skip
 

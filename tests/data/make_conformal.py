@@ -14,9 +14,6 @@ import warnings
 from importlib.metadata import version
 
 import numpy as np
-from crepes_weighted import ConformalRegressor
-from mapie.classification import SplitConformalClassifier
-from mapie.regression import CrossConformalRegressor, SplitConformalRegressor
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit
@@ -26,6 +23,8 @@ COVERAGES = (0.5, 0.75, 0.9, 0.95)
 
 def ratios():
     """Residuals of calibration rows, predictions of new rows, and the ratios of both."""
+    from crepes_weighted import ConformalRegressor
+
     rng = np.random.default_rng(19)
     residuals, difficulty = rng.normal(size=60).round(3), rng.uniform(0.5, 2, 60).round(3)
     ratio, new_ratio = rng.lognormal(0, 0.8, 60).round(3), rng.lognormal(0.5, 0.8, 8).round(3)
@@ -54,6 +53,8 @@ def ratios():
 
 def regression():
     """MAPIE's intervals: split, and CV+ of given folds."""
+    from mapie.regression import CrossConformalRegressor, SplitConformalRegressor
+
     rng = np.random.default_rng(20)
     X, new = rng.normal(size=(45, 2)).round(3), rng.normal(size=(6, 2)).round(3)
     y = (X[:, 0] - X[:, 1] + rng.normal(size=45)).round(3)
@@ -92,6 +93,8 @@ class Given(ClassifierMixin, BaseEstimator):
 
 def classification():
     """MAPIE's sets from given probabilities; those of "aps" are random, also without weights."""
+    from mapie.classification import SplitConformalClassifier
+
     rng = np.random.default_rng(21)
     p = rng.dirichlet([0.7, 1, 1, 1.5], size=50)
     p = np.exp2(np.round(np.log2(p + 0.01), 1))
