@@ -35,14 +35,21 @@ _LEAST = 20  # rows from which `estimate` carries a share to the target
 def lifted(
     distribution: ScoreDistribution, scores: Real, rows: LabelledRows, coverage: float
 ) -> ScoreDistribution:
-    """Move the distribution to its doubly robust value at the quantile."""
+    """Move the distribution to its doubly robust value at the quantile.
+
+    It stays where the target has rows unlike all calibration rows, of which no model knows: new
+    rows there have infinite intervals by either threshold.
+    """
     if rows.target is None or is_margins(rows.target) or len(rows) < _LEAST:
         return distribution
     c = float(distribution.thresholds(coverage, np.zeros(1))[0])
     inside = np.asarray(scores <= c, dtype=np.float64)
     if np.ptp(inside) == 0:
         return distribution
-    share = _carried(inside, rows).table.where(method="dr")[0].value
+    try:
+        share = _carried(inside, rows).table.where(method="dr")[0].value
+    except NoOverlapError:
+        return distribution
     upto = distribution.upto
     lift = share * distribution.total - float(upto[np.searchsorted(distribution.scores, c)])
     return replace(distribution, upto=np.clip(upto + lift, 0.0, None))
