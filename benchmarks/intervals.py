@@ -1,5 +1,7 @@
 """Do prediction intervals keep their coverage on the target? Coverage, width and time.
 
+    python benchmarks/intervals.py --part settle       in .venv-tables: how defaults were chosen
+    python benchmarks/intervals.py --part rows         in .venv-tables: the same
     python benchmarks/intervals.py --part tables       in .venv-tables: every cell, several draws
     python benchmarks/intervals.py --part extras       in .venv-tables: other scores and thresholds
     python benchmarks/intervals.py --part generated    problems with known density ratio
@@ -27,25 +29,34 @@ import numpy as np
 from estimates_coverage import Kept
 from harness import machine, publish
 from intervals_contenders import measure
-from intervals_summary import (
-    cells_sections,
+from intervals_more import (
     extras_sections,
     generated_sections,
     overlap_sections,
     scale_sections,
 )
+from intervals_settle import CONTENDERS, FAMILIES, ROWS, rows_sections, settle_sections
+from intervals_settle import RUNS as SETTLE
+from intervals_summary import cells_sections, goals_sections
 from sklearn.linear_model import LinearRegression
 
 from covshift.conformal import ConformalRegressor
 
+PARTS = ("settle", "rows", "tables", "extras", "generated", "overlap", "scale")
 OUT = Path(__file__).parents[1] / "out"
-SHIFTS = ("hard", "direction", "rank", "none")
-RUNS = {"200": 8, "1000": 4, "4000": 3, "10000": 3, "1000, target of 50": 1}
-EXTRAS = {"1000": 2, "200": 1}
+SIZES = ("200", "1000", "4000", "10000", "1000, target of 50")
+RUNS = {  # draws of each table, by shift and size
+    "hard": dict(zip(SIZES, (10, 10, 5, 5, 3), strict=True)),
+    "direction": dict(zip(SIZES, (5, 3, 2, 2, 1), strict=True)),
+    "rank": dict(zip(SIZES, (5, 3, 2, 2, 1), strict=True)),
+    "none": dict(zip(SIZES, (3, 2, 1, 1, 1), strict=True)),
+}
+EXTRAS = {"hard": {"1000": 2, "200": 2}, "direction": {"1000": 1}, "rank": {"1000": 1}}
+MORE = {"1000": 2, "200": 2}
 GENERATED = {"200": 20, "1000": 20, "4000": 8, "10000": 4, "1000, target of 50": 8}
 LITTLE = {"200": 20, "1000": 20, "4000": 8}
 CORE = {"linear": ("linear", {}), "boosted": ("boosted", {})}
-WEIGHTERS = ("cdf", "discriminative", "entropy")
+WEIGHTERS = ("cdf", "cdf all", "discriminative", "entropy")
 OTHERS = {
     "regression": {
         "linear": ("linear", {}),
@@ -74,15 +85,25 @@ def extras(problem):
     return measure(problem, families, contenders, asks=("linear",))
 
 
-def table_jobs(runs):
-    """Cells of the tables on which nothing was settled, the first draw of each first."""
+def settle(problem):
+    """Thresholds and numbers of calibration rows."""
+    return measure(problem, FAMILIES, CONTENDERS)
+
+
+def fitted_rows(problem):
+    """Weights fitted to the rows that train, and to all."""
+    return measure(problem, CORE, dict.fromkeys(CORE, ("cdf", "cdf all")))
+
+
+def table_jobs(runs, half="report"):
+    """Cells of one half of the tables, the first draw of each first."""
     return [
         (name, shift, size, run)
-        for run in range(max(runs.values()))
-        for size in runs
-        for name in problems.names("report")
-        for shift in SHIFTS
-        if run < runs[size]
+        for run in range(max(max(part.values()) for part in runs.values()))
+        for size in problems.SIZES
+        for name in problems.names(half)
+        for shift, part in runs.items()
+        if run < part.get(size, 0)
     ]
 
 
@@ -169,6 +190,7 @@ def quick() -> None:
         run_all(little, generated_jobs(("moved by 2",), {"60": 1}), core, until)
         scale_part(times, 500, 500, 2)
         sections = [
+            *goals_sections([], runs.lines()),
             *cells_sections(runs.lines()),
             *extras_sections(more.lines()),
             *generated_sections(runs.lines()),
@@ -180,7 +202,7 @@ def quick() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=("tables", "extras", "generated", "overlap", "scale"))
+    parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--write", action="store_true", help="write results/intervals.md")
     parser.add_argument("--quick", action="store_true", help="small samples, nothing kept")
@@ -188,17 +210,18 @@ def main() -> None:
     if options.quick:
         quick()
         return
-    kept = {
-        name: Kept(OUT / f"intervals_{name}.jsonl")
-        for name in ("tables", "extras", "generated", "overlap", "scale")
-    }
+    kept = {name: Kept(OUT / f"intervals_{name}.jsonl") for name in PARTS}
     until = time.monotonic() + 60 * options.minutes
-    if options.part == "tables":
+    if options.part == "settle":
+        run_all(kept["settle"], table_jobs(SETTLE, "settle"), settle, until)
+    elif options.part == "rows":
+        run_all(kept["rows"], table_jobs(ROWS, "settle"), fitted_rows, until)
+    elif options.part == "tables":
         run_all(kept["tables"], table_jobs(RUNS), core, until)
     elif options.part == "extras":
         run_all(kept["extras"], table_jobs(EXTRAS), extras, until)
         names = [name for name in problems.GENERATED if name != "unshifted"]
-        run_all(kept["extras"], generated_jobs(names, EXTRAS), extras, until)
+        run_all(kept["extras"], generated_jobs(names, MORE), extras, until)
     elif options.part == "generated":
         run_all(kept["generated"], generated_jobs(problems.GENERATED, GENERATED), core, until)
     elif options.part == "overlap":
@@ -211,11 +234,14 @@ def main() -> None:
             "intervals",
             "Do intervals keep their coverage on the target?",
             f"Machine: {machine()}; MAPIE 1.6.0.",
+            *goals_sections(found["tables"], found["generated"]),
             *cells_sections(found["tables"]),
             *generated_sections(found["generated"]),
             *extras_sections(found["extras"]),
             *overlap_sections(found["overlap"]),
             *scale_sections(found["scale"]),
+            *settle_sections(found["settle"]),
+            *rows_sections(found["rows"]),
             "Commands: see the head of `benchmarks/intervals.py`.",
             write=True,
         )

@@ -72,15 +72,15 @@ def measure(problem, families, contenders, *, asks=(), mapie=False):
             oracle = _predicted(_with(made, Known(problem.ratio)), problem)
             found = {"plain": made}
             for name in contenders[title]:
-                weighter, _, threshold = name.partition(" ")
-                if (weighter, split) not in shifts:
-                    shifts[weighter, split] = _shift(problem, made, weighter)
-                shift = shifts[weighter, split]
-                if shift is None:
+                weighter, _, more = name.partition(" ")
+                fitted = weighter, more == "all", split
+                if fitted not in shifts:
+                    shifts[fitted] = _shift(problem, made, weighter, all_rows=more == "all")
+                if shifts[fitted] is None:
                     continue
-                found[name] = _with(made, shift)
-                if threshold:
-                    found[name].set_params(threshold=threshold)
+                found[name] = _with(made, shifts[fitted])
+                if more == "dr":
+                    found[name].set_params(threshold="dr")
             rows = {"oracle": _row(problem, oracle, oracle)}
             for name, each in found.items():
                 rows[name] = _row(problem, _predicted(each, problem), oracle)
@@ -103,10 +103,10 @@ def _fitted(problem, model, settings):
     return made.fit(problem.X, problem.y, X_target=problem.T)
 
 
-def _shift(problem, made, weighter):
-    """Fit a weighter to the rows that trained, as `fit` does."""
+def _shift(problem, made, weighter, *, all_rows):
+    """Fit a weighter to the rows that trained, as `fit` does; or to all labelled rows."""
     rows = problem.X
-    if made.method == "split":
+    if made.method == "split" and not all_rows:
         taken = made._split(_Outcomes(problem.y))[0]
         rows = rows[taken]
     try:
