@@ -47,7 +47,18 @@ MEASURES = (
     "of the sets). Infinite: share of the target's intervals; for classes, sets of all classes."
 )
 
-FOUND = "@@"
+FOUND = (
+    "What is missed, and why. (1) With 200 rows (100 calibrate, of which 15 to 30 count) several "
+    "cells lie below 88 %: weights that were fitted to 100 other rows miss the rare rows that "
+    "weigh most. Fitted to all labelled rows fewer cells lie below it, at the price of two to four "
+    "times as many infinite intervals and of coverage above 91.5 %. (2) Sets of classes with 200 "
+    "rows cover more than 91.5 %, as those of the oracle do; from 1000 rows on they do not. (3) "
+    "With a target of 50 rows and many features coverage falls short, to 84 % with 50 features: "
+    "so few rows do not show the shift, and the weights stay near one. (4) One cell stays two "
+    "points below the oracle however many rows there are (mothers at work, hard): the default "
+    "weights miss a part of that shift, the discriminative ones do not. Draws of a cell are few; "
+    "the lowest of a hundred cells is below 88 % for the oracle as well."
+)
 
 
 def cells_sections(lines):
