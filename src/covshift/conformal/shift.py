@@ -123,7 +123,10 @@ class Shift:
             warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
         if "allow_no_overlap" in made.get_params(deep=False):
             made.set_params(allow_no_overlap=True)
-        made.fit(scaler.transform(Z), X_target=(scaler.transform(T),), **of_target, **given)
+        with warnings.catch_warnings():
+            if gaps:  # said above, in the user's units
+                warnings.simplefilter("ignore", WeightWarning)
+            made.fit(scaler.transform(Z), X_target=(scaler.transform(T),), **of_target, **given)
         if not hasattr(made, "predict_weights"):
             raise InputTypeError(
                 f"{type(made).__name__} has no predict_weights, so that new rows have no weight. "
