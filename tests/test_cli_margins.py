@@ -484,3 +484,36 @@ def test_limits_that_cannot_be_are_refused(files, options, words):
     done = covshift("weigh", files / "train.csv", path, "--limits", "0.5", "2", *options)
     assert done.code == 2
     assert words in done.err
+
+
+def test_missing_outcomes_are_left_out_with_margins_too(files):
+    path, _ = make(files, "--bins", "4")
+    table = [list(row) for row in rows(120)]
+    at = table[0].index("y")
+    for k in range(1, 21):
+        table[k][at] = "NA" if k % 2 else ""
+    for k in range(21, 121):
+        table[k][at] = "yes" if str(table[k][at]) == "1" else "no"
+    write(files / "gaps.csv", table)
+    out = files / "table.csv"
+    done = covshift("estimate", files / "gaps.csv", path, "--outcome", "y", "-o", out)
+    assert done.code == 0, done.err
+    with out.open() as file:
+        found = list(csv.DictReader(file))
+    assert not any("NA" in line.values() for line in found)
+    assert {line["rows"] for line in found if line["method"] == "dr"} == {"100"}
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--label", "typo"], "no column 'typo', which --label names"),
+        (["--drop", "typo"], "no column 'typo', which --drop names"),
+        (["--impute"], "--impute is for target rows"),
+    ],
+)
+def test_options_that_margins_cannot_follow_are_refused(files, option, words):
+    path, _ = make(files)
+    done = covshift("weigh", files / "train.csv", path, *option)
+    assert done.code == 2
+    assert words in done.err

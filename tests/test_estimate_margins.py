@@ -14,6 +14,8 @@ from covshift._ridge import LeaveOneOutRidge
 from covshift.estimates.linear import predict_linear, random_folds
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.weights import CDFWeights, EntropyBalancing, PostStratification, Raking
+from covshift.weights._limits import strictly_inside
+from covshift.weights._m_estimation import clipped_tilt
 
 rng = np.random.default_rng(0)
 N = 400
@@ -424,3 +426,31 @@ def test_a_small_empty_cell_leaves_a_number_with_a_warning():
     assert kinds["empty cells"].severity == "warning"
     balanced = np.average(X.region == "n", weights=found.weights)
     assert balanced == pytest.approx(0.5, abs=0.03)
+
+
+def test_errors_follow_rows_whose_weights_are_not_at_a_limit():
+    """Against what a little more design weight of each row does to the estimate."""
+    rows = np.random.default_rng(5)
+    x = rows.normal(size=60)
+    y = x**2 + 0.3 * rows.normal(size=60)
+    X, margins = pd.DataFrame({"x": x}), Margins({"x": {"mean": 0.4}})
+    weighter = EntropyBalancing(limits=(0.2, 2.0), tol=1e-12)
+
+    def corrected(d):
+        w = d * weighter.fit(X, X_target=margins, sample_weight=d).weights_
+        return w @ y / w.sum()
+
+    first = weighter.fit(X, X_target=margins).weights_
+    assert 5 < (first > 2 - 1e-9).sum() < 40
+    step = 1e-4
+    moved = np.array([corrected(1 + step * (np.arange(60) == i)) for i in range(60)])
+    expected = (moved - corrected(np.ones(60))) / step
+    found = clipped_tilt(
+        y[:, None], x[:, None], np.array([[0.4]]), first, np.ones(1), np.ones(60),
+        strictly_inside(weighter.fit(X, X_target=margins)),
+    )[1][:, 0]  # fmt: skip
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+    assert found.sum() == pytest.approx(0, abs=1e-8)
+    error = estimate(y, X, margins, weighter=weighter, method="weights").table
+    known = np.sqrt(np.sum(found**2))
+    assert error.where(method="weights")[0].standard_error == pytest.approx(known, rel=0.1)

@@ -393,7 +393,6 @@ def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda state: state.update(_design_level=0.0), "weights that are none"),
         (lambda state: state.update(_groups=["U", ["a"] * 20]), "groups without their column"),
         (lambda state: state.update(_models=[state["_model"]]), "models without their rows"),
         (lambda state: state["_shift"]["Shift"].update(scale=None), "without its other half"),

@@ -22,7 +22,7 @@ def estimates_of(
     margins = margins_of(args, beside=names)
     if what == "total" and args.population_size is None and margins.size is None:
         raise InputError(f"--what total needs --population-size: {args.target} has no size.")
-    rows = training_rows(args, margins, dict.fromkeys(names, "text"))
+    rows = training_rows(args, margins, dict.fromkeys(names, "category"))
     cells = {name: rows.taken(rows.table.columns[name].values) for name in names}
     categories = None if what is None else what == "proportion"
     y, categories = read_outcomes(cells, args.outcome, categories=categories)

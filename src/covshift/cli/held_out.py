@@ -56,7 +56,7 @@ def parts_of(samples: Samples, args: argparse.Namespace) -> Parts | None:
         return None
     classes = labels.task == "classification"
     seed = int(check_random_state(args.seed).randint(2**31 - 1))  # as the split form draws it
-    trains, calibrates = split_rows(labels.y, args.calibrate, seed, stratify=classes)
+    trains, calibrates = split_rows(labels.y, args.calibrate, seed, classes=classes)
     if classes:
         kept = set(labels.y[trains].tolist())
         lost = [name for name in labels.classes if name not in kept]

@@ -26,6 +26,11 @@ from . import console, options
 def margins_of(args: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> Margins:
     """Read the margins, without columns that --drop names or that stand ``beside`` the features."""
     options.refuse_target_weights(args)
+    if args.impute:
+        raise InputError(
+            "--impute is for target rows: margins do not say how common missing values are. Leave "
+            "out rows with gaps, or a column's margin with --drop."
+        )
     margins = read_margins(args.target)
     outside = [name for name in margins.columns if name in (*args.drop, *beside)]
     if not outside:
@@ -89,6 +94,9 @@ def training_rows(
         roles[args.id] = "text"
     frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
     named = getattr(args, "label", None)
+    for option, name in (("--label", named), *(("--drop", name) for name in args.drop)):
+        if name is not None and name not in (*table.names, *read_margins(args.target).columns):
+            raise InputError(f"{args.train} has no column {name!r}, which {option} names.")
     beside = {*kinds, *roles, *args.drop, *([named] if named else [])}
     free = [name for name in table.names if name not in beside]
     if free:

@@ -40,7 +40,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of `ConformalRegressor` and `ConformalClassifier`."""
 
     __metadata_request__fit = TARGET_REQUEST
-    _stratify = False
+    _classes = False
     _rows: Any
     _closed: Any
     _fold: Any
@@ -51,7 +51,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "weights_": Reals("N"),
         "effective_sample_size_": FINITE,
         "_groups": OrNone(Texts("N")),
-        "_design_level": FINITE,
+        "_design": OrNone(Reals("N")),
         "_shift": Part(Shift),
         "_seed": WHOLE,
         "_thresholds": ByLevel(Part(ScoreDistribution)),
@@ -134,7 +134,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._fold = np.arange(len(rows))
             self._closed = self._closed_form(rows)
         else:
-            self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, stratify=self._stratify)
+            self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, classes=self._classes)
         if self._closed is None:
             parts = (np.flatnonzero(self._fold != k) for k in range(int(self._fold.max()) + 1))
             self._models = tuple(self._fitted(rows.rows(part)) for part in parts)
@@ -145,7 +145,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "method='split' needs 2 rows at least, one to train and one to calibrate, not "
                 "n_samples=1."
             )
-        return split_rows(rows.y, float(self.calibration_size), self._seed, stratify=self._stratify)
+        return split_rows(rows.y, float(self.calibration_size), self._seed, classes=self._classes)
 
     def _fit_shift(self, rows: LabelledRows) -> Shift:
         if self.weighter is None or rows.target is None:
@@ -155,16 +155,17 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _weigh_apart(self, rows: LabelledRows, shift: Shift) -> Real:
-        """Weigh each row by a weighter that has not seen it, as new rows are weighed.
+        """Weigh rows that the weighter was fitted to, on the scale on which it weighs others.
 
-        Weights of the rows that they were fitted to have mean one, and those of other rows from the
-        same population may have a larger one: then new rows would weigh too much beside them.
+        Their mean weight is one, and that of other rows from the same population may be larger:
+        then new rows would weigh too much beside them. Weighters of some rows tell it from the
+        others.
         """
         whole = shift.weigh(rows.X, len(rows))
         if shift.scaler is None or len(rows) < _ENOUGH:  # margins, no weighter, or few rows
             return whole
         fold = deal(shift.encoded(rows.X), np.zeros(len(rows)), _WEIGHING_FOLDS)
-        found = np.empty(len(rows))
+        apart = np.empty(len(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the weighter of all rows has said it
             for k in range(_WEIGHING_FOLDS):
@@ -173,8 +174,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     part = self._fit_shift(rows.rows(others))
                 except NoOverlapError:
                     return whole
-                found[inside] = part.weigh(rows.rows(inside).X, len(inside))
-        return np.where(np.isfinite(whole) & np.isfinite(found), found, whole)
+                apart[inside] = part.weigh(rows.rows(inside).X, len(inside))
+        d = np.ones(len(rows)) if rows.design is None else rows.design
+        known = d * (np.isfinite(whole) & np.isfinite(apart))
+        means = [known @ np.where(known > 0, found, 0.0) for found in (apart, whole)]
+        return whole * (means[0] / means[1]) if min(means) > 0 else whole
 
     def _keep(self, rows: LabelledRows, shift: Shift, factor: Real | None = None) -> None:
         """Score the calibration rows, and weigh them, unless their ``factor`` is known."""
@@ -190,7 +194,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "All calibration rows have weight zero: none is like the target. Look at "
                 "covshift.diagnose(X, X_target)."
             )
-        self._design_level = float(self.weights_ @ d / self.weights_.sum())
+        self._design = rows.design
         self.scores_ = self._calibration_scores(rows)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
@@ -198,7 +202,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Check what a file said, and restore what follows from it."""
         check_parameters(self)
         self._rows, self.weighter_ = None, self._shift.weighter
-        if self._design_level <= 0 or not (self.weights_ >= 0).all() or not self.weights_.any():
+        if not (self.weights_ >= 0).all() or not self.weights_.any():
+            raise ValueError("weights that are none")
+        if self._design is not None and not (self._design > 0).all():
             raise ValueError("weights that are none")
         if (self.by is None) != (self._groups is None):
             raise ValueError("groups without their column")
@@ -215,8 +221,19 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # prediction
 
     def _own_weights(self, X: Any) -> Real:
-        """Weights of new rows, as calibration rows have them."""
-        return self._shift.weigh(X, _num_samples(X)) * self._design_level
+        """Weights of new rows, as calibration rows have them.
+
+        The weight by the design that a new row would have is not known: it is that of the target on
+        average, in its group.
+        """
+        found = self._shift.weigh(X, _num_samples(X))
+        if self._design is None:
+            return found
+        for part, new, _ in self._parts(X):
+            w = self.weights_[part]
+            w, d = (w, self._design[part]) if w.any() else (self.weights_, self._design)
+            found[new] *= w @ d / w.sum()
+        return found
 
     def _parts(self, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
         """Calibration rows and new rows that belong together, and the group's name."""
@@ -312,15 +329,25 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return column
         return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")
 
-    def _notes(self, coverage: float, own: Real, infinite: NDArray[Any], what: str) -> list[Note]:
+    def _notes(
+        self, X: Any, coverage: float, own: Real, infinite: NDArray[Any], what: str
+    ) -> list[Note]:
         notes = []
-        if infinite.any():
+        weighty = infinite & np.isfinite(own)
+        lost = np.zeros(len(own), dtype=bool)
+        if self.by is not None:
+            lost = weighty & ~np.isin(groups_of(X, self.by, "X"), np.asarray(self._groups))
+            weighty = weighty & ~lost
+        if weighty.any():
             text = (
-                f"{infinite.mean():.1%} of the {what}: such rows alone weigh more than "
-                f"{1 - coverage:.0%} of the calibration rows and themselves, so that nothing less "
-                "has the coverage. More calibration rows, or a lower coverage, would."
+                f"{weighty.mean():.1%} of the {what}: such rows alone weigh more than "
+                f"{100 * (1 - coverage):.3g}% of the calibration rows and themselves, so that "
+                "nothing less has the coverage. More calibration rows, or a lower coverage, would."
             )
             notes.append(Note("infinite", text, "warning"))
+        if lost.any():
+            text = f"{lost.mean():.1%} of the {what}: their group has no calibration rows."
+            notes.append(Note("absent groups", text, "warning"))
         notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
         if self.effective_sample_size_ < _ENOUGH:
             size = f"{self.effective_sample_size_:.0f}"

@@ -47,7 +47,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     randomized : bool
         Exact rather than conservative coverage, by random numbers for the places in X (pass rows
         together, rather than one at a time). Sets may then be empty, and those of "aps" are
-        smaller.
+        smaller. With "cv+" and "jackknife+" no exact coverage is known.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "penalty": number(least=0),
         "start": whole(0),
     }
-    _stratify = True
+    _classes = True
 
     _saved: ClassVar[dict[str, Kind]] = {
         "estimator_": ESTIMATOR,
@@ -156,9 +156,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 left_out = self._left_out_probabilities(some)
                 matrices = [self._score.matrix(p, inside) for p in left_out]
                 given = self._fold[part], self.scores_[part], self.weights_[part]
-                alone[new] = coverage * own[new] > (1 - coverage) * self.weights_[part].sum()
+                total = self.weights_[part].sum()
+                alone[new] = (coverage * own[new] > (1 - coverage) * total) | (
+                    total + own[new] == 0
+                )
                 member[new] = plus_sets(matrices, *given, own[new], coverage, asked)
-        notes = self._notes(coverage, own, alone, "sets hold all classes")
+        notes = self._notes(X, coverage, own, alone, "sets hold all classes")
         return Sets(
             self.predict(X),
             coverage,

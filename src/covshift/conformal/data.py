@@ -18,6 +18,8 @@ from .._types import Real, Rows
 from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError, InputTypeError
 
+_DRAWS = 100  # until every model has two classes to learn from
+
 
 @dataclass(frozen=True)
 class LabelledRows:
@@ -155,32 +157,33 @@ def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
 
 
 def split_rows(
-    y: NDArray[Any], share: float, random_state: Any, *, stratify: bool
+    y: NDArray[Any], share: float, random_state: Any, *, classes: bool
 ) -> tuple[Rows, Rows]:
-    """Draw rows that train and rows that calibrate; of every class the same share.
+    """Draw rows that train and rows that calibrate, whatever their outcomes.
 
-    Every row calibrates with the same probability: where rows are counted off, class by class, the
-    count starts at random.
+    Not class by class: then calibration rows would have the class shares that the model has
+    learned, as new rows have not, and sets would be too small. Draws that leave a single class to
+    train on are drawn again.
     """
     rng = check_random_state(random_state)
-    order = rng.permutation(len(y))
     held = max(1, min(len(y) - 1, round(share * len(y))))
-    if not stratify:
-        return np.sort(order[held:]), np.sort(order[:held])
-    _, code = np.unique(y, return_inverse=True)
-    order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
-    start = rng.randint(len(y))  # in parts of a row
-    calibrates = np.diff((np.arange(len(y) + 1) * held + start) // len(y)) > 0
-    return np.sort(order[~calibrates]), np.sort(order[calibrates])
+    for _ in range(_DRAWS):
+        order = rng.permutation(len(y))
+        if not classes or _several(y[order[held:]]):
+            break
+    return np.sort(order[held:]), np.sort(order[:held])
 
 
-def deal_folds(y: NDArray[Any], n_folds: int, random_state: Any, *, stratify: bool) -> Rows:
-    """Number the fold of each row, of every class alike."""
+def deal_folds(y: NDArray[Any], n_folds: int, random_state: Any, *, classes: bool) -> Rows:
+    """Number the fold of each row, whatever its outcome; see `split_rows`."""
     rng = check_random_state(random_state)
-    order = rng.permutation(len(y))
-    if stratify:
-        _, code = np.unique(y, return_inverse=True)
-        order = order[np.argsort(code.reshape(-1)[order], kind="stable")]
     fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % min(n_folds, len(y))
+    for _ in range(_DRAWS):
+        fold[rng.permutation(len(y))] = np.arange(len(y)) % min(n_folds, len(y))
+        if not classes or all(_several(y[fold != k]) for k in range(int(fold.max()) + 1)):
+            break
     return fold
+
+
+def _several(y: NDArray[Any]) -> bool:
+    return bool((y != y[0]).any())

@@ -8,7 +8,8 @@ has a band by every fold's model. With p_i the weights over their sum and the ne
     lower = minus the same of minus the lower ends,
 
 and a class y belongs to the set if sum_i p_i 1[s_i >= score_k(i)(x, y)] + p_x > alpha. All rows
-train and calibrate. The guarantee is 1 - 2 alpha whatever the model; in practice 1 - alpha.
+train and calibrate. With known weights the guarantee of jackknife+ is 1 - 2 alpha whatever the
+model, that of CV+ slightly less; in practice it is about 1 - alpha.
 
 Sources: Foygel Barber, Candès, Ramdas and Tibshirani (2021), *Predictive inference with the
 jackknife+*; with weights, their (2023) *Conformal prediction beyond exchangeability*. Cost: a sort
@@ -69,7 +70,8 @@ def _quantile(values: Real, weights: Real, own: Real, coverage: float) -> Real:
     place = (upto < needed[:, None]).sum(axis=1)
     ranked = np.take_along_axis(values, order, axis=1)
     found = ranked[np.arange(len(own)), np.minimum(place, values.shape[1] - 1)]
-    return np.where(place < values.shape[1], found, np.inf)
+    none = weights.sum() + own == 0  # nothing is known of such rows
+    return np.where((place < values.shape[1]) & ~none, found, np.inf)
 
 
 def plus_sets(
@@ -98,4 +100,5 @@ def plus_sets(
     if u is not None:
         share = share - (1 - u[:, None]) * (ties + own)
     inside = share > (1 - coverage) * (weights.sum() + own) * (1 + _ROUNDING)
-    return np.asarray(inside | ~known)
+    none = weights.sum() + own == 0
+    return np.asarray(inside | ~known | none)

@@ -41,7 +41,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         target.
     weighter : str, weighter or None
         A name or an object of `covshift.weights`, fitted without outcomes: in the split form to the
-        rows that train, else to all. None: weights of one, ordinary conformal prediction.
+        rows that train, else to all, and scaled as it weighs rows that it has not seen. None:
+        weights of one, ordinary conformal prediction.
     method : {"split", "cv+", "jackknife+"}
         Rows of their own calibrate; or every row does, by a model that has not seen it
         (`covshift.conformal.plus`). Jackknife+ fits the estimator once for each row, `VSVR` and
@@ -181,7 +182,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 lower[new], upper[new] = self._plus(some, own[new], part, coverage)
         center = self.predict(X)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
-        notes = self._notes(coverage, own, infinite, "intervals are infinite")
+        notes = self._notes(X, coverage, own, infinite, "intervals are infinite")
         return Intervals(
             center,
             coverage,

@@ -65,7 +65,9 @@ def _plain(number: PublishedNumber, value: float) -> str:
 
 
 def _sizes(d: MarginsDiagnosis) -> str:
-    lines = [f"Effective sample size, of {d.n_train:,}"] if d.methods else []
+    before = [(row.effective_sample_size or 0.0) / row.share for row in d.methods if row.share]
+    rows = round(before[0]) if before else d.n_train  # effective rows, where they have weights
+    lines = [f"Effective sample size, of {rows:,}"] if d.methods else []
     for row in d.methods:
         size = (
             "none" if row.share is None else f"{row.effective_sample_size:,.0f} ({row.share:.0%})"

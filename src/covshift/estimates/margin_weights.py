@@ -3,7 +3,8 @@
 The default is entropy balancing: the weights nearest to the design weights under which every
 published number is the sample's, raking where all numbers are shares. Weights that meet all numbers
 exactly are calibrated, and an estimate from them errs by what a regression on the published
-features f leaves (M-estimation; for other distances than the entropy, to first order the same),
+features f leaves (M-estimation; where limits bind, `clipped_tilt`: rows at a limit do not follow.
+Of weights that were given it is not known how they follow; near one all distances agree),
 
     psi_i = w_i (L_i - mu - B'(f_i - m)) / sum w ,   B = cov_w(f)^-1 cov_w(f, L) .
 

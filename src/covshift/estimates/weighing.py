@@ -16,7 +16,8 @@ from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
-from ..weights._m_estimation import tilted
+from ..weights._limits import strictly_inside
+from ..weights._m_estimation import clipped_tilt, tilted
 from ..weights.base import Weighter
 from .data import Sample
 from .tilted import TiltedCDFWeights
@@ -52,7 +53,10 @@ class Weights:
         ``values`` (N, k), design weights ``d`` (N,), target's shares (M,).
         """
         if self.met:
-            return tilted(values, self.Z, self.T, self.final, share, 0.0)[1:]
+            given = values, self.Z, self.T, self.final, share
+            free = None if self.weighter is None else strictly_inside(self.weighter)
+            exact = tilted(*given, 0.0) if free is None else clipped_tilt(*given, d, free)
+            return exact[1:]
         if self.trimmed or self.weighter is None or not self.weighter._has_mean_influence():
             return None
         found = self.weighter._mean_influence(values, self.Z, self.T, d, share)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._fields import FINITE, TEXT, Kind, OrNone
 from .._parameters import Rule, number, one_of
-from .._types import Real
+from .._types import Flags, Real
 from ..margins import Margins
 from ._points import pooled_units
 
@@ -30,8 +30,19 @@ LIMITS = one_of(None) | Rule(
 """What limits of weights may be."""
 
 _ROUNDING = 1e-12
+_AT_LIMIT = 1e-9
 _EQUAL = 1e-9  # gaps that are apart by less are equal, and the first is named
 _SHOWN = 0.0005  # a gap below is written as zero, and is nowhere
+
+
+def strictly_inside(weighter: Any) -> Flags | None:
+    """Tell which factors of a fitted weighter lie between its limits; None if it has none."""
+    limits = getattr(weighter, "limits", None)
+    if limits is None:
+        return None
+    low, high = limits
+    w = np.asarray(weighter.weights_)
+    return np.asarray((w > low + _AT_LIMIT) & (w < high - _AT_LIMIT))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,28 @@ def tilted(values: Real, f: Real, f_target: Real, w: Real, share: Real, reg: flo
     return mu, own[:, None] * (rest - apart @ B), share[:, None] * ((f_target - m) @ B)
 
 
+def clipped_tilt(
+    values: Real, f: Real, f_target: Real, w: Real, share: Real, d: Real, free: Flags
+) -> Influences:
+    """Influence under weights w = d clip(exp(a + theta'f)) that have the sum of d and the moments.
+
+    Only rows that are ``free`` follow a and theta: the factor of others stays at a limit. With the
+    regression of L - mu on (1, f - m) by the weights of the free rows, coefficients b and B,
+
+        training rows  w_i [L_i - mu - b - B'(f_i - m)] / sum w + b d_i / sum d ,
+        target rows    s_q B'(f_q - m) .
+    """
+    own = w / w.sum()
+    mu, m = own @ values, share @ f_target
+    apart, rest = f - m, values - mu
+    columns = np.column_stack([np.ones(len(f)), apart])
+    weighted = (own * free)[:, None] * columns
+    A = np.linalg.pinv(weighted.T @ columns, rcond=1e-10, hermitian=True)
+    b, B = np.split(A @ (weighted.T @ rest), [1])
+    train = own[:, None] * (rest - b - apart @ B) + (d / d.sum())[:, None] * b
+    return mu, train, share[:, None] * ((f_target - m) @ B)
+
+
 def logistic_odds(
     values: Real,
     f: Real,
