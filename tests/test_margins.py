@@ -232,7 +232,8 @@ def test_other_json_is_refused(tmp_path):
         ("{", "no JSON file"),
         ('{"a": 1}', "holds no margins"),
         ('{"format": "covshift margins", "version": 9}', "of version 9"),
-        ('{"format": "covshift margins", "version": 1}', "another structure"),
+        ('{"format": "covshift margins", "version": 1}', '"columns" must have an entry'),
+        ('{"format": "covshift margins", "columns": {"a": 1}}', "another structure"),
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=words):
@@ -405,3 +406,18 @@ def test_ends_are_round_numbers_between_neighbours(low, high, found):
     assert roundest(low, high) == found
     tight = np.nextafter(low, np.inf)
     assert low <= roundest(low, tight) < tight
+
+
+def test_json_written_by_hand_needs_a_format_and_columns_alone(tmp_path):
+    path = tmp_path / "by_hand.json"
+    ages = {"brackets": [[18, 29, 0.17], [30, 64, 0.59], [65, None, 0.24]]}
+    sexes = {"categories": [["f", 0.51], ["m", 0.49]]}
+    data = {"format": "covshift margins", "columns": {"age": ages, "sex": sexes}}
+    path.write_text(json.dumps(data))
+    expected = Margins(
+        {"age": {(18, 29): 0.17, (30, 64): 0.59, (65, None): 0.24}, "sex": {"f": 0.51, "m": 0.49}}
+    )
+    assert str(Margins.from_json(path)) == str(expected)
+    path.write_text(json.dumps({"format": "covshift margins", "age": ages}))
+    with pytest.raises(InputError, match='"columns" must have an entry'):
+        Margins.from_json(path)

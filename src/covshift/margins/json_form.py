@@ -52,8 +52,14 @@ def from_data(cls: Any, data: Any, title: str) -> Any:
             f'{title} holds no margins: "format" must be "{FORMAT}". Write such a file with '
             "Margins.to_json or `covshift margins`."
         )
-    if data.get("version") != 1:
+    if data.get("version", 1) != 1:
         raise InputError(f"{title} is of version {data.get('version')!r}; this covshift reads 1.")
+    if not isinstance(data.get("columns", {}), dict) or not {"columns", "tables"} & set(data):
+        raise InputError(
+            f'{title} holds no margins: "columns" must have an entry for each column, such as '
+            '"sex": {"categories": [["f", 0.51], ["m", 0.49]]}.'
+        )
+    data = {"columns": {}, "tables": [], **data}
     notes: list[Note] = []
     try:
         right = {name for name, part in data["columns"].items() if part.get("closed") == "right"}
