@@ -33,6 +33,7 @@ from .shift import Shift
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
 _WEIGHING_FOLDS = 5
+_MANY = 20_000  # rows, of which one fold tells the mean
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
 
 
@@ -165,10 +166,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if shift.scaler is None or len(rows) < _ENOUGH:  # margins, no weighter, or few rows
             return whole
         fold = deal(shift.encoded(rows.X), np.zeros(len(rows)), _WEIGHING_FOLDS)
-        apart = np.empty(len(rows))
+        apart = np.full(len(rows), np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the weighter of all rows has said it
-            for k in range(_WEIGHING_FOLDS):
+            for k in range(_WEIGHING_FOLDS if len(rows) <= _MANY else 1):
                 inside, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
                 try:
                     part = self._fit_shift(rows.rows(others))
