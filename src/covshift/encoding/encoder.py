@@ -19,6 +19,7 @@ from .._types import Real, Rows
 from .._validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from .cells import PLURAL, Cells, is_table, read_cells
+from .encoded import encoded
 from .feature import MISSING, Feature, Unseen
 from .learning import Limits, as_days, as_numbers, learn, of_kind
 
@@ -182,17 +183,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         absent = [feature.name for feature in self.features_ if feature.name not in cells]
         if absent:
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
+        values, unseen = self.encode_cells(cells, title)
+        for feature, found in unseen:
+            _warn(feature, found, len(values), title)
+        return values
+
+    def encode_cells(
+        self, cells: Mapping[str, Cells], title: str
+    ) -> tuple[Real, list[tuple[Feature, Unseen]]]:
+        """Return cells by name as numbers; and what rules had no place for."""
         width = [len(feature.columns) for feature in self.features_]
         rows = len(next(iter(cells.values())))
         values = np.empty((rows, sum(width)))
-        at = 0
+        at, strange = 0, []
         for feature, columns in zip(self.features_, width, strict=True):
             unseen = Unseen()
             part = _like(feature, cells[feature.name], title)
             values[:, at : at + columns] = feature.encode(part, unseen)
-            _warn(feature, unseen, rows, title)
+            if unseen.rows or unseen.gaps:
+                strange.append((feature, unseen))
             at += columns
-        return values
+        return encoded(values, self.groups), strange
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: "age", "age missing", "region=north"."""
