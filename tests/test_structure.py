@@ -27,6 +27,8 @@ LAYERS = [
         "_hashing",
         "_row_sample",
         "_frames",
+        "_encoded",
+        "_both_samples",
         "encoding",
         "exceptions",
         "_numbers",
