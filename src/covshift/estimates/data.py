@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._both_samples import BothSamples
+from .._both_samples import BothSamples, takes_tables
 from .._crossfit import Features
 from .._frames import column_label
 from .._notes import Note
@@ -126,8 +126,12 @@ def check_sample(
     strata: Any,
     cluster: Any,
     feature_names: Any,
+    outcome_model: Any = None,
 ) -> Sample:
-    """Check both samples and all that belongs to their rows."""
+    """Check both samples and all that belongs to their rows.
+
+    An outcome model of the user's that takes numbers alone gets a table as numbers.
+    """
     target = unwrap_target(X_target)
     if target is None:
         raise InputError("X_target is None. Pass rows of the population that the answer is for.")
@@ -156,11 +160,13 @@ def check_sample(
         names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
         names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
         groups_of_columns = _with_feature(groups_of_columns, Z.shape[1])
+    encodes = both.encoder is not None and not takes_tables(outcome_model)
+    features = Features(both.X, both.T) if encodes else Features(X, target)
     return Sample(
         Z,
         T,
         names,
-        Features(X, target),
+        features,
         d / d[d > 0].mean(),
         weighted,
         v / v.max() / (v / v.max()).sum(),
