@@ -66,7 +66,35 @@ def mirrored(algorithm, X, T, **options):
     return (algorithm(X, T, **options) + algorithm(-X, -T, **options)) / 2
 
 
-def v_from_cells(X, columns, both_sides=False):
+def algorithm_2_of_features(X, T, groups, phi=None):
+    """Algorithm 2 of every column by itself: the mean over those of a feature, then over features.
+
+    ``phi`` gives the weights (M,) of the target points in a column of theirs (M, 1).
+    """
+    N, M = len(X), len(T)
+    features = sorted(set(groups))
+    V = np.zeros((N, N))
+    for feature in features:
+        columns = [k for k in range(X.shape[1]) if groups[k] == feature]
+        for k in columns:
+            weight = np.ones(M) if phi is None else phi(T[:, [k]])
+            for i in range(N):
+                for j in range(N):
+                    for q in range(M):
+                        if T[q, k] >= X[i, k] and T[q, k] >= X[j, k]:
+                            V[i, j] += weight[q] / M / len(columns) / len(features)
+    return V
+
+
+def pairwise_of_features(X, T, groups):
+    """Algorithm 1 in the columns of two features together, averaged over all pairs of them."""
+    columns = {g: [k for k in range(len(groups)) if groups[k] == g] for g in groups}
+    boxes = [columns[a] + columns[b] for a, b in combinations(sorted(columns), 2)]
+    boxes = boxes or list(columns.values())
+    return sum(algorithm_1(X[:, box], T[:, box]) for box in boxes) / len(boxes)
+
+
+def v_from_cells(X, columns, both_sides=False, groups=None):
     """Additive V of a target known by its cells: (smallest value, largest value, share) for each.
 
     A cell speaks for rows up to its largest value, and from its smallest one on the other side.
@@ -80,7 +108,10 @@ def v_from_cells(X, columns, both_sides=False):
                     up_to = X[i, k] <= high and X[j, k] <= high
                     from_on = X[i, k] >= low and X[j, k] >= low
                     seen = (int(up_to) + int(from_on)) / 2 if both_sides else int(up_to)
-                    V[i, j] += share * seen / n
+                    if groups is None:
+                        V[i, j] += share * seen / n
+                    else:
+                        V[i, j] += share * seen / len(set(groups)) / groups.count(groups[k])
     return V
 
 

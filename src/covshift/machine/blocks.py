@@ -8,7 +8,6 @@ block gives is a plain value, values combine in any order, and the result is tha
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,13 +18,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
+from .._fit_data import warn_of_constant
 from .._hashing import HashedSample, draw_seed
 from .._row_sample import RowSample
 from .._row_weights import check_frequency, check_weight
 from .._types import Real, Whole
 from .._validation import check_points
 from ..corrections import as_correction
-from ..exceptions import ConstantColumnWarning, InputError
+from ..exceptions import InputError
 from .base import KernelMachine
 from .primal import Partial, Primal
 
@@ -146,12 +146,9 @@ class BlockFit:
         if not 0 < len(varying) < len(low):
             return False
         self.columns = varying
-        warnings.warn(
-            f"Columns {np.flatnonzero(low == high).tolist()} are constant in X and X_target; "
-            "they are left out.",
-            ConstantColumnWarning,
-            stacklevel=4,
-        )
+        names = getattr(self.estimator, "feature_names_in_", None)
+        names = None if names is None else names.tolist()
+        warn_of_constant(np.flatnonzero(low == high), names, stacklevel=5)
         return True
 
     def prepare(self, survey: Survey, T: Real, share: Real) -> Primal:
