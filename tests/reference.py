@@ -389,19 +389,36 @@ def grown_tree(X, V, g, leaves, least, lam, price, w, depth=None):
     return Z @ values, objective, gains
 
 
-def kernel_sum(U, Z, *, relevance, linear=0.0, rbf=0.0, laplacian=0.0, main_effects=0.0, ratio=1.0):
-    """Theory, eq. 3.10, entry by entry."""
+def kernel_sum(
+    U,
+    Z,
+    *,
+    relevance,
+    linear=0.0,
+    rbf=0.0,
+    laplacian=0.0,
+    main_effects=0.0,
+    ratio=1.0,
+    groups=None,
+):
+    """Theory, eq. 3.10, entry by entry; the columns of a group are one feature.
+
+    Differences of a feature of several columns add up to its part over sqrt 2.
+    """
     n = len(relevance)
+    groups = list(range(n)) if groups is None else list(groups)
+    features = [[k for k in range(n) if groups[k] == g] for g in sorted(set(groups))]
     K = np.zeros((len(U), len(Z)))
     for i, u in enumerate(U):
         for j, z in enumerate(Z):
             square = sum(relevance[k] * (u[k] - z[k]) ** 2 for k in range(n))
-            city = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            gap = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            city = [sum(gap[k] for k in some) / np.sqrt(min(len(some), 2)) for some in features]
             K[i, j] = (
-                linear * sum(u[k] * z[k] for k in range(n)) / n
+                linear * sum(u[k] * z[k] for k in range(n)) / len(features)
                 + rbf * np.exp(-square / 2)
                 + laplacian * np.exp(-ratio * sum(city))
-                + main_effects * sum(np.exp(-ratio * part) for part in city) / n
+                + main_effects * sum(np.exp(-ratio * part) for part in city) / len(features)
             )
     return K
 

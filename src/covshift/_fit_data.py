@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
 from ._frames import FrameColumns
-from ._groups import feature_groups
+from ._groups import feature_groups, order_by_content
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Rows, Whole
 from ._validation import (
@@ -76,7 +76,7 @@ class FitData:
     w: Real
     T: Real
     share: Real
-    columns: NDArray[np.intp]  # of the columns given, those that vary
+    columns: NDArray[np.intp]  # of the columns given, those that vary, in the order of X here
     weights: RowWeights  # of the training rows, all of which are there
     target: RowWeights
     cuts: AtCuts | None = None  # what margins say; T and share then serve scales alone
@@ -213,8 +213,8 @@ def check_fit_data(
         T, target = X, weights
     else:
         X, T = X[np.ix_(kept, columns)], T[:, columns]
-    groups = _groups_of(frame, columns)
-    return FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target, groups=groups)
+    found = FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+    return _of_features(found, frame)
 
 
 def _check_at_cuts(
@@ -233,12 +233,20 @@ def _check_at_cuts(
     weights = weights.take(kept)
     X, T = X[np.ix_(kept, columns)], T[:, columns]
     target = RowWeights(share * len(share), np.ones(len(share), dtype=np.int64))
-    seen, groups = cuts.rows(kept).varying(), _groups_of(frame, columns)
-    return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen, groups)
+    seen = cuts.rows(kept).varying()
+    found = FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
+    return _of_features(found, frame)
 
 
-def _groups_of(frame: FrameColumns | None, columns: NDArray[np.intp]) -> Rows | None:
-    return None if frame is None else feature_groups(frame.groups[columns], len(columns))
+def _of_features(found: FitData, frame: FrameColumns | None) -> FitData:
+    """Tell which columns are one feature, and put these in an order that no name decides."""
+    columns = found.columns
+    groups = None if frame is None else feature_groups(frame.groups[columns], len(columns))
+    if groups is None:
+        return found
+    order = order_by_content(groups, found.X, found.Y, found.repeats, found.T)
+    X, T = (np.ascontiguousarray(points[:, order]) for points in (found.X, found.T))
+    return replace(found, X=X, T=T, columns=columns[order], groups=groups[order])
 
 
 def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:

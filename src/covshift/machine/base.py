@@ -27,6 +27,7 @@ from .._fields import (
 from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
 from .._folds import Fold, ranked_folds
 from .._frames import FrameColumns
+from .._groups import feature_groups
 from .._kernels import KERNEL, WIDTH
 from .._parallel import one_blas_thread
 from .._parameters import Rules, check_parameters, flag, number, one_of, whole
@@ -179,7 +180,7 @@ class KernelMachine(LandmarksFit):
     def _choose_from(self, sample: RowSample, Y: Real, T: Any, share: Any) -> Sequence[Any]:
         groups = None
         if self._frame is not None:
-            groups = np.unique(self._frame.groups[self._columns], return_inverse=True)[1]
+            groups = feature_groups(self._frame.groups[self._columns], len(self._columns))
         found = choose_kernels(self, sample, Y, T, share, groups)
         self._coordinates = found.coordinates
         if found.report is not None:

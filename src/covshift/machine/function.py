@@ -24,7 +24,7 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
     """f, and how rows are read for it."""
 
     _f: Expansion
-    _columns: Rows  # of the columns given, those that vary
+    _columns: Rows  # of the columns given, those that vary, in the order of the fit
     _frame: FrameColumns | None = None  # what the fit learned of a data frame with categories
 
     @property
