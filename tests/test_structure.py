@@ -29,6 +29,7 @@ LAYERS = [
         "_frames",
         "_encoded",
         "_groups",
+        "encoding",
         "exceptions",
         "_numbers",
         "_validation",
