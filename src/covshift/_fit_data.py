@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
-from ._frames import FrameColumns
+from ._encoded import EncodedSamples, encode_samples, known_groups
 from ._groups import feature_groups, order_by_content
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Rows, Whole
@@ -25,8 +25,10 @@ from ._validation import (
 from .corrections.at_cuts import AtCuts
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
+from .encoding import TableEncoder
 from .exceptions import ConstantColumnWarning, InputError
 from .margins.made_rows import value_rows
+from .margins.reading import named_levels
 from .operators import TargetSums, VOperator
 
 TARGET_REQUEST = {"X_target": True, "target_weight": True, "target_frequency": True}
@@ -170,6 +172,16 @@ class FitData:
         )
 
 
+def encode_fit_data(X: Any, X_target: Any) -> EncodedSamples:
+    """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
+    T = unwrap_target(X_target)
+    if not is_margins(T):
+        return encode_samples(X, X_target)
+    cuts = AtCuts.of(T, X)
+    points, _, encoder = encode_samples(X, None, more=named_levels(T))
+    return EncodedSamples(points, cuts, encoder)
+
+
 def check_fit_data(
     X: Any,
     Y: Real,
@@ -178,7 +190,7 @@ def check_fit_data(
     *,
     kernel_given: bool = False,
     streamed: bool = False,
-    frame: FrameColumns | None = None,
+    frame: TableEncoder | None = None,
 ) -> FitData:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
@@ -188,6 +200,7 @@ def check_fit_data(
     names and which of them are one feature.
     """
     names = column_names(X) if frame is None else list(frame.columns)
+    groups = known_groups(X) if frame is None else frame.groups
     if is_margins(unwrap_target(X_target)):
         X_target = AtCuts.of(unwrap_target(X_target), X)
     if isinstance(X_target, AtCuts):
@@ -199,7 +212,8 @@ def check_fit_data(
                 "kernel='precomputed' gives no columns that margins could speak of. Make V "
                 "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
-        return _check_at_cuts(X, Y, X_target, given, frame, names)
+        found = _check_at_cuts(X, Y, X_target, given, frame, names)
+        return _of_features(found, groups)
     given = given.for_target(X_target)
     samples = check_samples(X, X_target)
     X, T = samples.on_host()
@@ -214,7 +228,7 @@ def check_fit_data(
     else:
         X, T = X[np.ix_(kept, columns)], T[:, columns]
     found = FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
-    return _of_features(found, frame)
+    return found if kernel_given else _of_features(found, groups, ordered=not streamed)
 
 
 def _check_at_cuts(
@@ -222,7 +236,7 @@ def _check_at_cuts(
     Y: Real,
     cuts: AtCuts,
     given: GivenWeights,
-    frame: FrameColumns | None,
+    frame: TableEncoder | None,
     names: list[str] | None,
 ) -> FitData:
     X = to_numpy(check_points(X, "X")).astype(np.float64)
@@ -234,16 +248,17 @@ def _check_at_cuts(
     X, T = X[np.ix_(kept, columns)], T[:, columns]
     target = RowWeights(share * len(share), np.ones(len(share), dtype=np.int64))
     seen = cuts.rows(kept).varying()
-    found = FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
-    return _of_features(found, frame)
+    return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
 
 
-def _of_features(found: FitData, frame: FrameColumns | None) -> FitData:
+def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -> FitData:
     """Tell which columns are one feature, and put these in an order that no name decides."""
     columns = found.columns
-    groups = None if frame is None else feature_groups(frame.groups[columns], len(columns))
+    groups = None if groups is None else feature_groups(groups[columns], len(columns))
     if groups is None:
         return found
+    if not ordered:
+        return replace(found, groups=groups)
     order = order_by_content(groups, found.X, found.Y, found.repeats, found.T)
     X, T = (np.ascontiguousarray(points[:, order]) for points in (found.X, found.T))
     return replace(found, X=X, T=T, columns=columns[order], groups=groups[order])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
-from .._encoded import encode_samples
+from .._encoded import encode_samples, known_groups
 from .._groups import feature_groups
 from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._row_weights import RowWeights, row_weights, target_weights
@@ -98,22 +98,15 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             weights = row_weights(len(cuts.Z), sample_weight, frequency_weight)
             return cuts.operator(self, X, weights)
         X, X_target, encoder = encode_samples(X, X_target)
-        if encoder is not None:
-            return self.of_features(encoder.groups).operator(
-                X,
-                X_target,
-                target_weight=target_weight,
-                sample_weight=sample_weight,
-                frequency_weight=frequency_weight,
-                target_frequency=target_frequency,
-            )
+        groups = known_groups(X) if encoder is None else encoder.groups
+        known = self if groups is None or self._groups is not None else self.of_features(groups)
         itself = unwrap_target(X_target) is None
         if itself and target_weight is None and target_frequency is None:
             target_weight, target_frequency = sample_weight, frequency_weight
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         rows = row_weights(int(X.shape[0]), sample_weight, frequency_weight)
         target = target_weights(int(T.shape[0]), target_weight, target_frequency)
-        found = self.weighed(X, T, rows, target)
+        found = known.weighed(X, T, rows, target)
         V = found._build(X, T, share)
         own = found._row_weights(X, T, share)
         if rows.equal and rows.single:
