@@ -29,6 +29,7 @@ LAYERS = [
         "_frames",
         "_encoded",
         "_both_samples",
+        "_groups",
         "encoding",
         "exceptions",
         "_numbers",
