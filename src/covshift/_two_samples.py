@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._feature_columns import FeatureColumns, check_groups, features_of
+from ._frames import FrameColumns
+from ._notes import Note
 from ._row_weights import repeated, row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
@@ -23,11 +27,19 @@ class TwoSamples:
 
     X: Real  # (N, n)
     T: Real  # (M, n)
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # (n,): of the columns
     sample_weight: Real | None  # (N,): probability weights, mean one; None where all are equal
     weight: Real | None  # (M,): those of the target
     rows: Rows  # (N,): which of the training rows given each is
     target_rows: Rows  # (M,)
+    groups: Rows | None = None  # (n,): the feature that each column belongs to; None: its own
+    n_given: int = 0  # target rows that were given, those of weight zero included
+    notes: tuple[Note, ...] = ()  # on how a data frame became numbers
+
+    @cached_property
+    def features(self) -> tuple[FeatureColumns, ...]:
+        """The features, each with its columns."""
+        return features_of(self.names, self.groups, self.X, self.T)
 
     @property
     def own(self) -> Real:
@@ -61,6 +73,9 @@ class TwoSamples:
             None if self.weight is None else self.weight[target],
             self.rows[rows],
             self.target_rows[target],
+            self.groups,
+            self.n_given,
+            self.notes,
         )
 
 
@@ -73,14 +88,26 @@ def two_samples(
     sample_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
 ) -> TwoSamples:
-    """Check both samples, their weights and their names."""
+    """Check both samples, their weights and their names.
+
+    Data frames with text, dates or gaps are encoded as numbers: several columns may belong to one
+    feature, as ``groups`` (n,) says of arrays.
+    """
     target = unwrap_target(X_target)
     if target is None:
         raise InputError(
             "X_target is None. Pass the rows of the target: there is nothing to compare."
         )
-    names = column_names(X) or column_names(target)
+    names: list[str] | None
+    encoder = FrameColumns.learn(X, target)
+    if encoder is not None:
+        _refuse_of_arrays(feature_names=feature_names, groups=groups)
+        names, groups = list(encoder.columns), encoder.groups
+        X, target = encoder.encode(X, "X"), encoder.encode(target, "X_target")
+    else:
+        names = column_names(X) or column_names(target)
     X, T = check_samples(X, target).on_host()
     weights = row_weights(len(X), sample_weight, frequency_weight)
     of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
@@ -94,7 +121,20 @@ def two_samples(
         None if of_target.equal else of_target.design[target_rows],
         rows,
         target_rows,
+        check_groups(groups, X.shape[1]),
+        len(T),
+        tuple(getattr(encoder, "notes_", ())),
     )
+
+
+def _refuse_of_arrays(**given: Any) -> None:
+    """Refuse what says which column is which where the frame says it."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name} is for columns of numbers. This data frame has text, dates or gaps: its "
+                "own column names are used. Rename its columns instead."
+            )
 
 
 def _shares(weight: Real | None, count: int) -> Real:

@@ -26,7 +26,7 @@ from .joint import FEWEST, two_sample_auc
 from .margins import diagnose_margins
 from .margins_result import MarginsDiagnosis
 from .result import Diagnosis
-from .sizes import METHODS, MethodSize, method_size, row_limit, weigh
+from .sizes import METHODS, MethodSize, method_size, row_limit, weigh, with_names
 from .support import (
     Support,
     expected_outside,
@@ -52,6 +52,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -68,6 +69,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -83,6 +85,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -94,7 +97,8 @@ def diagnose(
     Parameters
     ----------
     X : (N, n) array or data frame
-        Training rows.
+        Training rows. A data frame may have text, categories, dates, booleans and gaps: a category
+        is one feature, and so is the share of rows in which a number is missing.
     X_target : (M, n) array or data frame, or a one-tuple of it
         Target rows; or `covshift.Margins`, of which every number is compared with the sample's.
     feature_names : sequence of str, optional
@@ -105,6 +109,10 @@ def diagnose(
         intervals and effective sizes count rows by Kish's number.
     frequency_weight, target_frequency : (N,) and (M,) arrays, optional
         How often each row was seen: the diagnosis is that of the repeated rows, which it makes.
+    groups : (n,) array of int, optional
+        For arrays that were encoded elsewhere: the number of the feature that each column belongs
+        to. Columns of zeros and ones that are named "region=north" are levels of a category, and
+        "income missing" marks where "income" was filled. A data frame needs none.
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
@@ -147,6 +155,7 @@ def diagnose(
             feature_names=feature_names,
             target_weight=target_weight,
             target_frequency=target_frequency,
+            groups=groups,
         )
         rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
         again = repeated(rows.repeats)
@@ -160,6 +169,7 @@ def diagnose(
         target_weight=target_weight,
         frequency_weight=frequency_weight,
         target_frequency=target_frequency,
+        groups=groups,
         methods=methods,
         confidence=confidence,
         random_state=random_state,
@@ -175,6 +185,7 @@ def diagnose_and_weigh(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -193,6 +204,7 @@ def diagnose_and_weigh(
         sample_weight=sample_weight,
         frequency_weight=frequency_weight,
         target_frequency=target_frequency,
+        groups=groups,
     )
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
@@ -204,7 +216,7 @@ def diagnose_and_weigh(
         small.X, small.T, small.share, small.own, confidence=confidence, random_state=random_state
     )
     overlap = _overlap(support, cdf)
-    judgement = judge(features, auc, sizes, support, overlap)
+    judgement = judge(features, auc, sizes, support, overlap, samples.names)
     intervals = None
     if cdf is not None:
         drawn = samples.cut(row_limit("cdf"), random_state)
@@ -242,7 +254,10 @@ def _sizes(
     for method in dict.fromkeys(["cdf", *methods]):
         cut = samples.cut(row_limit(method), random_state)
         given = cut.weight, cut.sample_weight
-        weighter, note = weigh(method, cut.X, cut.T, *given, random_state=random_state)
+        weighter, note = weigh(
+            method, cut.X, cut.T, *given, random_state=random_state, groups=cut.groups
+        )
+        note = with_names(note, samples.names)
         if method == "cdf":
             fitted = weighter
         if method in methods:
@@ -266,10 +281,11 @@ def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
 
 def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
     X, T = samples.X, samples.T
-    beyond, anywhere = outside_of_range(X, T, samples.share)
+    beyond, anywhere = outside_of_range(X, T, samples.share, samples.features)
     cut = samples.cut(_NEIGHBOR_ROWS, random_state)
-    expected = expected_outside_range(*X.shape)
-    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own)
+    numbers = sum(len(f.columns) for f in samples.features if f.kind == "number")
+    expected = expected_outside_range(len(X), numbers)
+    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.groups)
     given = None if samples.sample_weight is None else samples.own
     gaps = uncovered(X, T, samples.share, samples.target_size, own=given)
     sizes = len(cut.X), len(cut.T)
@@ -285,7 +301,7 @@ def _overlap(support: Support, cdf: Any) -> bool:
 def _notes(
     samples: TwoSamples, features: Any, auc: Any, support: Support, sizes: tuple[MethodSize, ...]
 ) -> tuple[Note, ...]:
-    notes = []
+    notes = [*samples.notes]
     constant = [feature.name for feature in features if feature.constant]
     if constant:
         text = "One column is constant over both samples and carries no information."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .._feature_columns import FeatureColumns
 from .._support import Uncovered
-from .._types import Flags, Real
+from .._types import Flags, Real, Rows
 from ..weights._points import blocks, pooled_units
 
 NEIGHBOR = 5  # whose distance is compared
@@ -37,11 +39,23 @@ class Support:
     uncovered: tuple[Uncovered, ...] = ()
 
 
-def outside_of_range(X: Real, T: Real, share: Real) -> tuple[Real, float]:
-    """Share of the target beyond the training range: per feature (n,), and in any of them."""
-    beyond = (T < X.min(axis=0)) | (T > X.max(axis=0))
-    found = np.minimum(share @ beyond, 1.0)
-    return found, min(1.0, float(share @ beyond.any(axis=1)))
+def outside_of_range(
+    X: Real, T: Real, share: Real, features: Sequence[FeatureColumns]
+) -> tuple[Real, float]:
+    """Share of the target beyond the training range: per feature, and in any of them.
+
+    Of a category these are rows of levels that no training row has.
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    anywhere = np.zeros(len(T), dtype=bool)
+    found = np.empty(len(features))
+    for j, feature in enumerate(features):
+        beyond = np.zeros(len(T), dtype=bool)
+        for k in feature.columns:
+            beyond |= (T[:, k] < low[k]) | (T[:, k] > high[k])
+        found[j] = min(1.0, float(share @ beyond))
+        anywhere |= beyond
+    return found, min(1.0, float(share @ anywhere))
 
 
 def expected_outside_range(n_train: int, n_features: int) -> float:
@@ -71,25 +85,30 @@ def expected_outside(n_train: int) -> float:
     return (farther + 1) / (n_train + 1)
 
 
-def outside_of_neighborhood(X: Real, T: Real, share: Real, own: Real | None = None) -> float | None:
+def outside_of_neighborhood(
+    X: Real, T: Real, share: Real, own: Real | None = None, groups: Rows | None = None
+) -> float | None:
     """Share of the target farther from the training rows than 99 % of these from one another.
 
     Distances to the fifth nearest row (fewer rows: the farthest there is), in units of the pooled
-    standard deviation of each feature, in which the training rows have the shares ``own``. Whether
-    there are rows nearby does not depend on their weights. Cost O((N + M) N n) in time, blocks of
+    standard deviation of each feature, in which the training rows have the shares ``own``; two
+    levels of a category (``groups``) are at distance one. Whether there are rows nearby does not
+    depend on their weights. Cost O((N + M) N n) in time, blocks of
     16 MiB in memory.
     """
     if len(X) < NEIGHBOR + 1:
         return None
-    return min(1.0, float(share @ ~neighborhood(X, T, share, own)))
+    return min(1.0, float(share @ ~neighborhood(X, T, share, own, groups)))
 
 
-def neighborhood(X: Real, T: Real, share: Real, own: Real | None = None) -> Flags:
+def neighborhood(
+    X: Real, T: Real, share: Real, own: Real | None = None, groups: Rows | None = None
+) -> Flags:
     """Tell which target rows have training rows nearby, as `outside_of_neighborhood` counts: (M,).
 
     There must be more than five training rows.
     """
-    units = pooled_units(X, T, share, own=own)
+    units = pooled_units(X, T, share, own=own, groups=groups)
     X, T = units(X), units(T)
     own = _to_neighbor(X, X, NEIGHBOR + 1)  # the nearest of all is the row itself
     reach = np.quantile(own, 1 - LEVEL, method="higher")
