@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from covshift import diagnose
+from covshift import TableEncoder, diagnose
 from covshift._two_samples import two_samples
 from covshift.diagnostics.categories import _moments, chi_square_p_value, level_shares
 from covshift.diagnostics.features import feature_differences, feature_shifts
@@ -172,14 +172,19 @@ def test_a_frame_has_one_line_per_column_and_names_the_level():
 
 def test_a_frame_is_diagnosed_as_the_same_numbers_with_groups():
     X, T = frame(120), frame(150, (0.2, 0.2, 0.6), seed=1, shift=0.5)
-    names = ["age", "region=east", "region=north", "region=south", "smoker=yes"]
+    encoder = TableEncoder().fit(X, X_target=T)
+    levels = [name.partition("=")[2] for name in encoder.columns if name.startswith("region=")]
 
     def by_hand(table):
-        levels = [table["region"] == level for level in ("east", "north", "south")]
-        return np.column_stack([table["age"], *levels, table["smoker"] == "yes"]).astype(float)
+        of_region = [table["region"] == level for level in levels]
+        return np.column_stack([table["age"], *of_region, table["smoker"] == "yes"]).astype(float)
 
-    expected = diagnose(by_hand(X), by_hand(T), feature_names=names, groups=[0, 1, 1, 1, 2])
-    assert diagnose(X, T).to_dict() == expected.to_dict()
+    names = ["age", *(f"region={level}" for level in levels), "smoker=yes"]
+    given = {"feature_names": names, "groups": [0, 1, 1, 1, 2], "random_state": 3}
+    expected = diagnose(by_hand(X), by_hand(T), **given).to_dict()
+    found = diagnose(X, T, random_state=3).to_dict()
+    assert encoder.columns == tuple(names)
+    assert {**found, "notes": []} == {**expected, "notes": []}
 
 
 def test_a_level_that_only_the_target_has_is_uncovered_and_named():

@@ -7,7 +7,7 @@ level, "income missing" for the mark of gaps. A diagnosis has one line per featu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,9 @@ from .exceptions import InputError
 
 Kind = Literal["number", "category", "missing"]
 MISSING = " missing"  # how the name of a column that marks gaps ends
+_BESIDE = ("", " season", " hour")  # columns of a date, which has gaps in all of them at once
+
+Made = tuple[str, str | None]  # the feature of a column, and the level that it marks
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,8 @@ class FeatureColumns:
     """One feature, and its columns of X.
 
     A "category" has one column of zeros and ones per level, or a single one for two levels. A
-    "number" has one column, or several such as those of a date's season; ``gaps`` is the column
-    that marks its missing values, whose cells were filled. This column is a feature as well, of
-    the kind "missing".
+    "number" has one column, or several; ``gaps`` is the column that marks its missing values, whose
+    cells were filled. This column is a feature as well, of the kind "missing".
     """
 
     name: str
@@ -49,49 +51,50 @@ def check_groups(groups: Any, n_columns: int) -> Rows | None:
     return found.astype(np.intp)
 
 
+def made_of(names: Sequence[str]) -> list[Made]:
+    """Read the names that an encoder gives: "region=north" is the level north of the region."""
+    parts = [name.partition("=") for name in names]
+    return [(name, level) if sign else (name, None) for name, sign, level in parts]
+
+
 def features_of(
-    names: Sequence[str], groups: Rows | None, X: Real, T: Real
+    names: Sequence[str], groups: Rows | None, made: Sequence[Made], X: Real, T: Real
 ) -> tuple[FeatureColumns, ...]:
     """Return the features in the order of their first columns; all are numbers without groups.
 
     >>> X = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 5.0]])
     >>> names = ["town=a", "town=b", "age"]
-    >>> [f.name for f in features_of(names, np.array([0, 0, 1]), X, X)]
+    >>> [f.name for f in features_of(names, np.array([0, 0, 1]), made_of(names), X, X)]
     ['town', 'age']
     """
     if groups is None:
         return tuple(FeatureColumns(name, "number", (k,)) for k, name in enumerate(names))
     found = []
     for group in dict.fromkeys(groups.tolist()):
-        columns = np.flatnonzero(groups == group)
-        found.append(_feature(names, columns, _indicators(X, T, columns)))
-    numbers = {feature.name for feature in found if feature.kind == "number"}
-    marks = {
-        feature.name.removesuffix(MISSING): feature.columns[0]
-        for feature in found
-        if feature.kind == "missing" and feature.name.removesuffix(MISSING) in numbers
-    }
-    return tuple(
-        FeatureColumns(f.name, f.kind, f.columns, f.levels, marks.get(f.name))
-        if f.kind == "number"
-        else f
-        for f in found
+        columns = [int(k) for k in np.flatnonzero(groups == group)]
+        found.append(_feature(names, made, columns, _indicators(X, T, columns)))
+    marks = {f.name.removesuffix(MISSING): f.columns[0] for f in found if f.kind == "missing"}
+    gaps = {name + more: column for name, column in marks.items() for more in _BESIDE}
+    return tuple(replace(f, gaps=gaps.get(f.name)) if f.kind != "missing" else f for f in found)
+
+
+def _feature(
+    names: Sequence[str], made: Sequence[Made], columns: list[int], indicators: bool
+) -> FeatureColumns:
+    places = tuple(columns)
+    features = {made[k][0] for k in columns}
+    levels = tuple(level for k in columns if (level := made[k][1]) is not None)
+    if indicators and len(levels) == len(columns) and len(features) == 1:
+        return FeatureColumns(features.pop(), "category", places, levels)
+    name = names[columns[0]]
+    if len(columns) > 1:
+        return FeatureColumns(name.partition(": ")[0], "number", places)
+    return FeatureColumns(
+        name, "missing" if indicators and name.endswith(MISSING) else "number", places
     )
 
 
-def _feature(names: Sequence[str], columns: Rows, indicators: bool) -> FeatureColumns:
-    shown = [names[k] for k in columns]
-    places = tuple(int(k) for k in columns)
-    parts = [name.partition("=") for name in shown]
-    if indicators and all(sign for _, sign, _ in parts) and len({p for p, _, _ in parts}) == 1:
-        return FeatureColumns(parts[0][0], "category", places, tuple(p[2] for p in parts))
-    if len(shown) == 1:
-        gaps = indicators and shown[0].endswith(MISSING)
-        return FeatureColumns(shown[0], "missing" if gaps else "number", places)
-    return FeatureColumns(shown[0].partition(": ")[0], "number", places)
-
-
-def _indicators(X: Real, T: Real, columns: Rows) -> bool:
+def _indicators(X: Real, T: Real, columns: list[int]) -> bool:
     """Whether these columns are zeros and ones, of which a row has a single one at most."""
     for rows in (X, T):
         total = np.zeros(len(rows))

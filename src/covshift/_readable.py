@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 
 
 def readable(value: float) -> str:
@@ -32,3 +33,15 @@ def percent(share: float) -> str:
     if share == 0 or share >= 0.095:
         return f"{share:.0%}"
     return f"{100 * share:.1f}%" if share >= 0.01 else f"{100 * share:.2g}%"
+
+
+def as_date(days: float) -> str:
+    """Write days since 1970-01-01 as a date.
+
+    >>> as_date(20454.5)
+    '2026-01-01'
+    """
+    try:
+        return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
+    except (OverflowError, ValueError):
+        return readable(days)

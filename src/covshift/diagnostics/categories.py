@@ -70,8 +70,9 @@ def chi_square_p_value(train: Real, target: Real, N: float, M: float) -> float:
 
     Cost O(L).
 
-    >>> round(chi_square_p_value(np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4]), 500, 500), 5)
-    0.00025
+    >>> train, target = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4])
+    >>> round(chi_square_p_value(train, target, 500, 500), 4)
+    0.0004
     """
     a, b = N * train, M * target
     seen = a + b > 0

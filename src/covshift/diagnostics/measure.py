@@ -13,13 +13,14 @@ from sklearn.utils.validation import _num_samples
 from .._notes import Note
 from .._parameters import number, whole
 from .._row_weights import repeated, row_weights
-from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
+from .._support import NO_OVERLAP, STRONG
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from .covered import flag_rows, in_words, significant_parts
 from .features import feature_shifts
 from .intervals import interval_outlook
 from .joint import FEWEST, two_sample_auc
@@ -34,12 +35,10 @@ from .support import (
     outside_of_neighborhood,
     outside_of_range,
 )
-from .text import printable
 from .verdict import judge
 
 _CLASSIFIER_ROWS = 10_000
 _NEIGHBOR_ROWS = 4_000
-_NAMED = 5  # parts of the target without training rows that a note names
 
 
 @overload
@@ -216,7 +215,8 @@ def diagnose_and_weigh(
         small.X, small.T, small.share, small.own, confidence=confidence, random_state=random_state
     )
     overlap = _overlap(support, cdf)
-    judgement = judge(features, auc, sizes, support, overlap, samples.names)
+    first = in_words(support.uncovered[:1], samples)
+    judgement = judge(features, auc, sizes, support, overlap, first)
     intervals = None
     if cdf is not None:
         drawn = samples.cut(row_limit("cdf"), random_state)
@@ -235,6 +235,7 @@ def diagnose_and_weigh(
         random_state=random_state,
         notes=_notes(samples, features, auc, support, sizes),
         intervals=intervals,
+        rows=flag_rows(samples, support, judgement.verdict, random_state),
     )
     return diagnosis, weights
 
@@ -286,8 +287,7 @@ def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
     numbers = sum(len(f.columns) for f in samples.features if f.kind == "number")
     expected = expected_outside_range(len(X), numbers)
     outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.groups)
-    given = None if samples.sample_weight is None else samples.own
-    gaps = uncovered(X, T, samples.share, samples.target_size, own=given)
+    gaps = significant_parts(samples)
     sizes = len(cut.X), len(cut.T)
     return beyond, Support(outside, expected_outside(sizes[0]), anywhere, expected, *sizes, gaps)
 
@@ -318,7 +318,8 @@ def _notes(
     first = support.uncovered[:1]
     told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
     if len(support.uncovered) > told:
-        text = _where_uncovered(support.uncovered[told:], samples.names)
+        said = in_words(support.uncovered[told:], samples)
+        text = f"Parts of the target without training rows: {said}."
         notes.append(Note("uncovered target", text, "warning"))
     whole = len(samples.X), len(samples.T)
     used = {
@@ -331,12 +332,3 @@ def _notes(
         text = "To keep the cost down, rows were drawn at random (training and target rows): "
         notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
-
-
-def _where_uncovered(found: Sequence[Uncovered], names: Sequence[str]) -> str:
-    names = [printable(name) for name in names]
-    parts = [part.describe(names) for part in found[:_NAMED]]
-    more = len(found) - _NAMED
-    if more > 0:
-        parts.append(f"{more} more such columns or values")
-    return "Parts of the target without training rows: " + "; ".join(parts) + "."

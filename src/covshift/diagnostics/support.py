@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from .._feature_columns import FeatureColumns
 from .._support import Uncovered
 from .._types import Flags, Real, Rows
-from ..weights._points import blocks, pooled_units
+from ..weights._points import Units, blocks, pooled_units
 
 NEIGHBOR = 5  # whose distance is compared
 LEVEL = 0.01  # share of the training rows that count as outside by their own standard
@@ -93,8 +93,7 @@ def outside_of_neighborhood(
     Distances to the fifth nearest row (fewer rows: the farthest there is), in units of the pooled
     standard deviation of each feature, in which the training rows have the shares ``own``; two
     levels of a category (``groups``) are at distance one. Whether there are rows nearby does not
-    depend on their weights. Cost O((N + M) N n) in time, blocks of
-    16 MiB in memory.
+    depend on their weights. Cost O((N + M) N n) in time, blocks of 16 MiB in memory.
     """
     if len(X) < NEIGHBOR + 1:
         return None
@@ -108,11 +107,40 @@ def neighborhood(
 
     There must be more than five training rows.
     """
-    units = pooled_units(X, T, share, own=own, groups=groups)
-    X, T = units(X), units(T)
-    own = _to_neighbor(X, X, NEIGHBOR + 1)  # the nearest of all is the row itself
-    reach = np.quantile(own, 1 - LEVEL, method="higher")
-    return np.asarray(_to_neighbor(T, X, NEIGHBOR) <= reach)
+    nearby = Nearby.of(X, T, share, own, groups)
+    return nearby.near(T)
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """Training rows, and how far a row may be from its fifth nearest of them."""
+
+    units: Units
+    X: Real  # in these units
+    reach: float
+
+    @classmethod
+    def of(
+        cls, X: Real, T: Real, share: Real, own: Real | None = None, groups: Rows | None = None
+    ) -> Nearby:
+        """Learn the units from both samples, and the reach from the training rows."""
+        units = pooled_units(X, T, share, own=own, groups=groups)
+        rows = units(X)
+        apart = _to_neighbor(rows, rows, NEIGHBOR + 1)  # the nearest of all is the row itself
+        return cls(units, rows, float(np.quantile(apart, 1 - LEVEL, method="higher")))
+
+    def near(self, T: Real) -> Flags:
+        """Tell which rows have training rows nearby: (M,)."""
+        return np.asarray(_to_neighbor(self.units(T), self.X, NEIGHBOR) <= self.reach)
+
+    def farthest_column(self, T: Real) -> Rows:
+        """Number of the column in which each row is farthest from its nearest training row."""
+        found = np.empty(len(T), dtype=np.intp)
+        for block in blocks(len(T), len(self.X)):
+            rows = self.units(T[block])
+            nearest = self.X[np.argmin(cdist(rows, self.X), axis=1)]
+            found[block] = np.argmax(np.abs(rows - nearest), axis=1)
+        return found
 
 
 def _to_neighbor(rows: Real, X: Real, k: int) -> Real:

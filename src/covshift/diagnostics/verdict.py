@@ -69,10 +69,13 @@ def judge(
     methods: Sequence[MethodSize],
     support: Support,
     overlap: bool,
-    columns: Sequence[str],
+    where: str,
 ) -> Judgement:
-    """Apply the rules of this module, in order; ``columns`` names those of the samples."""
-    verdict, reason = _decide(features, auc, methods, support, overlap, columns)
+    """Apply the rules of this module, in order.
+
+    ``where`` says which part of the target the first of ``support.uncovered`` is.
+    """
+    verdict, reason = _decide(features, auc, methods, support, overlap, where)
     return Judgement(verdict, reason, ADVICE[verdict])
 
 
@@ -82,7 +85,7 @@ def _decide(
     methods: Sequence[MethodSize],
     support: Support,
     overlap: bool,
-    columns: Sequence[str],
+    where: str,
 ) -> tuple[Verdict, str]:
     outside = support.outside or 0.0
     shifted = [feature for feature in features if feature.p_value <= LEVEL]
@@ -96,8 +99,6 @@ def _decide(
             f"distance is below {NEGLIGIBLE_KS:g} and the two-sample AUC below {NEGLIGIBLE_AUC:g}."
         )
     found = _what_differs(shifted, told_apart, len(features), auc)
-    names = [printable(name) for name in columns]
-    where = missing[0].describe(names) if missing else ""
     if missing and missing[0].excess >= NO_OVERLAP:
         return "no overlap", f"{found}, and {where}: no training row shows what happens there."
     if outside >= NO_OVERLAP_OUTSIDE:
