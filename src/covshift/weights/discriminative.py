@@ -90,7 +90,7 @@ class Discriminative(LogRatioWeighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units, n="p"),
         "_varies": FLAG,
         "_log_prior": FINITE,
         "classifier_": ESTIMATOR,

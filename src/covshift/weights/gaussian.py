@@ -57,8 +57,8 @@ class GaussianRatio(LogRatioWeighter):
     _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "_axes": Reals("n", "r"),
+        "_units": Part(Units, n="p"),
+        "_axes": Reals("p", "r"),
         "_variances": Each(Reals("r"), 2),
         "_means": Each(Reals("r"), 2),
     }

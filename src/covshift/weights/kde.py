@@ -148,9 +148,9 @@ class KDE(LogRatioWeighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "_densities": Each(Part(_Density, n="n"), 2),
-        "width_": Reals(2, "n", finite=False),
+        "_units": Part(Units, n="p"),
+        "_densities": Each(Part(_Density, n="p"), 2),
+        "width_": Reals(2, "p", finite=False),
         "tau_": FINITE,
         "tau_scores_": Maybe(PLAIN),
     }
