@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._groups import feature_groups
+from .._groups import feature_groups, members
 from .._types import Real, Rows
 
 _NAMED = 5  # features that a message names
@@ -42,6 +42,10 @@ class Features:
     def columns_of(self, name: str) -> list[int]:
         """Numbers of the columns that say something of a frame's column."""
         return [k for k, shown in enumerate(self.columns or ()) if self._source(shown) == name]
+
+    def members(self, n: int) -> list[list[int]]:
+        """Columns of each feature, of n columns in all."""
+        return [[k] for k in range(n)] if self.groups is None else members(self.groups)
 
     def column(self, k: int) -> str:
         """Name of a column of numbers, quoted: "'region=north'", or "column 3"."""

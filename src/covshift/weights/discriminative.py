@@ -150,7 +150,7 @@ class Discriminative(LogRatioWeighter):
         classifier = self.classifier_
         if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
             raise ValueError("a classifier of something else than the two samples")
-        if classifier.n_features_in_ != self.n_features_in_:
+        if classifier.n_features_in_ != self._width:
             raise ValueError("a classifier of other columns")
 
     def _has_mean_influence(self) -> bool:

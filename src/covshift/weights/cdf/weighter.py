@@ -434,10 +434,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _tell_no_overlap(
         self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
     ) -> None:
-        columns = self._layout.columns
-        names = self._column_names if columns is None else columns
         mismatch = None if matched else self.mismatch_
-        message = no_overlap(self.views, missing, names, mismatch, noise)
+        message = no_overlap(self.views, missing, self._column_names, mismatch, noise)
         if not self.allow_no_overlap:
             raise NoOverlapError(f"{message} {ADVICE}")
         warnings.warn(message, WeightWarning, stacklevel=6)
