@@ -28,6 +28,7 @@ LAYERS = [
         "_row_sample",
         "_frames",
         "_groups",
+        "encoding",
         "exceptions",
         "_numbers",
         "_validation",

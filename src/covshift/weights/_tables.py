@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from .._frames import FrameColumns
 from .._row_weights import target_weights
 from .._types import Flags
 from .._validation import unwrap_target
+from ..encoding import TableEncoder
 from ..exceptions import UnseenLevelWarning
 from ._design import design_of
 
@@ -22,7 +22,7 @@ class Encoded(NamedTuple):
 
     X: Any
     X_target: Any
-    encoder: FrameColumns | None
+    encoder: TableEncoder | None
 
 
 def encoded(X: Any, X_target: Any, sample_weight: Any, *of_target: Any) -> Encoded:
@@ -32,7 +32,7 @@ def encoded(X: Any, X_target: Any, sample_weight: Any, *of_target: Any) -> Encod
     there: what they alone have is unknown, as it is in new rows.
     """
     T = unwrap_target(X_target)
-    encoder = FrameColumns.learn(X, T)
+    encoder = TableEncoder.learn(X, T)
     if encoder is None:
         return Encoded(X, X_target, None)
     kept_X, kept_T = design_of(sample_weight, _num_samples(X)).kept, None
@@ -40,7 +40,7 @@ def encoded(X: Any, X_target: Any, sample_weight: Any, *of_target: Any) -> Encod
         kept_T = target_weights(_num_samples(T), *of_target).share > 0
     some = [kept is not None and not kept.all() for kept in (kept_X, kept_T)]
     if any(some):
-        encoder = FrameColumns.learn(_rows(X, kept_X), _rows(T, kept_T)) or encoder
+        encoder = TableEncoder.learn(_rows(X, kept_X), _rows(T, kept_T)) or encoder
     with warnings.catch_warnings():
         if any(some):
             warnings.simplefilter("ignore", UnseenLevelWarning)  # of rows that weigh nothing

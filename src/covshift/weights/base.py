@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from .._array import to_numpy
 from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
-from .._frames import FrameColumns
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
 from .._types import Real, Rows
@@ -26,6 +25,7 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
+from ..encoding import TableEncoder
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
@@ -68,8 +68,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     effective_sample_size_ : float
         Kish's (sum w)^2 / sum w^2: the number of equally weighted rows that are as precise. With
         ``sample_weight``, of the products.
-    encoder_ : encoder or None
-        What makes numbers of the data frames; None: X is numbers already.
+    encoder_ : TableEncoder or None
+        What makes numbers of the data frames; None: they are numbers already.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
@@ -91,7 +91,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         "_most": FINITE,
         "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
         "_reading": Maybe(Part(Reading)),  # of fits to margins
-        "encoder_": Maybe(OrNone(Part(FrameColumns))),
+        "encoder_": Maybe(OrNone(Part(TableEncoder))),
         "balance_cost_": Maybe(Part(BalanceCost)),  # of fits within limits
     }
 
@@ -183,23 +183,22 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     @property
     def _column_names(self) -> Any:
         """Names of the columns of numbers; None where they have none."""
-        encoder: FrameColumns | None = getattr(self, "encoder_", None)
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
         return getattr(self, "feature_names_in_", None) if encoder is None else encoder.columns
 
     @property
     def _width(self) -> int:
         """Number of columns that `_ratio` gets."""
         reading: Reading | None = getattr(self, "_reading", None)
-        encoder: FrameColumns | None = getattr(self, "encoder_", None)
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
         if reading is not None:
             return reading.width
         return int(self.n_features_in_) if encoder is None else len(encoder.columns)
 
     def _layout_of(self, n: int) -> Features:
-        encoder = self.encoder_
-        groups = self._given_groups if encoder is None else encoder.groups
-        names = getattr(self, "feature_names_in_", ())
-        return Features.of(groups, n, self._column_names, names)
+        if self.encoder_ is not None:
+            return Features.encoded(self.encoder_)
+        return Features.of(self._given_groups, n, self._column_names)
 
     def _fit_to_margins(
         self, X: Any, margins: Margins, of_target: dict[str, Any], sample_weight: Any
@@ -296,7 +295,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
 
     def _points(self, X: Any) -> Real:
         """Return checked rows in the form that `_ratio` takes."""
-        encoder: FrameColumns | None = getattr(self, "encoder_", None)
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
         if encoder is not None:
             return encoder.encode(X, "X")
         reading: Reading | None = getattr(self, "_reading", None)

@@ -125,14 +125,13 @@ class PostStratification(Weighter):
         """Numbers of the columns that are crossed."""
         if self.by is None:
             return list(range(n))
-        layout, wanted = self._layout, _listed(self.by)
-        names = [str(name) for name in layout.names or range(n)]
-        absent = [name for name in wanted if name not in names]
+        sources = self._layout.sources or tuple(map(str, range(n)))
+        wanted = _listed(self.by)
+        absent = [name for name in wanted if name not in sources]
         if absent:
+            names = list(dict.fromkeys(sources))
             raise InputError(f"by={self.by!r}: X has no column {absent[0]!r}. It has {names}.")
-        if self.encoder_ is None:
-            return [names.index(name) for name in wanted]
-        return [k for name in wanted for k in layout.columns_of(name)]
+        return [k for k, source in enumerate(sources) if source in wanted]
 
     def _chosen(self, margins: Margins) -> tuple[tuple[str, ...], Any]:
         """Columns and cells of the one margin or table that is used."""
