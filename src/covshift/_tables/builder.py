@@ -110,10 +110,9 @@ class ColumnBuilder:
                 self._parts.append(self._text(cells))
                 return
             values = floats(numbers)
+            self._note_zeros("\n" + "\n".join(cells))
         values = self._missing.blank_numbers(values)
         self._numbers += int((~np.isnan(values)).sum())
-        if not self._zeros and self.kind is None:
-            self._zeros = _LEADING_ZERO.search("\n" + "\n".join(cells)) is not None
         self._parts.append(values)
 
     def _fast(self, cells: Sequence[str]) -> Real | None:
@@ -126,7 +125,15 @@ class ColumnBuilder:
             values = np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
             return None
-        return None if "_" in "".join(cells) else values  # Python reads 1_000 as a number
+        text = "\n" + "\n".join(cells)
+        if "_" in text:  # Python reads 1_000 as a number
+            return None
+        self._note_zeros(text)
+        return values
+
+    def _note_zeros(self, text: str) -> None:
+        if not self._zeros and self.kind is None:
+            self._zeros = _LEADING_ZERO.search(text) is not None
 
     def _is_decimal(self, cells: Sequence[str]) -> bool:
         text = "".join(cells)

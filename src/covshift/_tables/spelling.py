@@ -58,7 +58,7 @@ def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:
     ('1234.5', None)
     """
     found = _pattern(decimal, thousands).fullmatch(text) if len(text) <= _LONGEST else None
-    if found is None:
+    if found is None or not any(map(str.isdecimal, found["whole"] + found["part"])):
         return None
     whole = found["whole"] if thousands is None else found["whole"].replace(thousands, "")
     if thousands == " ":
@@ -133,5 +133,5 @@ def _pattern(decimal: str, thousands: str | None) -> re.Pattern[str]:
         mark = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
         whole = rf"\d{{1,3}}(?:{mark}\d{{3}})+|\d*"
     return re.compile(
-        rf"(?P<sign>[-+]?)(?P<whole>{whole})(?P<part>(?:{point}\d*)?)(?P<power>[eE][-+]?\d+)?(?<=[\d{point}])"
+        rf"(?P<sign>[-+]?)(?P<whole>{whole})(?P<part>(?:{point}\d*)?)(?P<power>[eE][-+]?\d+)?"
     )

@@ -18,7 +18,8 @@ from .reading import ReadOptions
 from .sources import opened
 from .text import may_be_index, no_name
 
-_READ_ROWS = 20_000
+_TEXT_ROWS = 500  # whose cells fit into the processor's cache: half the time of 20,000
+_TYPED_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,10 @@ def read_table(
 
     Notes
     -----
-    Memory: 8 bytes per number, a pointer per text cell, one block of text. 0.1 µs per cell.
+    Memory: 8 bytes per number, a pointer per text cell, one block of text. 0.6 µs per cell of text.
     """
     with open_stream(source, kinds, reading) as stream:
-        parts = list(stream.parts(_READ_ROWS, whole=True))
-    table = parts[0] if parts else None
+        table = stream.whole()
     if table is None or not table.columns or not len(table):
         raise InputError(f"{stream.title} has a header but no rows.")
     return table
@@ -98,6 +98,11 @@ class Stream:
         """What was found out so far."""
         notes: list[Note] = list(self._source.notes)
         return [*notes, *self._index_notes(self._left_out)]
+
+    def whole(self) -> Table | None:
+        """Return all rows as one table; None where there are none."""
+        size = _TEXT_ROWS if self._source.is_text else _TYPED_ROWS
+        return next(self.parts(size, whole=True), None)
 
     def parts(self, size: int, *, only: Any = None, whole: bool = False) -> Iterator[Table]:
         """Yield tables of ``size`` rows with the columns ``only``; or all rows as one table."""

@@ -64,6 +64,8 @@ class Utf8(io.RawIOBase):
             self._ascii = self._ascii and text.isascii()
             return text.encode("utf-8")
         except UnicodeDecodeError as error:
+            if b"\0" in data:
+                raise self._no_nul(data) from None
             if self._sure or not self._ascii or not error.object[: error.start].isascii():
                 raise self._no_text() from None
             return self._as_western(error.object)
@@ -86,11 +88,7 @@ class Utf8(io.RawIOBase):
 
     def _checked(self, data: bytes) -> bytes:
         if b"\0" in data:
-            line = self._lines + _newlines(data[: data.index(b"\0")]) + 1
-            raise InputError(
-                f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair "
-                "it, or name its --encoding."
-            )
+            raise self._no_nul(data)
         self._lines += _newlines(data)
         last = max(data.rfind(b"\n"), data.rfind(b"\r"))
         self._length = len(data) - last - 1 if last >= 0 else self._length + len(data)
@@ -100,6 +98,13 @@ class Utf8(io.RawIOBase):
                 "this is no table."
             )
         return data
+
+    def _no_nul(self, data: bytes) -> InputError:
+        line = self._lines + _newlines(data[: data.index(b"\0")]) + 1
+        return InputError(
+            f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair it, or "
+            "name its --encoding."
+        )
 
     def _no_text(self) -> InputError:
         known = f"is not text in {self.encoding}"
