@@ -44,7 +44,7 @@ def test_a_number_stands_for_a_missing_value_in_every_spelling(tmp_path, word, c
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
-@pytest.mark.parametrize("dtype", ["int64", "float32", "Int8", "str"])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "Int16", "str"])
 def test_missing_values_count_by_value_in_every_format(tmp_path, form, dtype):
     cells = pd.Series([1, -9, 2, 999]).astype(dtype)
     frame = pd.DataFrame({"a": cells, "b": [1.5, -9, 999, 2.5]})
