@@ -79,6 +79,13 @@ def test_a_missing_word_that_occurs_nowhere_is_noted(tmp_path):
     assert "'-9'" not in note.text
 
 
+def test_what_holds_for_both_files_is_said_once(tmp_path):
+    paths = [write(tmp_path / name, "x;y\n1;2\n3;5\n") for name in ("a.csv", "b.csv")]
+    notes = notes_of(*(read_table(str(path)) for path in paths))
+    text = f"Separated by semicolons: {paths[0]} and {paths[1]} (--sep says otherwise)."
+    assert [note.text for note in notes] == [text]
+
+
 def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
     lines = [f"{k % 4},{(k * 7) % 11}.5" for k in range(30)]
     text = "answer,x\n" + "\n".join([*lines, "999,1.5"]) + "\n"
@@ -177,7 +184,7 @@ def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
     path = write(tmp_path / "t.csv", "name,x\n" + "\n".join(lines) + "\n")
     found = covshift("weigh", path, path)
     assert found.code == 0
-    assert "the text of 'name' is another one in every row" in found.err
+    assert "its text is another one in every row, as ids have it: 'name' of " in found.err
 
 
 # Spelling of numbers

@@ -208,10 +208,10 @@ def test_a_folder_of_several_formats_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind", "text"),
     [
-        ("semicolons.csv", "separator", "separated by semicolons"),
-        ("wide.csv", "encoding", "read as UTF-16"),
-        ("western.csv", "encoding", "not UTF-8: it was read as Windows-1252"),
-        ("german.csv", "decimal mark", "have a decimal comma"),
+        ("semicolons.csv", "separator", "Separated by semicolons: "),
+        ("wide.csv", "encoding", "Read as UTF-16: "),
+        ("western.csv", "encoding", "Not UTF-8, and read as Windows-1252"),
+        ("german.csv", "decimal mark", "Numbers with a decimal comma: "),
     ],
 )
 def test_what_was_found_out_is_said(tmp_path, name, kind, text):
@@ -219,6 +219,16 @@ def test_what_was_found_out_is_said(tmp_path, name, kind, text):
     path.write_bytes(FORMATS[name]())
     notes = {note.kind: note.text for note in read_table(str(path)).notes}
     assert text in notes[kind]
+
+
+def test_the_separator_may_be_said_in_the_first_line(tmp_path):
+    for mark in ";|,:":
+        path = tmp_path / "t.csv"
+        path.write_bytes(f"sep={mark}\r\na{mark}b\r\n1{mark}2\r\n3{mark}x\r\n".encode())
+        table = read_table(str(path))
+        assert table.columns["a"].values.tolist() == [1, 3]
+        with pytest.raises(InputError, match="line 4: 'x' in column 'b'"):
+            read_table(str(path), {"b": "number"})
 
 
 def test_nothing_is_said_of_a_plain_file(tmp_path):
@@ -232,7 +242,7 @@ def test_a_name_that_is_wrong_is_said(tmp_path):
     path.write_bytes(FORMATS["t.parquet"]())
     table = read_table(str(path))
     check(table)
-    assert "t.csv is Parquet, whatever its name says" in table.notes[0].text
+    assert table.notes[0].text == f"Read as Parquet, whatever the name says: {path}."
 
 
 # Damage
@@ -397,7 +407,8 @@ def test_the_index_that_pandas_keeps_is_left_out_with_a_note(tmp_path):
     for name, index in (("t.parquet", "__index_level_0__"), ("t.csv", "Unnamed: 0")):
         found = covshift("weigh", tmp_path / name, tmp_path / name, "--drop", index)
         assert found.code == 0
-        assert f"{index!r} only numbers the rows, and was left out" in found.err
+        assert f"Left out, because it only numbers the rows: {index!r} of " in found.err
+        assert found.err.count("numbers the rows") == 1
 
 
 def test_a_column_without_a_name_that_numbers_nothing_is_refused(tmp_path):

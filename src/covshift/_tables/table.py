@@ -20,6 +20,7 @@ from .text import may_be_index, no_name
 
 _TEXT_ROWS = 500  # whose cells fit into the processor's cache: half the time of 20,000
 _TYPED_ROWS = 100_000
+_TITLE = "\0"  # stands for the title of a table
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,18 @@ def read_table(
 
 
 def notes_of(*tables: Table) -> list[Note]:
-    """Return what reading found out about tables, each note once."""
-    notes = [note for table in tables for note in table.notes]
+    """Return what reading found out about tables; what holds for several is said once."""
+    said: dict[Note, dict[str, None]] = {}
+    for table in tables:
+        for note in table.notes:
+            alike = replace(note, text=note.text.replace(table.title, _TITLE))
+            said.setdefault(alike, {})[table.title] = None
+    notes = [
+        replace(note, text=note.text.replace(_TITLE, " and ".join(titles)))
+        for note, titles in said.items()
+    ]
     lost = frozenset.intersection(*(table.unmet for table in tables))
-    titles = dict.fromkeys(table.title for table in tables)
-    return list(dict.fromkeys([*notes, *unmet_note(lost, titles)]))
+    return [*notes, *unmet_note(lost, dict.fromkeys(table.title for table in tables))]
 
 
 class Stream:
@@ -165,10 +173,9 @@ class Stream:
         ids = [c.name for c in kept if c.kind == "text" and c.name not in self._kinds]
         notes = [*self.notes, *self._index_notes(indexes)]
         if ids:
-            them = "them as categories" if len(ids) > 1 else "it as categories"
             text = (
-                f"{self.title}: the text of {_listed(ids)} is another one in every row, as ids "
-                f"have it: no feature (--categorical takes {them})."
+                f"No feature, because its text is another one in every row, as ids have it: "
+                f"{_listed(ids)} of {self.title} (--categorical says otherwise)."
             )
             notes.append(Note("identifiers", text))
         return replace(
@@ -190,7 +197,9 @@ class Stream:
     def _index_notes(self, names: Any) -> list[Note]:
         if not names:
             return []
-        text = f"{self.title}: {_listed(sorted(names))} only numbers the rows, and was left out."
+        text = (
+            f"Left out, because it only numbers the rows: {_listed(sorted(names))} of {self.title}."
+        )
         return [Note("row numbers", text)]
 
     def _table(self, columns: list[Column]) -> Table:

@@ -35,7 +35,7 @@ class Utf8(io.RawIOBase):
         self.encoding = _known(asked) if asked else _shown(head)
         self._sure = asked is not None or self.encoding != "utf-8"
         if asked is None and self.encoding != "utf-8":
-            self._say(f"{title} was read as {self.encoding.upper()} (--encoding says otherwise).")
+            self._say(f"Read as {self.encoding.upper()}: {title} (--encoding says otherwise).")
         self._decoder = codecs.getincrementaldecoder(_decoded(self.encoding))()
         self._ascii = True  # so far
         self._lines, self._length = 0, 0
@@ -81,8 +81,8 @@ class Utf8(io.RawIOBase):
             raise self._no_text() from None
         self.encoding, self._sure, self._ascii = _WESTERN, True, False
         self._say(
-            f"{self.title} is not UTF-8: it was read as Windows-1252 (Western European). If "
-            "letters look wrong, name its --encoding."
+            f"Not UTF-8, and read as Windows-1252 (Western European): {self.title}. If letters "
+            "look wrong, name the --encoding."
         )
         return text.encode("utf-8")
 

@@ -84,5 +84,5 @@ def name_note(source: str, found: str) -> list[Note]:
     alike = {"Arrow stream": "Arrow", "Feather 1": "Arrow"}
     if said is None or said == alike.get(found, found):
         return []
-    text = f"{source} is {found}, whatever its name says, and was read as that."
+    text = f"Read as {found}, whatever the name says: {source}."
     return [Note("name of the file", text)]
