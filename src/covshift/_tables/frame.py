@@ -34,7 +34,7 @@ class TableFrame:
     def dtypes(self) -> list[str]:
         """What each column holds."""
         kinds = (self._table.columns[name].kind for name in self.columns)
-        return ["float64" if kind in ("number", "date") else "object" for kind in kinds]
+        return ["float64" if kind in ("number", "boolean", "date") else "object" for kind in kinds]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -62,6 +62,7 @@ def read_frame(
     named = [*declared.numeric, *declared.categorical, *declared.date, *declared.roles()]
     _check_there(table, named)
     names = [name for name in table.names if name not in declared.roles()]
+    names = [name for name in names if table.columns[name].kind != "text"]  # ids
     if not names:
         raise InputError(f"{table.title} has no column left to summarise.")
     refuse_doubtful(table, table, names)

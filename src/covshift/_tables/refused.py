@@ -20,7 +20,14 @@ _CODE_WORDS = re.compile(
 )
 _COUNTED = 20  # rows from which consecutive whole numbers are no accident
 _SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
-_PLURAL = {"number": "numbers", "category": "text", "date": "dates", "text": "text"}
+_PLURAL = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "category": "text",
+    "ordered": "ordered categories",
+    "date": "dates",
+    "text": "text",
+}
 
 
 def refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
@@ -29,11 +36,11 @@ def refuse_doubtful(train: Table, target: Table, names: list[str]) -> None:
         for name in names:
             column = table.columns[name]
             if column.doubt is not None:
-                date = f"--date {name!r} (ISO dates, as days), " * (column.doubt.kind == "dates")
+                remedy = f"{column.doubt.remedy}, " * bool(column.doubt.remedy)
                 number = f"--numeric {name!r}, " * (column.kind == "number")
                 raise InputError(
                     f"{table.title}: column {name!r} {column.doubt.text}. Say what it is: "
-                    f"{number}{date}--categorical {name!r} or --drop {name!r}"
+                    f"{number}{remedy}--categorical {name!r} or --drop {name!r}"
                     f"{_if_missing(column.doubt)}."
                 )
     for name in names:

@@ -13,6 +13,7 @@ from .._notes import Note
 from .._row_weights import check_frequency, repeated
 from .._types import Real, Whole
 from ..exceptions import InputError
+from .alike import made_alike
 from .columns import Column, Kind
 from .encoding import (
     MISSING_LEVEL,
@@ -29,7 +30,7 @@ from .refused import (
     refuse_missing,
     refuse_row_numbers,
 )
-from .table import Table, read_table
+from .table import Table, notes_of, read_table
 from .text import ReadOptions
 
 _MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
@@ -171,7 +172,8 @@ def read_samples(
     a = read_table(train, declared.kinds(weights=of_a), reading)
     b = read_table(target, declared.kinds(weights=of_b), reading)
     _check_declared(declared, a, b)
-    notes: list[Note] = []
+    notes = notes_of(a, b)
+    a, b = made_alike(a, b)
     rows = np.arange(len(a))
     if declared.label_gaps:
         rows = _labelled(a, declared.label, notes)
@@ -233,6 +235,7 @@ def learn_encoding(
     train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
     """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
+    names = [name for name in names if train.columns[name].kind != "text"]  # ids, noted
     refuse_doubtful(train, target, names)
     refuse_codes(train, names, declared.numeric)
     refuse_row_numbers(train, names, declared.numeric)
@@ -255,9 +258,11 @@ def learn_encoding(
 def _feature(column: Column, other: Column, declared: ColumnOptions, title: str) -> Feature:
     name = column.name
     lost = any(map(any, (count_missing(column), count_missing(other))))
-    if column.kind == "category":
+    if column.kind in ("category", "ordered"):
         seen = (column, other) if declared.levels_of_both else (column,)
-        levels = sorted({value for part in seen for value in part.values if value is not None})
+        found = {value for part in seen for value in part.values if value is not None}
+        known = [level for level in column.levels if level in found]
+        levels = known or sorted(found)
         limit = MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
         if len(levels) > limit:
             allow = f" --categorical {name!r}," if limit == _MANY_LEVELS else ""
@@ -304,7 +309,7 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.by, train, declared.by_option)
     for option in ("numeric", "categorical", "date", "drop"):
         for name in getattr(declared, option):
-            if name not in target.columns:
+            if name not in {*target.columns, *train.left_out, *target.left_out}:
                 where(name, train, f"--{option}")
     twice = set(declared.numeric) & set(declared.categorical) | set(declared.date) & (
         set(declared.numeric) | set(declared.categorical)

@@ -61,7 +61,7 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
     for name, help in (
         ("numeric", "read as numbers"),
         ("categorical", "read as categories: one column of 0 and 1 per level"),
-        ("date", "read as ISO dates: days since 1970-01-01"),
+        ("date", "read as dates, as days: ISO dates, or COL=%%d.%%m.%%Y"),
         ("drop", "leave out"),
     ):
         group.add_argument(
@@ -79,17 +79,20 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how text files are read."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--sep", metavar="CHAR", help="separator (default: comma; tab for .tsv)")
-    group.add_argument(
-        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
-    )
+    group.add_argument("--sep", metavar="CHAR", help="separator of text (default: found)")
+    group.add_argument("--encoding", help="encoding of text files (default: found)")
     group.add_argument(
         "--missing",
-        metavar="TEXT",
+        metavar="[COL=]VALUE",
         action="append",
-        help="text that stands for a missing value, besides the empty cell (repeatable; default: "
-        "NA, N/A, #N/A, NaN, nan, NULL, null, None)",
+        help="value that stands for a missing one, in all columns or in one, besides the empty "
+        "cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)",
     )
+    group.add_argument("--decimal", choices=(".", ","), help="decimal mark, if it is a comma")
+    group.add_argument(
+        "--thousands", choices=(",", ".", "'", " "), help="mark between thousands, such as ,"
+    )
+    group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
@@ -203,13 +206,36 @@ def _same_file(one: str, other: str) -> bool:
 
 def read_options_of(args: argparse.Namespace) -> ReadOptions:
     """Return how the user wants files read."""
-    from .._tables import MISSING, ReadOptions
+    from .._tables import ReadOptions, missing_words
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise InputError(f"--sep {args.sep!r} is not one character. Use for example ';' or tab.")
-    missing = MISSING if args.missing is None else ("", *args.missing)
-    return ReadOptions(separator, args.encoding, frozenset(missing))
+    everywhere, by_column = missing_words(args.missing)
+    return ReadOptions(
+        separator,
+        args.encoding,
+        everywhere,
+        missing_in=by_column,
+        decimal=args.decimal,
+        thousands=args.thousands,
+        dates=dict(_dates(args)[1]),
+        sheet=args.sheet,
+    )
+
+
+def _dates(args: argparse.Namespace) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the columns that --date names, and the formats it gives."""
+    from .._tables.dates import check_format
+
+    names, formats = [], {}
+    for given in getattr(args, "date", ()):
+        name, _, form = given.partition("=%")
+        names.append(name)
+        if form:
+            check_format(name, f"%{form}")
+            formats[name] = f"%{form}"
+    return tuple(names), formats
 
 
 def samples_of(
@@ -241,7 +267,7 @@ def samples_of(
         target_frequency=args.target_frequency,
         numeric=tuple(args.numeric),
         categorical=tuple(args.categorical),
-        date=tuple(args.date),
+        date=_dates(args)[0],
         drop=tuple(args.drop),
         impute=args.impute,
         task=getattr(args, "task", None),
