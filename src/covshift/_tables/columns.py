@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._types import Real
 from ..exceptions import InputError
 
-Kind = Literal["number", "category", "date", "text"]
+Kind = Literal["number", "boolean", "category", "ordered", "date", "text"]
 
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?|"
@@ -46,6 +46,7 @@ class Column:
     kind: Kind
     values: NDArray[Any]
     doubt: Doubt | None = None
+    levels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -66,6 +67,7 @@ class ColumnBuilder:
     def __init__(self, title: str, name: str, kind: Kind | None, missing: Iterable[str]) -> None:
         self.title, self.name, self.kind = title, name, kind
         self._missing = frozenset(missing)
+        self._missing_numbers = [float(w) for w in self._missing if re.fullmatch(r"-?[\d.]+", w)]
         self._parts: list[NDArray[Any]] = []
         self._numbers = self._words = 0
         self._first_word = ""
@@ -75,7 +77,7 @@ class ColumnBuilder:
         """Add the cells of a block whose first row stands in ``line``."""
         if self.kind == "text":
             self._parts.append(_objects(cells))
-        elif self.kind == "category":
+        elif self.kind in ("category", "ordered"):
             self._parts.append(self._text(cells))
         elif self.kind == "date":
             self._parts.append(self._days(cells, line))
@@ -84,7 +86,7 @@ class ColumnBuilder:
 
     def finish(self) -> Column:
         """Return the column, with a doubt where its kind is uncertain."""
-        if self.kind in ("text", "category"):
+        if self.kind in ("text", "category", "ordered"):
             return Column(self.name, self.kind, _joined(self._parts, object))
         if self.kind in ("number", "date") or not self._words:
             values = _joined(self._parts, np.float64)
@@ -118,6 +120,8 @@ class ColumnBuilder:
                 self._parts.append(self._text(cells))
                 return
             values = np.array(numbers, dtype=np.float64)
+        for number in self._missing_numbers:
+            values[values == number] = np.nan
         self._numbers += int((~np.isnan(values)).sum())
         self._zeros = self._zeros or bool(_LEADING_ZERO.search("\n".join(cells)))
         self._parts.append(values)
@@ -156,11 +160,14 @@ class ColumnBuilder:
     def _doubt_of_numbers(self, values: Real) -> Doubt | None:
         if self._zeros:
             return Doubt("codes", "holds numbers with leading zeros, as codes have them")
-        finite = values[np.isfinite(values)]
-        largest = float(np.abs(finite).max(initial=0))
-        if _EXACT < largest < 1e22 and (np.mod(finite, 1) == 0).all():
-            return LONG_NUMBERS
-        return None
+        return LONG_NUMBERS if too_long(values) else None
+
+
+def too_long(values: Real) -> bool:
+    """Whether all are whole numbers, some of more digits than a number should have."""
+    finite = values[np.isfinite(values)]
+    largest = float(np.abs(finite).max(initial=0))
+    return _EXACT < largest < 1e22 and bool((np.mod(finite, 1) == 0).all())
 
 
 def days_of(text: str) -> float:

@@ -71,8 +71,8 @@ def read_table(
 class Stream:
     """An open table: its column names, and its rows as tables of at most so many rows."""
 
-    def __init__(self, source: Any, kinds: Mapping[str, Kind], missing: frozenset[str]) -> None:
-        self._source, self._kinds, self._missing = source, kinds, missing
+    def __init__(self, source: Any, kinds: Mapping[str, Kind], reading: ReadOptions) -> None:
+        self._source, self._kinds, self._reading = source, kinds, reading
         self.title: str = source.title
         self.names: list[str] = source.names
 
@@ -99,8 +99,12 @@ class Stream:
 
     def _builders(self, names: list[str]) -> list[ColumnBuilder]:
         return [
-            ColumnBuilder(self.title, name, self._kinds.get(name), self._missing) for name in names
+            ColumnBuilder(self.title, name, self._kinds.get(name), self._missing(name))
+            for name in names
         ]
+
+    def _missing(self, name: str) -> frozenset[str]:
+        return self._reading.missing | self._reading.missing_in.get(name, frozenset())
 
     def _parquet(self, size: int, names: list[str], whole: bool) -> Iterator[Table]:
         held: list[list[Column]] = []
@@ -142,7 +146,7 @@ def open_stream(
             found: Any = ParquetTable(source, file, reading)
         else:
             found = TextTable(source, file, head, reading)
-        yield Stream(found, kinds or {}, reading.missing)
+        yield Stream(found, kinds or {}, reading)
     finally:
         if source != "-":
             file.close()

@@ -11,7 +11,7 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -37,6 +37,11 @@ class ReadOptions:
     separator: str | None = None  # None: a tab for .tsv and .tab, else a comma
     encoding: str = "utf-8"
     missing: frozenset[str] = field(default_factory=lambda: frozenset(MISSING))
+    missing_in: Mapping[str, frozenset[str]] = field(default_factory=dict)  # more, by column
+    decimal: str | None = None  # "." or ","
+    thousands: str | None = None  # ",", ".", "'" or a space
+    dates: Mapping[str, str] = field(default_factory=dict)  # column: strptime format, not ISO
+    sheet: str | None = None  # of workbooks
 
 
 def title_of(source: str) -> str:
