@@ -27,6 +27,7 @@ LAYERS = [
         "_hashing",
         "_row_sample",
         "_frames",
+        "encoding",
         "exceptions",
         "_numbers",
         "_validation",

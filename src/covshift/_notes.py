@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from ._fields import TEXT, Kind
 
 Severity = Literal["note", "warning"]
 
@@ -15,6 +17,8 @@ class Note:
     kind: str  # what it is about, such as "constant columns"
     text: str
     severity: Severity = "note"  # "warning": it may spoil the result
+
+    _saved: ClassVar[dict[str, Kind]] = {"kind": TEXT, "text": TEXT, "severity": TEXT}
 
     def __str__(self) -> str:
         return self.text

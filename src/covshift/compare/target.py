@@ -99,11 +99,7 @@ class MarginRows:
         if frame is None:
             names = column_names(X) or [str(k) for k in range(np.shape(X)[1])]
             return cls(known, [(name, None) for name in names])
-        made: list[Made] = []
-        for name, levels in zip(frame.names, frame.levels, strict=True):
-            shown = levels if len(levels) > 2 else levels[-1:]
-            made += [(name, level) for level in shown] or [(name, None)]
-        return cls(known, made, frame)
+        return cls(known, frame.made, frame)
 
     def numbers(self, X: Any, title: str) -> Real:
         """Columns of numbers (rows, n) of such rows."""
