@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from command import covshift, write
 from hypothesis import given
 from hypothesis import strategies as st
 from test_asking import drawn, nasty
 
-from covshift._tables.schema import KINDS, ROLES, Schema, SchemaColumn, read_schema, schema_text
+from covshift._tables.schema import KINDS, Schema, SchemaColumn, read_schema, schema_text
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=8)
 COLUMNS = st.builds(
@@ -101,8 +100,6 @@ def uncommented(text):
 def test_options_win_over_the_schema(tmp_path, files):
     path = tmp_path / "schema.toml"
     covshift("schema", *files, "--label", "y", "-o", path)
-    numeric = covshift("weigh", *files, "--schema", path, "--numeric", "region", "--json", "-o", "w")
-    del numeric
     told = covshift("schema", *files, "--schema", path, "--numeric", "region", "--drop", "when")
     columns = read_back(tmp_path, told.out)
     assert columns["region"].kind == "number"
@@ -122,11 +119,14 @@ def test_the_label_of_a_schema_serves_every_command(tmp_path, files):
     fit = covshift("fit", *files, "--schema", path, "--learner", "linear", "-o", model)
     assert fit.code == 0, fit.err
     assert covshift("estimate", *files, "--schema", path).code == 0
-    assert covshift("margins", files[1], "--schema", path, "--min-count", "2").code == 0
+    margins = covshift("margins", files[1], "--schema", path, "--min-count", "2", "--auto")
+    assert margins.code == 0
 
 
 def test_columns_that_only_one_of_schema_and_files_has_are_named(tmp_path, files):
-    path = write(tmp_path / "s.toml", '[columns.age]\nkind = "number"\n[columns.old]\nkind = "date"\n')
+    path = write(
+        tmp_path / "s.toml", '[columns.age]\nkind = "number"\n[columns.old]\nkind = "date"\n'
+    )
     result = covshift("weigh", *files, "--label", "y", "--schema", path, "--auto")
     assert result.code == 0
     assert "does not know" in result.err
@@ -137,13 +137,16 @@ def test_columns_that_only_one_of_schema_and_files_has_are_named(tmp_path, files
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[columns.age]\nrole = "feature"\nkind = "integer"\n', "line 3: column 'age' has the unknown kind"),
+        (
+            '[columns.age]\nrole = "feature"\nkind = "integer"\n',
+            "line 3: column 'age' has the unknown kind",
+        ),
         ('[columns."a b"]\nrole = "target"\n', "line 2: column 'a b' has the unknown role"),
         ('[columns.x]\n[columns.age]\nlevel = ["a"]\n', "line 3: 'level' is unknown"),
         ('[columns.age]\nkind = "ordered"\n', "line 1: column 'age' is ordered and needs"),
         ('[columns.a]\nrole = "id"\n[columns.b]\nrole = "id"\n', "line 4: 'a' and 'b' both"),
-        ('[columns.a]\nkind = 3\n', "line 2: kind must be text"),
-        ('[columns.a]\nmissing = 9\n', "line 2: missing must be a list"),
+        ("[columns.a]\nkind = 3\n", "line 2: kind must be text"),
+        ("[columns.a]\nmissing = 9\n", "line 2: missing must be a list"),
         ('task = "sorting"\n[columns.a]\n', "line 1: the task 'sorting' is unknown"),
         ("[columns.a\n", "is no schema file"),
         ("", "no [columns.NAME]"),
@@ -155,10 +158,6 @@ def test_a_schema_that_is_wrong_is_named_by_line(tmp_path, files, text, message)
     assert result.code == 2
     assert message in result.err
     assert "bad.toml" in result.err
-
-
-def test_roles_and_kinds_are_those_of_the_page():
-    assert {"feature", "label", "id", "weight", "dropped"} <= {*ROLES}
 
 
 def test_models_carry_how_cells_are_read(tmp_path, files):
@@ -184,4 +183,3 @@ def test_a_model_where_a_table_belongs_is_told_apart(tmp_path, files):
         result = covshift("weigh", *order)
         assert result.code == 2
         assert "m.covshift is a model of covshift, not a table" in result.err
-    assert np.isfinite(len(result.err))

@@ -1,34 +1,11 @@
-"""What options say about single columns: ``COL=VALUE``, ``COL=FORMAT``, ``COL=LOW<HIGH``."""
+"""What options say about single columns: ``COL=FORMAT`` and ``COL=LOW<HIGH``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..exceptions import InputError
-from .text import MISSING
-
-
-def missing_words(
-    given: Sequence[str] | None,
-) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """Split what --missing says into values for all columns and values for one.
-
-    >>> everywhere, one = missing_words(["-9", "income=0"])
-    >>> "NA" in everywhere, "-9" in everywhere, one["income"]
-    (True, True, frozenset({'0'}))
-    >>> sorted(missing_words(["?"])[0])
-    ['', '?']
-    """
-    everywhere: set[str] = set()
-    by_column: dict[str, frozenset[str]] = {}
-    for word in given or []:
-        name, equals, value = word.partition("=")
-        if equals and name:
-            by_column[name] = by_column.get(name, frozenset()) | {value}
-        else:
-            everywhere.add(word)
-    usual = {""} if any(not _is_number(word) for word in everywhere) else set(MISSING)
-    return frozenset(usual | everywhere), by_column
+from .dates import check_format
 
 
 def named_dates(given: Sequence[str]) -> tuple[str, ...]:
@@ -46,8 +23,10 @@ def named_formats(given: Sequence[str]) -> dict[str, str]:
     >>> named_formats(["day", "born=%d.%m.%Y"])
     {'born': '%d.%m.%Y'}
     """
-    found = map(_split_format, given)
-    return {name: form for name, form in found if form}
+    found = {name: form for name, form in map(_split_format, given) if form}
+    for name, form in found.items():
+        check_format(name, form)
+    return found
 
 
 def _split_format(text: str) -> tuple[str, str]:
@@ -75,11 +54,3 @@ def named_levels(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise InputError(f"--ordered {text!r} names {min(repeated)!r} more than once.")
         found[name] = levels
     return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text

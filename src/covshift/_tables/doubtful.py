@@ -1,26 +1,28 @@
 """Columns that could be read in two ways: each becomes a question, with its safest answer.
 
-Nothing here reads a file. What is certain, such as ISO dates and text that is different in every
-row, is settled without a question and noted.
+Nothing here reads a file. What is certain, such as text that is different in every row, is
+settled without a question and noted.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._notes import Note
-from .columns import Column, days_of
-from .doubtful_numbers import Numbers, number_question, numbers_of
+from .columns import ID_ROWS, Column
+from .dates import formats_of
+from .doubtful_numbers import Numbers, number_question, numbers_of, texts_of
 from .encoding import LARGEST, count_missing
 from .questions import Answer, Question, answer, joined, missing_answer
+from .spelling import advice
 from .table import Table
 
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
 _MOST_WORDS = 5  # that may all stand for missing values
-_COUNTED = 20  # rows from which text that is different in all of them is no accident
 _HOLDS = {"number": "numbers", "date": "dates"}
 
 
@@ -55,7 +57,7 @@ class Pair:
     @property
     def levels(self) -> set[str]:
         """Different values of both files, as text."""
-        return {str(v) for c in self.columns for v in c.values if not _is_gap(v)}
+        return texts_of(self.columns[0]) | texts_of(self.columns[1])
 
 
 def find_doubts(
@@ -111,29 +113,6 @@ def empty_questions(labelled: Table, names: Sequence[str], asked: set[str]) -> l
     ]
 
 
-def with_dates(table: Table, declared: set[str]) -> Table:
-    """Read columns of ISO dates as days since 1970-01-01."""
-    columns = {
-        name: column if name in declared else _as_days(column)
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
-
-
-def _as_days(column: Column) -> Column:
-    if column.doubt is None or column.doubt.kind != "dates":
-        return column
-    if column.kind == "date":  # a file that has types knows
-        return replace(column, doubt=None)
-    days: dict[str | None, float] = {None: float("nan")}
-    try:
-        for text in set(column.values) - {None}:
-            days[text] = days_of(text)
-    except ValueError:
-        return column
-    return Column(column.name, "date", np.array([days[text] for text in column.values]))
-
-
 def _is_text(pair: Pair) -> bool:
     return all(
         column.kind == "text" or (column.kind == "category" and column.doubt is None)
@@ -145,7 +124,7 @@ def _leave_out(pair: Pair, found: Doubts, *, free: bool) -> None:
     """Leave out text that identifies rows, or that is hardly ever the same twice."""
     name = pair.name
     cells = [[v for v in column.values if v is not None] for column in pair.columns]
-    few = min(map(len, cells)) < _COUNTED
+    few = min(map(len, cells)) < ID_ROWS
     unique = not few and all(len(set(part)) == len(part) for part in cells)
     whole = all(len(part) == len(c) for part, c in zip(cells, pair.columns, strict=True))
     if unique and whole and free:
@@ -187,7 +166,7 @@ def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
         return Question(pair.name, pair.title, doubt, _dates(pair))
     if "numbers as text" in doubts:
         doubt = doubts["numbers as text"].text
-        return Question(pair.name, pair.title, doubt, _numbers_as_text(pair))
+        return Question(pair.name, pair.title, doubt, _numbers_as_text(pair, free))
     kinds = [_HOLDS.get(column.kind, "text") for column in pair.columns]
     if kinds[0] != kinds[1]:
         return _different(pair, kinds)
@@ -246,33 +225,40 @@ def _with_rest(pair: Pair, gaps: Answer, numbers: tuple[Numbers, Numbers], free:
 
 
 def _dates(pair: Pair) -> tuple[Answer, ...]:
-    name = pair.name
-    means = "read as dates of this form"
-    dates = () if "=" in name else (answer("date", f"{name}=%d.%m.%Y", means),)
-    return (answer("drop", name), *dates, answer("categorical", name))
-
-
-def _numbers_as_text(pair: Pair) -> tuple[Answer, ...]:
+    """One format that fits all is safe; of two nobody knows which is the right one."""
     name = pair.name
     drop, categories = answer("drop", name), answer("categorical", name)
-    numbers = [numbers_of(column) for column in pair.columns]
-    if not any(part.words for part in numbers):  # text that Python reads as numbers
-        return (answer("numeric", name), categories, drop)
-    if any("%" in word or "$" in word for part in numbers for word in part.words):
+    if "=" in name:
         return (drop, categories)
-    decimal = answer("decimal", ",", "1,5 is one and a half, in all columns")
-    thousands = answer("thousands", ",", "1,500 is fifteen hundred, in all columns")
-    return (drop, decimal, thousands, categories)
+    found = formats_of(pair.levels)
+    dates = [answer("date", f"{name}={form}", f"read as dates like {form}") for form in found]
+    if len(dates) == 1:
+        return (dates[0], drop, categories)
+    return (drop, *dates[:2], categories)
+
+
+def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
+    """Numbers in text, or in a spelling that the rest of the file does not have."""
+    drop, categories = answer("drop", pair.name), answer("categorical", pair.name)
+    numbers = [numbers_of(column) for column in pair.columns]
+    words = {word for part in numbers for word in part.words}
+    if not words:
+        return (answer("numeric", pair.name), categories, drop)
+    advised = shlex.split(advice(words))
+    if not advised:
+        return (drop, categories)
+    spelled = Answer(tuple(advised), "how numbers are spelled, in all columns")
+    if advised != ["--thousands", ","] or not any(word.count(",") > 1 for word in words):
+        return (drop, spelled, categories)
+    read = [numbers_of(column, thousands=",") for column in pair.columns]
+    return (_with_rest(pair, spelled, (read[0], read[1]), free), drop, categories)
 
 
 def _different(pair: Pair, kinds: Sequence[str]) -> Question:
     name = pair.name
     drop, categories = answer("drop", name), answer("categorical", name)
-    few = len(pair.levels) <= MANY_LEVELS
+    shared = texts_of(pair.columns[0]) & texts_of(pair.columns[1])
+    few = len(pair.levels) <= MANY_LEVELS and bool(shared)
     doubt = f"holds {kinds[0]} in {pair.titles[0]}, but {kinds[1]} in {pair.titles[1]}"
     where = " and ".join(pair.titles)
     return Question(name, where, doubt, (categories, drop) if few else (drop, categories))
-
-
-def _is_gap(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)

@@ -11,6 +11,7 @@ import numpy as np
 from .._types import Real
 from .columns import Column, too_long
 from .questions import Answer, Question, answer, joined, missing_answer
+from .spelling import plain_number
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 _COUNTED = 20  # rows from which consecutive whole numbers are no accident
@@ -38,12 +39,13 @@ class Numbers:
         return int((~np.isnan(self.values)).sum())
 
 
-def numbers_of(column: Column) -> Numbers:
-    """Read a column as numbers."""
+def numbers_of(column: Column, thousands: str | None = None) -> Numbers:
+    """Read a column as numbers, with this mark between ``thousands``."""
     doubt = "" if column.doubt is None else column.doubt.kind
     if column.values.dtype != object:
         return Numbers(np.asarray(column.values, dtype=np.float64), doubt=doubt)
-    read: dict[object, float | None] = {value: _number(value) for value in set(column.values)}
+    different = set(column.values)
+    read: dict[object, float | None] = {value: _number(value, thousands) for value in different}
     found = [read[value] for value in column.values]
     values = np.array([np.nan if number is None else number for number in found])
     words = frozenset(str(value) for value, number in read.items() if number is None)
@@ -52,15 +54,27 @@ def numbers_of(column: Column) -> Numbers:
     return Numbers(values, words, sum(n is None for n in found), doubt)
 
 
-def _number(value: object) -> float | None:
+def _number(value: object, thousands: str | None) -> float | None:
     """Return a number, NaN for a missing cell, None for a word."""
     if value is None:
         return float("nan")
     text = str(value).strip()
+    if thousands is not None:
+        text = plain_number(text, ".", thousands) or text
     try:
         return None if "_" in text else float(text)
     except ValueError:
         return None
+
+
+def texts_of(column: Column) -> set[str]:
+    """Different values of a column, as text."""
+    if column.values.dtype == object:
+        return {str(value) for value in column.values if value is not None}
+    numbers = np.unique(column.values[~np.isnan(column.values)]).tolist()
+    if column.kind == "boolean" and column.levels:
+        return {column.levels[int(number)] for number in numbers}
+    return {f"{number:g}" for number in numbers}
 
 
 def number_question(

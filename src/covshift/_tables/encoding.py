@@ -29,7 +29,7 @@ class Feature:
     """How one column of a table becomes columns of X."""
 
     name: str
-    kind: Kind  # "number", "category" or "date"
+    kind: Kind  # "number", "boolean", "category" or "date"
     levels: tuple[str, ...] = ()  # of a category, in order
     fill: float | None = None  # what a missing number becomes; None: it is an error
     indicator: bool = False  # whether a column says which numbers were missing
@@ -122,7 +122,9 @@ class Encoding:
         features = []
         for item in data:
             kind, levels, fill = item["kind"], item["levels"], item["fill"]
-            if kind not in ("number", "category", "date") or not isinstance(item["name"], str):
+            if kind not in ("number", "boolean", "category", "date") or not isinstance(
+                item["name"], str
+            ):
                 raise InputError("a feature of unknown kind")
             if not all(isinstance(level, str) for level in levels):
                 raise InputError("a level that is not text")

@@ -12,12 +12,12 @@ from .._notes import Note
 from .._types import Rows
 from ..exceptions import InputError
 from .columns import Kind
-from .doubtful import find_doubts, with_dates
+from .doubtful import find_doubts
 from .encoding import count_missing
 from .questions import Asked, Question, answer
+from .reading import ReadOptions
 from .samples import ColumnOptions
-from .table import Table, read_table
-from .text import ReadOptions
+from .table import Table, notes_of, read_table
 
 
 class TableFrame:
@@ -37,7 +37,7 @@ class TableFrame:
     def dtypes(self) -> list[str]:
         """What each column holds."""
         kinds = (self._table.columns[name].kind for name in self.columns)
-        return ["float64" if kind in ("number", "date") else "object" for kind in kinds]
+        return ["float64" if kind in ("number", "boolean", "date") else "object" for kind in kinds]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -64,14 +64,14 @@ def read_frame(
     table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
     named = [*declared.settled(), *declared.roles()]
     _check_there(table, [name for name in named if name not in declared.schema])
-    table = with_dates(table, declared.settled())
     names = [name for name in table.names if name not in declared.roles()]
     if not names:
         raise InputError(f"{table.title} has no column left to summarise.")
     doubts = find_doubts(
         table, table, names, declared=declared.settled(), id=None, has_id=declared.has_id
     )
-    notes += [*getattr(table, "notes", ()), *doubts.notes]
+    notes += [note for note in notes_of(table) if note.kind != "identifiers"]
+    notes += doubts.notes
     names = [name for name in names if name not in doubts.left_out]
     asked = {question.column: question for question in doubts.questions}
     found = [_complete(table, name, asked.get(name)) for name in names]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..exceptions import InputError
-from .text import MISSING, ReadOptions
+from .reading import MISSING, ReadOptions
 
 
 def reading_of(options: ReadOptions) -> dict[str, Any]:

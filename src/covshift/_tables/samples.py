@@ -14,8 +14,9 @@ from .._notes import Note
 from .._row_weights import check_frequency, repeated
 from .._types import Real, Whole
 from ..exceptions import InputError
+from .alike import made_alike
 from .columns import Column, Kind
-from .doubtful import MANY_LEVELS, empty_questions, find_doubts, with_dates
+from .doubtful import MANY_LEVELS, empty_questions, find_doubts
 from .encoding import (
     MISSING_LEVEL,
     OTHER_LEVEL,
@@ -27,8 +28,8 @@ from .encoding import (
 from .labels import Labels, read_labels, settle_labels
 from .outcomes import outcome_questions
 from .questions import Asked
-from .table import Table, read_table
-from .text import ReadOptions
+from .reading import ReadOptions
+from .table import Table, notes_of, read_table
 
 _KINDS = ("numeric", "categorical", "date", "ordered", "boolean")
 
@@ -186,9 +187,8 @@ def read_samples(
     a = read_table(train, declared.kinds(weights=of_a), reading)
     b = read_table(target, declared.kinds(weights=of_b), reading)
     _check_declared(declared, a, b)
-    notes: list[Note] = [*_notes_of(a, b)]
-    a, b = _with_levels(a, declared), _with_levels(b, declared)
-    a, b = with_dates(a, declared.settled()), with_dates(b, declared.settled())
+    notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
+    a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))
     settled = settle_labels(a, b, declared)
     a, b, questions = settled.train, settled.target, [*settled.questions]
     rows, whole = np.arange(len(a)), a
@@ -299,11 +299,6 @@ def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions
     return notes
 
 
-def _notes_of(*tables: Table) -> list[Note]:
-    """Notes of the reading."""
-    return [note for table in tables for note in getattr(table, "notes", ())]
-
-
 def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
     """Number the rows that have a label."""
     rows = np.flatnonzero([cell is not None for cell in table.columns[label].values])
@@ -342,7 +337,8 @@ def _feature(column: Column, other: Column, declared: ColumnOptions, notes: list
     if column.values.dtype == object:
         seen = (column, other) if declared.levels_of_both else (column,)
         counts = Counter(value for part in seen for value in part.values if value is not None)
-        levels = sorted(level for level, _ in counts.most_common(MANY_LEVELS))
+        known = [level for level in column.levels if level in counts]
+        levels = known or sorted(level for level, _ in counts.most_common(MANY_LEVELS))
         if len(counts) > len(levels):
             rest = len(counts) - len(levels)
             text = f"Column {name!r}: {rest} of {len(counts)} levels are rare, joined as (other)."
@@ -381,11 +377,12 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.target_label, target, "--target-label")
     if declared.by is not None:
         where(declared.by, train, declared.by_option)
+    unnamed = train.left_out | target.left_out
     for option, name in declared.unread:
         where(name, train, option)
     for option in (*_KINDS, "drop", "missing_in"):
         for name in getattr(declared, option):
-            if name not in target.columns and name not in declared.schema:
+            if name not in {*target.columns, *unnamed, *declared.schema}:
                 where(name, train, f"--{option.removesuffix('_in')}")
     kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
     twice = sorted(name for name, times in kinds.items() if times > 1)

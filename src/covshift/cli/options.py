@@ -118,22 +118,18 @@ def add_columns(group: Any) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how files are read."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--sep", metavar="CHAR", help="separator (default: comma; tab for .tsv)")
-    group.add_argument(
-        "--encoding", default="utf-8", help="encoding of text files (default: utf-8)"
-    )
+    group.add_argument("--sep", metavar="CHAR", help="separator of text (default: found)")
+    group.add_argument("--encoding", help="encoding of text files (default: found)")
     group.add_argument(
         "--missing",
         metavar="[COL=]VALUE",
         action="append",
         help="value that stands for a missing one, in all columns or in one, besides the empty "
-        "cell (repeatable; default: NA, N/A, #N/A, NaN, nan, NULL, null, None)",
+        "cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)",
     )
+    group.add_argument("--decimal", choices=(".", ","), help="decimal mark, if it is a comma")
     group.add_argument(
-        "--decimal", metavar="CHAR", choices=(".", ","), help="decimal mark, if it is a comma"
-    )
-    group.add_argument(
-        "--thousands", metavar="CHAR", help="mark between thousands, such as , or . or '"
+        "--thousands", choices=(",", ".", "'", " "), help="mark between thousands, such as ,"
     )
     group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
 
@@ -259,8 +255,8 @@ def _same_file(one: str, other: str) -> bool:
 
 def read_options_of(args: argparse.Namespace, model: Model | None = None) -> ReadOptions:
     """Return how the user wants files read; what is not said, a ``model`` may know."""
-    from .._tables import MISSING, ReadOptions
-    from .._tables.declared import missing_words, named_formats
+    from .._tables import MISSING, ReadOptions, missing_words
+    from .._tables.declared import named_formats
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
