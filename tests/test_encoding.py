@@ -357,7 +357,14 @@ def test_rows_know_which_columns_belong_together():
     for some in (rows, rows[1:], rows[[2, 0]], rows[rows[:, 3] > 1], rows[[0, 1], :], rows * 2.0):
         assert groups_of(some).tolist() == [0, 0, 0, 1]
     turned = rows @ np.eye(4), rows.T, np.transpose(rows)
-    for plain in (rows[:, ::-1], rows[:, :2], rows[0], rows.sum(axis=0), *turned):
+    for plain in (
+        rows[:, ::-1],
+        rows[:, np.arange(4)],
+        rows[:, :2],
+        rows[0],
+        rows.sum(axis=0),
+        *turned,
+    ):
         assert groups_of(plain) is None
     assert type(rows[:, 0]) is np.ndarray
 

@@ -2,11 +2,13 @@
 
 from .._distances import standardized_mean_differences
 from .._support import Uncovered
+from .covered import RowFlags
 from .features import FeatureShift
 from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
 from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
 from .measure import diagnose, diagnose_and_weigh
+from .restrict import Restricted, restrict
 from .result import Diagnosis
 from .sizes import MethodSize
 from .support import Support
@@ -19,10 +21,13 @@ __all__ = [
     "MarginsDiagnosis",
     "MethodSize",
     "PublishedNumber",
+    "Restricted",
+    "RowFlags",
     "Support",
     "TwoSampleAUC",
     "Uncovered",
     "diagnose",
     "diagnose_and_weigh",
+    "restrict",
     "standardized_mean_differences",
 ]

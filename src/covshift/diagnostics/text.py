@@ -5,7 +5,10 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from .._feature_columns import MISSING
+
 if TYPE_CHECKING:
+    from .features import FeatureShift
     from .result import Diagnosis
 
 _SHOWN = 10  # features
@@ -56,7 +59,7 @@ def _verdict(d: Diagnosis) -> str:
 
 def _columns(d: Diagnosis) -> str:
     corrected = any(feature.smd_corrected is not None for feature in d.features)
-    head = [
+    head: list[str] = [
         "SMD",
         *(["corrected"] if corrected else []),
         "KS",
@@ -75,12 +78,27 @@ def _columns(d: Diagnosis) -> str:
         ]
         for feature in d.worst[:_SHOWN]
     ]
-    names = [printable(feature.name) for feature in d.worst[:_SHOWN]]
+    shown = d.worst[:_SHOWN]
+    names = [printable(feature.name) for feature in shown]
     title = f"{d.n_train:,} training rows, {d.n_target:,} target rows; worst columns first"
     lines = [title, *_table("column", names, head, rows)]
     if len(d.features) > _SHOWN:
         lines.append(f"  and {len(d.features) - _SHOWN} more columns")
+    if any(feature.kind == "category" for feature in shown):
+        lines.append(
+            "  (KS of a category: the total variation distance of the shares of its levels)"
+        )
+    levels = [
+        f"{printable(_without_mark(f))}: {printable(f.detail, 40)}" for f in shown if f.detail
+    ]
+    if levels:
+        text = f"Shares that differ most, training → target: {'; '.join(levels)}"
+        lines.append(fill(text, 88, initial_indent="  ", subsequent_indent="    "))
     return "\n".join(lines)
+
+
+def _without_mark(feature: FeatureShift) -> str:
+    return feature.name.removesuffix(MISSING) if feature.kind == "missing" else feature.name
 
 
 def _joint(d: Diagnosis) -> str:
@@ -143,7 +161,7 @@ def _table(first: str, names: list[str], head: list[str], rows: list[list[Any]])
     lines = []
     for name, cells in zip([first, *names], [head, *rows], strict=True):
         numbers = "  ".join(f"{cell:>{w}s}" for cell, w in zip(cells, widths, strict=True))
-        lines.append(f"  {name:{width}s}  {numbers}")
+        lines.append(f"  {name:{width}s}  {numbers}".rstrip())
     return lines
 
 

@@ -336,8 +336,9 @@ def _rule_of_levels(
         level: sum(count[level] / part.size for count, part in zip(counts, pair, strict=True))
         for level in levels | set(more)
     }
-    order = sorted(mass, key=lambda level: (-mass[level], level))
-    joined = _joined(order, counts, pair, limits, set(more))
+    own = counts[0]  # the order must not depend on how the target is known
+    order = sorted(mass, key=lambda level: (-own[level], level))
+    joined = _joined(mass, counts, pair, limits, set(more))
     kept = tuple(level for level in order if level not in joined and level != MISSING)
     if joined:
         share = sum(mass[level] for level in joined) / len(pair)
@@ -345,21 +346,20 @@ def _rule_of_levels(
         kept = (*(level for level in kept if level != OTHER), OTHER)
     if any(None in count for count in counts) or MISSING in levels:
         kept = (*kept, MISSING)
-        lost = sum(c[None] / part.size for c, part in zip(counts, pair, strict=True))
-        if len(kept) == 2 and lost > mass[kept[0]]:
+        if len(kept) == 2 and own[None] > own[kept[0]]:
             kept = kept[::-1]
     return Feature(name, "category", kept)
 
 
 def _joined(
-    order: Sequence[str],
+    mass: Mapping[str, float],
     counts: list[Counter[Any]],
     pair: list[Cells],
     limits: Limits,
     named: set[str],
 ) -> set[str]:
     """Levels with too few rows to tell anything, and those beyond the most that are kept."""
-    free = [level for level in order if level not in named]
+    free = [level for level in mass if level not in named]
     rare = {
         level
         for level in free
@@ -368,7 +368,7 @@ def _joined(
             count[level] < _RARE_SHARE * part.size for count, part in zip(counts, pair, strict=True)
         )
     }
-    kept = [level for level in free if level not in rare]
+    kept = sorted((k for k in free if k not in rare), key=lambda level: (-mass[level], level))
     most = max(limits.max_levels - len(named), 1)
     joined = rare | set(kept[most:])
     return joined if len(joined) > 1 else set()
