@@ -10,6 +10,7 @@ import numpy as np
 
 from .._notes import Note
 from .._types import Rows
+from ..encoding.cells import Cells
 from ..exceptions import InputError
 from .columns import Kind
 from .doubtful import find_doubts
@@ -52,6 +53,17 @@ class TableFrame:
         if isinstance(names, tuple):  # rows, as an array has them: frame[rows, ...]
             return self.take(names[0])
         return self._table.columns[names].values[self._rows]
+
+    def read_cells(self) -> dict[str, Cells]:
+        """Columns as the encoder takes them."""
+        found = {}
+        for name in self.columns:
+            column, values = self._table.columns[name], self[name]
+            if values.dtype == object:
+                found[name] = Cells.of_text(name, column.kind, values, column.levels)
+            else:
+                found[name] = Cells(name, column.kind, values)
+        return found
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
