@@ -27,6 +27,8 @@ LAYERS = [
         "_hashing",
         "_row_sample",
         "_frames",
+        "_encoded",
+        "_groups",
         "encoding",
         "exceptions",
         "_numbers",

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
+from .._encoded import numbers_only
 from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
@@ -225,7 +226,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps (`covshift.TableEncoder`); a
+            category counts as one feature.
         y : (N,) array
             Their classes.
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
@@ -266,7 +268,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         their weights. `fit` starts afresh.
         """
         first = self._is_first_block()
-        self._check_rows(X, reset=first)
+        with numbers_only("partial_fit", X=X, X_target=X_target):
+            self._check_rows(X, reset=first)
         labels = check_labels(self, X, y)
         if classes is not None:
             given = np.unique(classes)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from .._encoded import numbers_only
 from .._fields import FLAG, Kind
 from .._fit_data import GivenWeights
 from .._labels import check_outcomes
@@ -56,7 +57,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps (`covshift.TableEncoder`); a
+            category counts as one feature.
         y : (N,) or (N, k) array
             Their outcomes.
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
@@ -88,7 +90,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     ) -> Self:
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
-        self._check_rows(X, reset=first)
+        with numbers_only("partial_fit", X=X, X_target=X_target):
+            self._check_rows(X, reset=first)
         Y, single = check_outcomes(self, X, y)
         if first:
             self._single = single

@@ -68,7 +68,10 @@ def projected(points: Array, direction: Real) -> Array:
 
 
 class LineViews:
-    """One-dimensional views: ``project`` yields a point set's (rows,) values in each of them."""
+    """One-dimensional views: ``project`` yields a point set's (rows,) values in each of them.
+
+    ``shares`` are those of the views in the average; None: equal ones.
+    """
 
     def __init__(
         self,
@@ -78,10 +81,15 @@ class LineViews:
         *,
         symmetric: bool,
         anderson_darling: bool,
+        shares: Real | None = None,
     ) -> None:
         self._project = project
         self._lines = Lines(
-            project(T), weight, symmetric=symmetric, anderson_darling=anderson_darling
+            project(T),
+            weight,
+            symmetric=symmetric,
+            anderson_darling=anderson_darling,
+            shares=shares,
         )
 
     def factor(self, X: Array) -> LineFactor:

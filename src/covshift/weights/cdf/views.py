@@ -161,7 +161,7 @@ class FactorTarget:
     ) -> None:
         self.project, self.T, self.share = project, T, share
         self.symmetric, self.even_tails = symmetric, even_tails
-        sides = {"symmetric": symmetric, "anderson_darling": even_tails}
+        sides: dict[str, Any] = {"symmetric": symmetric, "anderson_darling": even_tails}
         views: Views
         if isinstance(project, Boxes):
             views = BoxViews(project.groups.tolist(), T, share, **sides)

@@ -1,0 +1,86 @@
+"""Tables on their way in: encoded together where they have text, dates or gaps, else left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._numbers import category_columns, date_columns
+from ._types import Real, Rows
+from ._validation import column_names, unwrap_target
+from .encoding import TableEncoder, read_cells
+from .exceptions import InputError
+
+
+class EncodedSamples(NamedTuple):
+    """Training and target rows, and what made numbers of them; None: they came as they are."""
+
+    X: Any
+    X_target: Any
+    encoder: TableEncoder | None
+
+
+def encode_samples(
+    X: Any, X_target: Any, *, more: Mapping[str, Iterable[str]] | None = None
+) -> EncodedSamples:
+    """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
+
+    ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
+    """
+    T = unwrap_target(X_target)
+    encoder = TableEncoder.learn(X, T, more=more)
+    if encoder is None:
+        return EncodedSamples(X, X_target, None)
+    encoded = None if T is None else encoder.encode(T, "X_target")
+    return EncodedSamples(encoder.encode(X, "X"), encoded, encoder)
+
+
+def known_groups(X: Any) -> Rows | None:
+    """Return the groups of the columns of encoded rows; None where they have none."""
+    return getattr(X, "groups", None) if isinstance(X, np.ndarray) else None
+
+
+def by_table_column(encoder: TableEncoder, values: Real) -> Real:
+    """Add up values of encoded columns (columns,) to those of the table's own: (n,)."""
+    place = {name: k for k, name in enumerate(encoder._names)}
+    owner = [place[feature.name] for feature in encoder.features_ for _ in feature.columns]
+    return np.asarray(np.bincount(owner, values, minlength=len(place)), dtype=np.float64)
+
+
+@contextmanager
+def numbers_only(who: str, **samples: Any) -> Iterator[None]:
+    """Where rows are refused because they are a table, say which columns need an encoder."""
+    try:
+        yield
+    except InputError:
+        for title, X in samples.items():
+            _refuse_table(unwrap_target(X), title, who)
+        raise
+
+
+def refuse_columns(X: Any, title: str, who: str) -> None:
+    """Refuse, by name and type, columns of text or dates; a table of no rows will do."""
+    found = [f"{name!r} (text)" for name in category_columns(X)]
+    _refuse(found + [f"{name!r} (dates)" for name in date_columns(X)], title, who)
+
+
+def _refuse_table(X: Any, title: str, who: str) -> None:
+    if column_names(X) is None:
+        return
+    refuse_columns(X, title, who)
+    gaps = {name: int(cells.gaps.sum()) for name, cells in read_cells(X, title).items()}
+    _refuse([f"{name!r} ({count:,} gaps)" for name, count in gaps.items() if count], title, who)
+
+
+def _refuse(found: list[str], title: str, who: str) -> None:
+    if found:
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        raise InputError(
+            f"{title} has columns that are no plain numbers: {', '.join(found[:5])}{more}. {who} "
+            "sees only a part of the rows at a time and cannot learn what they are. Encode first, "
+            "alike for all rows: encoder = covshift.TableEncoder().fit(rows, X_target=X_target), "
+            "then encoder.transform."
+        )
