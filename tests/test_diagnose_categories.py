@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 from covshift import TableEncoder, diagnose
+from covshift._distances import feature_differences
 from covshift._two_samples import two_samples
 from covshift.diagnostics.categories import _moments, chi_square_p_value, level_shares
-from covshift.diagnostics.features import feature_differences, feature_shifts
+from covshift.diagnostics.features import feature_shifts
 from covshift.exceptions import InputError
 
 pandas = pytest.importorskip("pandas")

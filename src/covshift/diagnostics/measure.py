@@ -194,7 +194,6 @@ def diagnose_and_weigh(
     They are final weights, factors times ``sample_weight``, of all rows that were seen, repeats
     included, and have mean one; None where there are none.
     """
-    _check(methods, confidence, random_state)
     samples = two_samples(
         X,
         X_target,
@@ -205,6 +204,20 @@ def diagnose_and_weigh(
         target_frequency=target_frequency,
         groups=groups,
     )
+    return diagnose_samples(
+        samples, methods=methods, confidence=confidence, random_state=random_state
+    )
+
+
+def diagnose_samples(
+    samples: TwoSamples,
+    *,
+    methods: Sequence[str] = METHODS,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> tuple[Diagnosis, Real | None]:
+    """`diagnose_and_weigh` of samples that were checked already."""
+    _check(methods, confidence, random_state)
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
     weights = None if cdf is None else _all_weights(cdf, samples)
