@@ -162,11 +162,17 @@ def quantile_axis(column: int, t: Real, share: Real, bins: int) -> Axis:
 
 
 def feature_axes(
-    X: Real, T: Real, share: Real, columns: Sequence[int], bins: int
+    X: Real, T: Real, share: Real, columns: Sequence[int], bins: int, *, table: bool
 ) -> tuple[Axis, ...]:
-    """Cut the columns of a feature: at quantiles, or into the levels of a category."""
-    axes = [quantile_axis(k, T[:, k], share, bins) for k in columns]
-    if len(axes) == 1 or not all(np.isin(rows[:, columns], (0, 1)).all() for rows in (X, T)):
-        return tuple(axes)
-    # One column for each level: the cells of all of them together are the levels.
-    return tuple(Axis(k, np.zeros(1), True, False) for k in columns)
+    """Cut the columns of a feature: at quantiles, or into the levels of a category.
+
+    ``table`` says that the columns come from a data frame, where zeros and ones are levels even if
+    the target has one of them alone.
+    """
+    levels = all(np.isin(rows[:, columns], (0, 1)).all() for rows in (X, T))
+    if levels and len(columns) > 1:
+        # One column for each level: the cells of all of them together are the levels.
+        return tuple(Axis(k, np.zeros(1), True, False) for k in columns)
+    if levels and table:
+        return (Axis(columns[0], np.zeros(1), True, True),)
+    return tuple(quantile_axis(k, T[:, k], share, bins) for k in columns)

@@ -21,7 +21,7 @@ _NAMED = 5  # features that a message names
 
 @dataclass(frozen=True)
 class Features:
-    """Which of the columns of numbers are one feature, and what all are called, if anything."""
+    """Which of the columns of numbers are one feature, and the names of all that have any."""
 
     groups: Rows | None  # (n,), from 0; None: every column by itself
     columns: tuple[str, ...] | None = None  # "age", "region=north"
@@ -74,3 +74,17 @@ class Features:
 
 EACH_COLUMN = Features(None)
 """Every column is a feature, and none has a name."""
+
+
+def level_sides(T: Real, share: Real, groups: Rows | None) -> Real:
+    """Side from which each column is looked at, 1 or -1: (n,).
+
+    Distribution functions are compared at the target's points. Of a single column of zeros and ones
+    these see nothing where the target has ones alone, and little where it has few zeros; from the
+    other side they do. Which of two levels is called one is then no matter either.
+    """
+    alone = np.ones(T.shape[1], dtype=bool)
+    if groups is not None:
+        alone = np.bincount(groups)[groups] == 1
+    two = alone & np.isin(T, (0, 1)).all(axis=0)
+    return np.where(two & (share @ T > 0.5), -1.0, 1.0)

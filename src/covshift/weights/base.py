@@ -30,7 +30,7 @@ from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
 from ._design import Design, design_of, kish, shares_of
-from ._features import EACH_COLUMN, Features
+from ._features import EACH_COLUMN, Features, level_sides
 from ._limits import BalanceCost, clipped, largest_difference, largest_gap
 from ._selfcheck import cdf_mismatch, missing_levels, shift
 from ._tables import encoded
@@ -392,6 +392,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
     ) -> None:
+        if self.encoder_ is not None:
+            sides = level_sides(T, share, self._groups)
+            X, T = sides * X, sides * T
         found = shift(X, own, final, T, share, size, self._layout)
         before, after = float(found.before.mean()), float(found.after.mean())
         N = kish(own)

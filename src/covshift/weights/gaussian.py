@@ -26,10 +26,11 @@ class GaussianRatio(LogRatioWeighter):
     left out. The result does not change when both samples go through the same invertible affine
     map.
 
-    Columns of one feature, such as the levels of a category, are far from normal: a level that has
-    become frequent would make all others unlikely. They have the covariance S in both samples, and
-    the other columns are normal given them, with one regression for both: in the levels the log
-    ratio is linear, about (q - p) / ((q + p) / 2), which is close to log(q / p).
+    Columns of zeros and ones, which categories and gaps of a data frame become, are far from
+    normal: a level that has become frequent would make all others unlikely. In data frames that are
+    not numbers they have the covariance S in both samples, and the other columns are normal given
+    them, with one regression for both: in the levels the log ratio is linear, about (q - p) /
+    ((q + p) / 2), which is close to log(q / p).
 
     Parameters
     ----------
@@ -76,8 +77,9 @@ class GaussianRatio(LogRatioWeighter):
         mean_X, S_X = _mean_and_covariance(self._units(X), self._own)
         mean_T, S_T = _mean_and_covariance(self._units(T), share)
         turn = np.eye(X.shape[1])
-        if self._groups is not None:
-            levels = np.bincount(self._groups)[self._groups] > 1
+        if self._groups is not None or self.encoder_ is not None:
+            both = np.concatenate([X, T])
+            levels = np.asarray(np.isin(both, (0, 1)).all(axis=0))
             turn, S_X, S_T = _alike_in(levels, S_X, S_T)
             mean_X, mean_T = mean_X @ turn, mean_T @ turn
         # Where (S_X + S_T) / 2 is the identity, the two are diagonal together: u and 2 - u.

@@ -89,12 +89,13 @@ class PostStratification(Weighter):
         return self._weigh(Z, table)
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        framed = self.encoder_ is not None
         wanted, features = self._columns(X.shape[1]), self._layout.members(X.shape[1])
         axes = [
             axis
             for columns in features
             if columns[0] in wanted
-            for axis in feature_axes(X, T, share, columns, self.bins)
+            for axis in feature_axes(X, T, share, columns, self.bins, table=framed)
         ]
         codes = np.column_stack([axis.codes(T) for axis in axes])
         given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}

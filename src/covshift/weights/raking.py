@@ -155,7 +155,8 @@ class Raking(Weighter):
         self, X: Real, T: Real, share: Real, columns: list[int], bins: int
     ) -> Iterator[tuple[CellTable, float]]:
         """Yield a margin for the levels of a category, or for each column of a feature."""
-        axes = feature_axes(X, T, share, columns, bins)
+        framed = self.encoder_ is not None
+        axes = feature_axes(X, T, share, columns, bins, table=framed)
         for part in [axes] if not axes[0].ordered else [(axis,) for axis in axes]:
             codes = np.column_stack([axis.codes(T) for axis in part])
             given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}

@@ -30,6 +30,7 @@ class OnDevice(Weighter):
     solver: str
     max_iter: int
     _made: Any
+    _sides: Any
     _target: Callable[..., Any]
     _match_rows: Callable[..., Match]
 
@@ -68,7 +69,7 @@ class OnDevice(Weighter):
         self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
     ) -> Self:
         check_parameters(self)
-        self.encoder_ = None
+        self.encoder_ = self._sides = None
         validate_data(self, X, reset=True, skip_check_array=True)
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         self._layout = self._layout_of(int(X.shape[1]))

@@ -8,7 +8,7 @@ from typing import Any
 from ..._types import Real
 from ...exceptions import InputError
 from ...operators.lines.vectors import LineTarget
-from .._limits import inside, only_one
+from .._limits import clipped, inside, only_one
 from ..base import Weighter
 from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
@@ -38,7 +38,7 @@ class WithinLimits(Weighter):
             return w
         self._match = self._limited(X, target, match)
         self.mismatch_ = self._match.mismatch
-        return self._ratio(X)
+        return clipped(self._match.ratio(target.rows(X)), self.limits)
 
     def _limited(self, X: Real, target: Target, match: Match) -> Match:
         problem = self._problem(X, self._own, target)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
+from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, OrNone, Part, Reals
 from ..._parallel import one_blas_thread
 from ..._parameters import VERBOSE, Rules, flag, number, one_of, whole
 from ..._support import NO_OVERLAP, Uncovered, uncovered
@@ -22,6 +22,7 @@ from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
+from .._features import level_sides
 from .._limits import LIMITS, clipped
 from .._rows import distinct
 from ..base import Weighter
@@ -166,6 +167,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     _takes_sample_weight = True
     _tells_overlap = True
+    _sides: Real | None = None
 
     _rules: ClassVar[Rules] = {
         "views": one_of(*VIEWS),
@@ -192,6 +194,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         "overlap_": FLAG,
         "uncovered_": Each(Part(Uncovered, UncoveredCells)),
         "scores_": Maybe(Reals(2, "penalties")),
+        "_sides": Maybe(OrNone(Reals("p"))),
     }
 
     def __init__(
@@ -260,6 +263,9 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
+        gaps = uncovered(X, T, share, self._target_size, own=self._own)
+        self._sides = None if self.encoder_ is None else level_sides(T, share, self._groups)
+        X, T = self._seen(X), self._seen(T)
         target = self._target(T, share)
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
@@ -269,7 +275,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
                 self._target_size,
                 lambda target: self._problem(X, self._own, target),
                 lambda: self._by_folds(X, T, share),
-                uncovered(X, T, share, self._target_size, own=self._own),
+                gaps,
             )
             return self._within_limits(X, target, match)
 
@@ -284,6 +290,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         return replace(reading, features=cdf_features(margins, reading.names)[0])
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        self._sides = None
         lines = cdf_features(margins, tuple(cell_columns(margins)))[1]
         even_tails = self.phi is not None
         target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
@@ -345,12 +352,18 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         super()._after_loading()
         if getattr(self, "_reading", None) is None:
             check_columns(self._made, self._width)
+        if self._sides is not None and self._sides.shape != (self._width,):
+            raise ValueError("sides of other columns")
         names = range(self._width) if self._column_names is None else self._column_names
         for part in self.uncovered_:
             part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
-        return clipped(self._match.ratio(self._made.rows(X)), self.limits)
+        return clipped(self._match.ratio(self._made.rows(self._seen(X))), self.limits)
+
+    def _seen(self, X: Real) -> Real:
+        """Rows of a data frame, each column from the side that shows it (`level_sides`)."""
+        return X if self._sides is None else self._sides * X
 
     def _matched(
         self,
