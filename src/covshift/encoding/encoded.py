@@ -26,7 +26,10 @@ class Encoded(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        of_rows = not isinstance(key, tuple) or all(k == slice(None) for k in key[1:])
+        every = isinstance(key, tuple) and all(
+            isinstance(k, slice) and k == slice(None) for k in key[1:]
+        )
+        of_rows = every or not isinstance(key, tuple)
         if isinstance(found, Encoded) and not (of_rows and found.ndim == self.ndim):
             return np.asarray(found)
         return found
