@@ -82,7 +82,7 @@ def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[No
     found, notes, rows = {}, [], []
     for name, target in zip(short_names(targets), targets, strict=True):
         args.target = target
-        samples = options.samples_of(args, label=False, repeated=False, levels_of_both=True)
+        samples = options.samples_of(args, label=False, repeated=False)
         found[name] = diagnosis_of(samples, args)
         rows.append((name, samples, found[name].rows))
         notes += [note for note in samples.notes if note not in notes]

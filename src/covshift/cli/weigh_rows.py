@@ -92,8 +92,6 @@ def _samples(args: argparse.Namespace) -> Samples:
     """Read both files; strata that the target has too are a feature as any other."""
     beside = () if args.cluster is None else (("--cluster", args.cluster),)
     more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
-    if args.restrict is not None:
-        more["levels_of_both"] = True  # so that rows of a level without training rows are seen
     return options.samples_of(args, label=False, repeated=False, **more)
 
 
