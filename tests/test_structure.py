@@ -42,6 +42,8 @@ LAYERS = [
         "_types",
         "_moments",
         "_holm",
+        "_feature_columns",
+        "_readable",
         "_support",
         "_gains",
         "_fields",

@@ -1,21 +1,21 @@
 """Tables of files, read strictly, aligned by name and encoded as numbers. For the command line."""
 
-from .encoding import ColumnProblems, Encoding, Feature
+from .encoding import ColumnProblems, Encoding
 from .labels import Labels
+from .reading import MISSING, ReadOptions, missing_words
 from .samples import ColumnOptions, Samples, read_samples
 from .table import Table, open_stream, read_table
-from .text import MISSING, ReadOptions
 
 __all__ = [
     "MISSING",
     "ColumnOptions",
     "ColumnProblems",
     "Encoding",
-    "Feature",
     "Labels",
     "ReadOptions",
     "Samples",
     "Table",
+    "missing_words",
     "open_stream",
     "read_samples",
     "read_table",

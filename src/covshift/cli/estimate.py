@@ -44,7 +44,6 @@ def add(commands: Any) -> None:
         "--label",
         metavar="COL",
         action="append",
-        required=True,
         help="the outcome; rows without it are left out (repeatable)",
     )
     columns.add_argument("--by", metavar="COL", help="groups, each of which gets its number too")
@@ -54,7 +53,7 @@ def add(commands: Any) -> None:
     _add_method(parser)
     options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
     options.add_verdict(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs={"outcome": "--outcome"})
 
 
 def _add_quantity(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +148,12 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
         return estimate_margins.estimates_of(args, what, _beside(args)), []
     if what == "total" and args.population_size is None:
         raise InputError("--what total needs --population-size.")
-    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
+    samples = options.samples_of(
+        args,
+        beside=_beside(args),
+        by=args.by,
+        categories=None if what is None else what == "proportion",
+    )
     return estimates_of(samples, args, what), [*samples.notes]
 
 
@@ -272,10 +276,14 @@ def feature_columns(samples: Samples, args: argparse.Namespace) -> list[int]:
 
 def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
     """Columns of X for the regressors; of a category all levels but the first."""
-    features = {
-        feature.name: feature.columns[1:] if len(feature.levels) > 1 else feature.columns
-        for feature in samples.encoding.features
-    }
+    features: dict[str, list[str]] = {}
+    for feature in samples.encoding.features:
+        made = [name for name, _ in feature.made]
+        features[feature.name] = [
+            column
+            for k, column in enumerate(feature.columns)
+            if made.count(made[k]) == 1 or made.index(made[k]) < k
+        ]
     found: list[str] = []
     for name in args.regressor or features:
         if name not in features and name not in samples.names:

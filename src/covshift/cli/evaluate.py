@@ -128,7 +128,6 @@ def run(args: argparse.Namespace) -> int:
         target_label=args.target_label,
         label_gaps=True,
         by=args.by,
-        levels_of_both=True,
     )
     if args.by is not None and samples.target_groups is None:
         raise InputError(f"{args.target} has no column {args.by!r}, which --by names.")
