@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._notes import Note
-from .._types import Real
+from .._types import Real, Rows
 from ..encoding import MISSING, Cells, Feature, TableEncoder
 from ..exceptions import InputError
 from .columns import Column, Kind
@@ -67,6 +67,11 @@ class Encoding:
     def columns(self) -> list[str]:
         """Names of the columns of X."""
         return list(self.encoder.columns)
+
+    @property
+    def groups(self) -> Rows:
+        """Number of the feature that each column of X belongs to."""
+        return self.encoder.groups
 
     @property
     def names(self) -> list[str]:

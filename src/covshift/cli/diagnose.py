@@ -123,20 +123,9 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         target_weight=whole.target_weight,
         frequency_weight=whole.frequency,
         target_frequency=whole.target_frequency,
-        groups=groups_of(whole),
+        groups=whole.encoding.groups,
         random_state=seed,
     )
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
     return found, weights
-
-
-def groups_of(samples: Samples) -> Any:
-    """Number of the feature that each column of the samples belongs to."""
-    from .._feature_columns import made_of
-
-    known = getattr(samples.encoding, "groups", None)
-    if known is not None:
-        return known
-    place: dict[str, int] = {}
-    return [place.setdefault(name, len(place)) for name, _ in made_of(samples.names)]

@@ -201,6 +201,7 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
     from .._tables.outcomes import read_numbers, read_outcomes
+    from ..encoding import some_columns
     from ..estimates import estimate
 
     categories = None if what is None else what == "proportion"
@@ -218,8 +219,8 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     try:
         return estimate(
             y,
-            samples.X.take(columns, axis=1),
-            samples.X_target.take(columns, axis=1),
+            some_columns(samples.X, columns),
+            some_columns(samples.X_target, columns),
             what=what,
             by=by,
             method=args.method,

@@ -185,12 +185,13 @@ def evaluations_of(
     samples: Samples, args: argparse.Namespace, model: Any, notes: list[Note]
 ) -> Evaluations:
     """Evaluate what the columns, or the loaded ``model``, say of two samples."""
+    from ..encoding import some_columns
     from ..evaluations import evaluate
 
     labels = samples.labels
     assert labels is not None
     columns = feature_columns(samples, args)
-    X, T = samples.X.take(columns, axis=1), samples.X_target.take(columns, axis=1)
+    X, T = some_columns(samples.X, columns), some_columns(samples.X_target, columns)
     name = args.score or args.prediction or Path(args.model).name
     judged, target_scores = judged_of(samples, args, model, X)
     try:
