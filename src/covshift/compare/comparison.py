@@ -118,8 +118,8 @@ def compare_methods(
     -----
     Rows are standardised, weights estimated and the kernel machine's penalty chosen once, on all
     training rows, not in each fold: the features of held-out rows take part in this, their labels
-    in the penalty alone. Standard errors take the weights as known. Cost per method: a weighter and
-    n_folds + 1 fits.
+    in the penalty alone, which is found by three folds. Standard errors take the weights as known.
+    Cost per method: a weighter and n_folds + 1 fits.
 
     Examples
     --------
