@@ -66,7 +66,35 @@ def mirrored(algorithm, X, T, **options):
     return (algorithm(X, T, **options) + algorithm(-X, -T, **options)) / 2
 
 
-def v_from_cells(X, columns, both_sides=False):
+def algorithm_2_of_features(X, T, groups, phi=None):
+    """Algorithm 2 of every column by itself: the mean over those of a feature, then over features.
+
+    ``phi`` gives the weights (M,) of the target points in a column of theirs (M, 1).
+    """
+    N, M = len(X), len(T)
+    features = sorted(set(groups))
+    V = np.zeros((N, N))
+    for feature in features:
+        columns = [k for k in range(X.shape[1]) if groups[k] == feature]
+        for k in columns:
+            weight = np.ones(M) if phi is None else phi(T[:, [k]])
+            for i in range(N):
+                for j in range(N):
+                    for q in range(M):
+                        if T[q, k] >= X[i, k] and T[q, k] >= X[j, k]:
+                            V[i, j] += weight[q] / M / len(columns) / len(features)
+    return V
+
+
+def pairwise_of_features(X, T, groups):
+    """Algorithm 1 in the columns of two features together, averaged over all pairs of them."""
+    columns = {g: [k for k in range(len(groups)) if groups[k] == g] for g in groups}
+    boxes = [columns[a] + columns[b] for a, b in combinations(sorted(columns), 2)]
+    boxes = boxes or list(columns.values())
+    return sum(algorithm_1(X[:, box], T[:, box]) for box in boxes) / len(boxes)
+
+
+def v_from_cells(X, columns, both_sides=False, groups=None):
     """Additive V of a target known by its cells: (smallest value, largest value, share) for each.
 
     A cell speaks for rows up to its largest value, and from its smallest one on the other side.
@@ -80,7 +108,10 @@ def v_from_cells(X, columns, both_sides=False):
                     up_to = X[i, k] <= high and X[j, k] <= high
                     from_on = X[i, k] >= low and X[j, k] >= low
                     seen = (int(up_to) + int(from_on)) / 2 if both_sides else int(up_to)
-                    V[i, j] += share * seen / n
+                    if groups is None:
+                        V[i, j] += share * seen / n
+                    else:
+                        V[i, j] += share * seen / len(set(groups)) / groups.count(groups[k])
     return V
 
 
@@ -378,19 +409,36 @@ def grown_tree(X, V, g, leaves, least, lam, price, w, depth=None):
     return Z @ values, objective, gains
 
 
-def kernel_sum(U, Z, *, relevance, linear=0.0, rbf=0.0, laplacian=0.0, main_effects=0.0, ratio=1.0):
-    """Theory, eq. 3.10, entry by entry."""
+def kernel_sum(
+    U,
+    Z,
+    *,
+    relevance,
+    linear=0.0,
+    rbf=0.0,
+    laplacian=0.0,
+    main_effects=0.0,
+    ratio=1.0,
+    groups=None,
+):
+    """Theory, eq. 3.10, entry by entry; the columns of a group are one feature.
+
+    Differences of a feature of several columns add up to its part over sqrt 2.
+    """
     n = len(relevance)
+    groups = list(range(n)) if groups is None else list(groups)
+    features = [[k for k in range(n) if groups[k] == g] for g in sorted(set(groups))]
     K = np.zeros((len(U), len(Z)))
     for i, u in enumerate(U):
         for j, z in enumerate(Z):
             square = sum(relevance[k] * (u[k] - z[k]) ** 2 for k in range(n))
-            city = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            gap = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            city = [sum(gap[k] for k in some) / np.sqrt(min(len(some), 2)) for some in features]
             K[i, j] = (
-                linear * sum(u[k] * z[k] for k in range(n)) / n
+                linear * sum(u[k] * z[k] for k in range(n)) / len(features)
                 + rbf * np.exp(-square / 2)
                 + laplacian * np.exp(-ratio * sum(city))
-                + main_effects * sum(np.exp(-ratio * part) for part in city) / n
+                + main_effects * sum(np.exp(-ratio * part) for part in city) / len(features)
             )
     return K
 

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import covshift
 from covshift import TableEncoder
+from covshift.encoding import groups_of
 from covshift.exceptions import InputError, UnseenLevelWarning
 
 
@@ -345,3 +346,39 @@ def test_copies_constants_order_and_names_change_nothing(seed):
     np.testing.assert_array_equal(
         sorted_columns(a.assign(r=a["r"].map(words)), b.assign(r=b["r"].map(words))), plain
     )
+
+
+# Groups travel with the rows
+
+
+def test_rows_know_which_columns_belong_together():
+    frame = pd.DataFrame({"r": ["a", "b", "c", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
+    rows = TableEncoder().fit_transform(frame)
+    for some in (rows, rows[1:], rows[[2, 0]], rows[rows[:, 3] > 1], rows[[0, 1], :], rows * 2.0):
+        assert groups_of(some).tolist() == [0, 0, 0, 1]
+    turned = rows @ np.eye(4), rows.T, np.transpose(rows)
+    for plain in (
+        rows[:, ::-1],
+        rows[:, np.arange(4)],
+        rows[:, :2],
+        rows[0],
+        rows.sum(axis=0),
+        *turned,
+    ):
+        assert groups_of(plain) is None
+    assert type(rows[:, 0]) is np.ndarray
+
+
+def test_without_categories_rows_are_plain_arrays():
+    rows = TableEncoder().fit_transform(pd.DataFrame({"x": [1.0, np.nan, 3.0]}))
+    assert type(rows) is np.ndarray
+
+
+def test_frequencies_are_repeated_rows():
+    rng = np.random.default_rng(5)
+    frame, target = pd.DataFrame(table(40, 5)), pd.DataFrame(table(50, 6))
+    f, g = rng.integers(0, 4, 40), rng.integers(0, 4, 50)
+    by_weight = TableEncoder().fit(frame, X_target=target, frequency_weight=f, target_frequency=g)
+    again = frame.loc[np.repeat(np.arange(40), f)], target.loc[np.repeat(np.arange(50), g)]
+    by_rows = TableEncoder().fit(again[0], X_target=again[1])
+    assert by_weight.features_ == by_rows.features_

@@ -15,10 +15,12 @@ from .._fields import Each, Kind, Part, Texts
 from .._notes import Note
 from .._numbers import category_columns, date_columns
 from .._parameters import Rules, check_parameters, whole
+from .._row_weights import check_frequency
 from .._types import Real, Rows
 from .._validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from .cells import PLURAL, Cells, is_table, read_cells
+from .encoded import encoded
 from .feature import MISSING, Feature, Unseen
 from .learning import Limits, as_days, as_numbers, learn, of_kind
 
@@ -109,7 +111,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_levels = max_levels
         self.min_rows = min_rows
 
-    def fit(self, X: Any, y: Any = None, *, X_target: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> Self:
         """Learn what each column is.
 
         Parameters
@@ -119,18 +129,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         X_target : data frame, or array (M, n), or a one-tuple of it, optional
             Target rows, aligned by the names of their columns.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the rules are those of the repeated rows.
         """
-        self._learn(X, unwrap_target(X_target), {})
+        repeats = frequency_weight, unwrap_target(target_frequency)
+        self._learn(X, unwrap_target(X_target), {}, repeats)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self
 
     @classmethod
     def learn(
-        cls, X: Any, X_target: Any = None, *, more: Mapping[str, Iterable[str]] | None = None
+        cls,
+        X: Any,
+        X_target: Any = None,
+        *,
+        more: Mapping[str, Iterable[str]] | None = None,
+        repeats: tuple[Any, Any] = (None, None),
     ) -> TableEncoder | None:
         """Learn from a table; None where all columns are numbers without gaps, and need no rule.
 
-        ``more`` are further levels of some columns, known without rows.
+        ``more`` are further levels of some columns, known without rows; ``repeats`` says how often
+        each row of X and of X_target was seen, None for once.
         """
         target = unwrap_target(X_target)
         if _is_plain(X) and _is_plain(target):
@@ -140,9 +159,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "X and X_target must both be data frames with the same columns, since one of them "
                 "holds text, dates or gaps."
             )
-        return cls()._learn(X, target, more or {})
+        return cls()._learn(X, target, more or {}, repeats)
 
-    def _learn(self, X: Any, target: Any, more: Mapping[str, Iterable[str]]) -> Self:
+    def _learn(
+        self,
+        X: Any,
+        target: Any,
+        more: Mapping[str, Iterable[str]],
+        repeats: tuple[Any, Any],
+    ) -> Self:
         check_parameters(self)
         kinds = dict(self.kinds or {})
         train = _rows_of(X, "X")
@@ -154,7 +179,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         there = None if target is None else _aligned(_rows_of(target, "X_target"), train)
         limits = Limits(int(self.max_levels), int(self.min_rows))
-        found = learn(train, there, kinds=kinds, limits=limits, more=more)
+        often = (
+            _frequency(repeats[0], train, "frequency_weight", "X"),
+            (
+                None
+                if there is None
+                else _frequency(repeats[1], there, "target_frequency", "X_target")
+            ),
+        )
+        found = learn(train, there, kinds=kinds, limits=limits, more=more, repeats=often)
         self.features_, self.notes_ = tuple(found.features), tuple(found.notes())
         self._names = np.array(list(train), dtype=object)
         if not self.features_:
@@ -182,17 +215,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         absent = [feature.name for feature in self.features_ if feature.name not in cells]
         if absent:
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
+        values, unseen = self.encode_cells(cells, title)
+        for feature, found in unseen:
+            _warn(feature, found, len(values), title)
+        return values
+
+    def encode_cells(
+        self, cells: Mapping[str, Cells], title: str
+    ) -> tuple[Real, list[tuple[Feature, Unseen]]]:
+        """Return cells by name as numbers; and what rules had no place for."""
         width = [len(feature.columns) for feature in self.features_]
         rows = len(next(iter(cells.values())))
         values = np.empty((rows, sum(width)))
-        at = 0
+        at, strange = 0, []
         for feature, columns in zip(self.features_, width, strict=True):
             unseen = Unseen()
             part = _like(feature, cells[feature.name], title)
             values[:, at : at + columns] = feature.encode(part, unseen)
-            _warn(feature, unseen, rows, title)
+            if unseen.rows or unseen.gaps:
+                strange.append((feature, unseen))
             at += columns
-        return values
+        return encoded(values, self.groups), strange
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns: "age", "age missing", "region=north"."""
@@ -257,6 +300,12 @@ def _rows_of(X: Any, title: str) -> dict[str, Cells]:
     if not cells or not len(next(iter(cells.values()))):
         raise InputError(f"{title} is empty: it has no {'rows' if cells else 'columns'}.")
     return cells
+
+
+def _frequency(given: Any, cells: Mapping[str, Cells], name: str, of: str) -> Any:
+    if given is None:
+        return None
+    return check_frequency(given, len(next(iter(cells.values()))), name, of=of)
 
 
 def _aligned(target: dict[str, Cells], train: dict[str, Cells]) -> dict[str, Cells]:

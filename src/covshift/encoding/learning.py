@@ -106,11 +106,13 @@ def learn(
     kinds: Mapping[str, Any],
     limits: Limits,
     more: Mapping[str, Iterable[str]],
+    repeats: tuple[Any, Any] = (None, None),
 ) -> Learned:
     """Find a rule for every column of the training rows.
 
     ``kinds`` says what some columns are: a kind, a list of levels in order, or "drop". ``more``
-    are further levels of some columns, known without rows.
+    are further levels of some columns, known without rows. ``repeats`` says how often each row of
+    the two samples was seen.
     """
     found = Learned()
     blocks: dict[bytes, str] = {}
@@ -118,7 +120,9 @@ def learn(
     for name in train:
         if kinds.get(name) == "drop":
             continue
-        pair = [train[name]] if target is None else [train[name], target[name]]
+        pair = [train[name].seen(repeats[0])]
+        if target is not None:
+            pair.append(target[name].seen(repeats[1]))
         pair = _alike(name, pair, kinds.get(name), found)
         feature = _rule(name, pair, kinds.get(name), limits, tuple(more.get(name, ())), found)
         if feature is None:
@@ -167,9 +171,13 @@ def of_kind(cells: Cells, kind: str) -> Cells:
         return cells
     if kind in ("number", "boolean", "date"):
         if cells.is_text:  # nothing but gaps
-            return Cells(cells.name, kind, np.full(len(cells), np.nan))  # type: ignore[arg-type]
+            return _numbers_of(cells, kind, np.full(len(cells), np.nan))
         return replace(cells, kind=kind)  # type: ignore[arg-type]
     return replace(cells.as_text(), kind=kind)  # type: ignore[arg-type]
+
+
+def _numbers_of(cells: Cells, kind: Any, values: Real) -> Cells:
+    return replace(cells, kind=kind, values=values, words=(), levels=())
 
 
 def _declared(cells: Cells, declared: Any) -> Cells:
@@ -188,9 +196,9 @@ def _declared(cells: Cells, declared: Any) -> Cells:
     if declared == "category":
         return cells.as_text()
     if declared == "number":
-        return Cells(cells.name, "number", as_numbers(cells))
+        return _numbers_of(cells, "number", as_numbers(cells))
     if declared == "date":
-        return Cells(cells.name, "date", as_days(cells))
+        return _numbers_of(cells, "date", as_days(cells))
     raise InputError(
         f"kinds={{{cells.name!r}: {declared!r}}} is unknown. Choose 'number', 'category', 'date', "
         "'drop', or the list of its levels in order."
@@ -235,7 +243,7 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
         return pair
     if all(map(_ISO.fullmatch, levels)):
         try:
-            days = [Cells(name, "date", _days_of(part)) for part in pair]
+            days = [_numbers_of(part, "date", _days_of(part)) for part in pair]
         except ValueError:  # the 31st of February
             return pair
         found.read_as.setdefault("dates", []).append(name)
@@ -244,7 +252,7 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
         _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in levels
     ):
         found.read_as.setdefault("numbers", []).append(name)
-        return [Cells(name, "number", as_numbers(part)) for part in pair]
+        return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
 
 
@@ -276,7 +284,7 @@ def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | 
     if not len(present) or (present.min() == present.max() and not gaps.any()):
         found.constant.append(name)
         return None
-    own = pair[0].values[~np.isnan(pair[0].values)]
+    own = pair[0].repeated(pair[0].values)
     fill = float(np.median(own if len(own) else present))
     if pair[0].kind == "boolean":
         fill = float(fill > 0.5)
@@ -297,7 +305,7 @@ def _rule_of_order(name: str, pair: list[Cells], found: Learned) -> Feature | No
         found.constant.append(name)
         return None
     ranks = pair[0].mapped({level: float(k) for k, level in enumerate(levels)}, np.nan)
-    ranks = ranks[~np.isnan(ranks)]
+    ranks = pair[0].repeated(ranks)
     fill = float(np.quantile(ranks, 0.5, method="lower")) if len(ranks) else 0.0
     return Feature(name, "ordered", levels, fill, None in seen, None in seen)
 
@@ -312,7 +320,7 @@ def _rule_of_levels(
 ) -> Feature | None:
     counts: list[Counter[Any]] = [Counter(part.counts()) for part in pair]
     levels: set[str] = set().union(*counts) - {None}
-    rows = len(pair[0])
+    rows = pair[0].size
     different = len(counts[0].keys() - {None})
     if not insisted:
         if different == rows >= _ID_ROWS:
@@ -325,11 +333,12 @@ def _rule_of_levels(
         found.constant.append(name)
         return None
     mass = {
-        level: sum(count[level] / len(part) for count, part in zip(counts, pair, strict=True))
+        level: sum(count[level] / part.size for count, part in zip(counts, pair, strict=True))
         for level in levels | set(more)
     }
-    order = sorted(mass, key=lambda level: (-mass[level], level))
-    joined = _joined(order, counts, pair, limits, set(more))
+    own = counts[0]  # the order must not depend on how the target is known
+    order = sorted(mass, key=lambda level: (-own[level], level))
+    joined = _joined(mass, counts, pair, limits, set(more))
     kept = tuple(level for level in order if level not in joined and level != MISSING)
     if joined:
         share = sum(mass[level] for level in joined) / len(pair)
@@ -337,30 +346,29 @@ def _rule_of_levels(
         kept = (*(level for level in kept if level != OTHER), OTHER)
     if any(None in count for count in counts) or MISSING in levels:
         kept = (*kept, MISSING)
-        lost = sum(c[None] / len(part) for c, part in zip(counts, pair, strict=True))
-        if len(kept) == 2 and lost > mass[kept[0]]:
+        if len(kept) == 2 and own[None] > own[kept[0]]:
             kept = kept[::-1]
     return Feature(name, "category", kept)
 
 
 def _joined(
-    order: Sequence[str],
+    mass: Mapping[str, float],
     counts: list[Counter[Any]],
     pair: list[Cells],
     limits: Limits,
     named: set[str],
 ) -> set[str]:
     """Levels with too few rows to tell anything, and those beyond the most that are kept."""
-    free = [level for level in order if level not in named]
+    free = [level for level in mass if level not in named]
     rare = {
         level
         for level in free
         if sum(count[level] for count in counts) < limits.min_rows
         and all(
-            count[level] < _RARE_SHARE * len(part) for count, part in zip(counts, pair, strict=True)
+            count[level] < _RARE_SHARE * part.size for count, part in zip(counts, pair, strict=True)
         )
     }
-    kept = [level for level in free if level not in rare]
+    kept = sorted((k for k in free if k not in rare), key=lambda level: (-mass[level], level))
     most = max(limits.max_levels - len(named), 1)
     joined = rare | set(kept[most:])
     return joined if len(joined) > 1 else set()

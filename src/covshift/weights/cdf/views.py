@@ -181,7 +181,7 @@ class FactorTarget:
             raise ValueError("views without a share in their mean")
         self.project, self.T, self.share = project, T, share
         self.symmetric, self.even_tails, self.shares = symmetric, even_tails, shares
-        sides = {"symmetric": symmetric, "anderson_darling": even_tails}
+        sides: dict[str, Any] = {"symmetric": symmetric, "anderson_darling": even_tails}
         views: Views
         if isinstance(project, Boxes):
             views = BoxViews(project.groups.tolist(), T, share, **sides)
