@@ -339,9 +339,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         units = getattr(self, "_units", None)
         if units is not None and getattr(units, "center", np.zeros(0)).shape != (self._width,):
             raise ValueError("units of other columns")
-        reading: Reading | None = getattr(self, "_reading", None)
-        if reading is not None:
-            self._ratio(np.zeros((1, reading.width)))  # which may be of another width
+        framed = getattr(self, "_reading", None) or getattr(self, "encoder_", None)
+        if framed is not None:
+            self._ratio_of_unused(np.zeros((1, self._width)))  # which may be of another width
 
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""
