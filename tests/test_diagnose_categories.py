@@ -152,7 +152,7 @@ def frame(n, p=(0.25, 0.25, 0.5), seed=0, shift=0.0):
         {
             "age": rng.normal(40 + 10 * shift, 10, n),
             "region": rng.choice(["east", "north", "south"], n, p=p),
-            "smoker": rng.choice(["no", "yes"], n),
+            "smoker": rng.choice(["no", "yes"], n, p=[0.7, 0.3]),
         }
     )
 

@@ -25,7 +25,7 @@ COLUMNS = [  # cells, the kind they are read as, their values
     (pa.array([1.5, None]), "number", [1.5, NAN]),
     (pa.array([1, None]), "number", [1.0, NAN]),
     (pa.array([2, 3], pa.uint8()), "number", [2.0, 3.0]),
-    (pa.array([True, None]), "number", [1.0, NAN]),
+    (pa.array([True, None]), "boolean", [1.0, NAN]),
     (pa.array([Decimal("1.25"), None]), "number", [1.25, NAN]),
     (pa.array([1, 2]).dictionary_encode(), "number", [1.0, 2.0]),
     (pa.array(["a", " NA "]), "category", ["a", None]),

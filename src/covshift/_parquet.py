@@ -14,11 +14,20 @@ from .exceptions import InputError
 class ParquetFiles:
     """One file, a folder of them, a list of paths, or an open stream; damage is an `InputError`.
 
-    ``title`` names them in messages, ``extra`` is the extra of covshift that brings pyarrow.
+    ``title`` names them in messages, ``extra`` is the extra of covshift that brings pyarrow;
+    ``partitioning`` "hive" makes columns of folders such as ``year=2026``.
     """
 
-    def __init__(self, source: Any, *, title: str, extra: str, needed_by: str) -> None:
-        self._title = title
+    def __init__(
+        self,
+        source: Any,
+        *,
+        title: str,
+        extra: str,
+        needed_by: str,
+        partitioning: str | None = None,
+    ) -> None:
+        self._title, self._partitioning = title, partitioning
         self._dataset_of = import_extra("pyarrow.dataset", extra=extra, needed_by=needed_by).dataset
         self.arrow: Any = import_extra("pyarrow", extra=extra, needed_by=needed_by)
         try:
@@ -53,7 +62,9 @@ class ParquetFiles:
             return self._dataset_of(_read_table(self.arrow, source))
         paths = [str(path) for path in source] if isinstance(source, list | tuple) else source
         return self._dataset_of(
-            paths if isinstance(paths, list) else str(Path(paths)), format="parquet"
+            paths if isinstance(paths, list) else str(Path(paths)),
+            format="parquet",
+            partitioning=self._partitioning,
         )
 
     def _damaged(self, error: Exception) -> InputError:

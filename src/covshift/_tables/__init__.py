@@ -2,9 +2,9 @@
 
 from .encoding import ColumnProblems, Encoding, Feature
 from .labels import Labels
+from .reading import MISSING, ReadOptions, missing_words
 from .samples import ColumnOptions, Samples, read_samples
 from .table import Table, open_stream, read_table
-from .text import MISSING, ReadOptions
 
 __all__ = [
     "MISSING",
@@ -16,6 +16,7 @@ __all__ = [
     "ReadOptions",
     "Samples",
     "Table",
+    "missing_words",
     "open_stream",
     "read_samples",
     "read_table",

@@ -1,32 +1,28 @@
-"""Cells become columns: numbers, categories or dates, decided for the whole column at once.
+"""What a column is: number, boolean, category, ordered category, date or text (an id).
 
 What a column is must not depend on luck. Numbers are numbers in every row; text is text; whatever
-could be read in two ways (dates, codes with leading zeros, numbers stored as text, numbers with a
-few words among them) keeps a `doubt`, and is refused later unless the user declared the column.
+could be read in two ways (dates that are not ISO dates, codes with leading zeros, numbers stored as
+text, numbers with a few words among them) keeps a `doubt`, and is refused later unless the user
+declared the column.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Real
-from ..exceptions import InputError
+from . import dates, spelling
+from .dates import days_of as days_of
 
-Kind = Literal["number", "category", "date", "text"]
+Kind = Literal["number", "boolean", "category", "ordered", "date", "text"]
 
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?|"
-    r"\d{1,2}:\d{2}(:\d{2})?|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}"
-)
-_LOOSE_NUMBER = re.compile(r"[-+(]?\s*[$€£]?\s*\d[\d.,' \u00a0]*\s*(%|[$€£])?\s*\)?")
-_LEADING_ZERO = re.compile(r"(?:^|\n)\s*[-+]?0[0-9]")
-_EXACT = 2.0**53  # whole numbers beyond are not all float64
+ID_ROWS = 20  # texts that are all different are ids, from this many on
+_FALSE, _TRUE = "false", "true"
 
 
 @dataclass(frozen=True)
@@ -36,16 +32,22 @@ class Doubt:
     kind: Literal["dates", "codes", "identifiers", "mixed", "numbers as text"]
     text: str
     example: str = ""
+    remedy: str = ""  # options that read the column as what it seems to be, where there are some
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: float64 with NaN for missing cells, or objects with None for them."""
+    """One column: float64 with NaN for missing cells, or objects with None for them.
+
+    Booleans are 0.0 and 1.0, dates days since 1970-01-01; ``levels`` are those of an ordered
+    category, lowest first, or the words for 0 and 1 of a boolean.
+    """
 
     name: str
     kind: Kind
     values: NDArray[Any]
     doubt: Doubt | None = None
+    levels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -54,147 +56,71 @@ class Column:
 LONG_NUMBERS = Doubt(
     "identifiers", "holds whole numbers of more than 15 digits, as identifiers have them"
 )
+EXACT = 2.0**53  # whole numbers beyond are not all float64
 
 
-class ColumnBuilder:
-    """Collects the cells of one column block by block.
-
-    ``kind`` is what the user declared, or None to find out: "number", "category", "date" (ISO), or
-    "text", which keeps the cells as they are (identifiers).
-    """
-
-    def __init__(self, title: str, name: str, kind: Kind | None, missing: Iterable[str]) -> None:
-        self.title, self.name, self.kind = title, name, kind
-        self._missing = frozenset(missing)
-        self._parts: list[NDArray[Any]] = []
-        self._numbers = self._words = 0
-        self._first_word = ""
-        self._zeros = False
-
-    def add(self, cells: Sequence[str], line: int) -> None:
-        """Add the cells of a block whose first row stands in ``line``."""
-        if self.kind == "text":
-            self._parts.append(_objects(cells))
-        elif self.kind == "category":
-            self._parts.append(self._text(cells))
-        elif self.kind == "date":
-            self._parts.append(self._days(cells, line))
-        else:
-            self._add_any(cells, line)
-
-    def finish(self) -> Column:
-        """Return the column, with a doubt where its kind is uncertain."""
-        if self.kind in ("text", "category"):
-            return Column(self.name, self.kind, _joined(self._parts, object))
-        if self.kind in ("number", "date") or not self._words:
-            values = _joined(self._parts, np.float64)
-            doubt = None if self.kind else self._doubt_of_numbers(values)
-            return Column(self.name, "date" if self.kind == "date" else "number", values, doubt)
-        values = _joined([_without_nan(part) for part in self._parts], object)
-        if self._numbers:  # blocks of numbers have lost their spelling, which nobody will need
-            text = f"holds numbers and text (such as {self._first_word!r})"
-            return Column(self.name, "category", values, Doubt("mixed", text, self._first_word))
-        return Column(self.name, "category", values, doubt_of_text(values))
-
-    def _add_any(self, cells: Sequence[str], line: int) -> None:
-        try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
-            strange = "_" in "".join(cells)  # Python reads 1_000 as a number
-        except ValueError:
-            strange = True
-        if strange:
-            numbers = [self._number(cell) for cell in cells]
-            words = [k for k, number in enumerate(numbers) if number is None]
-            if words and self.kind == "number":
-                raise InputError(
-                    f"{self.title}, line {line + words[0]}: {cells[words[0]]!r} in column "
-                    f"{self.name!r} is not a number. Repair it, or say that it stands for a "
-                    f"missing value: --missing {cells[words[0]]!r}."
-                )
-            if words:
-                self._numbers += sum(x is not None and x == x for x in numbers)
-                self._words += len(words)
-                self._first_word = self._first_word or cells[words[0]].strip()
-                self._parts.append(self._text(cells))
-                return
-            values = np.array(numbers, dtype=np.float64)
-        self._numbers += int((~np.isnan(values)).sum())
-        self._zeros = self._zeros or bool(_LEADING_ZERO.search("\n".join(cells)))
-        self._parts.append(values)
-
-    def _number(self, cell: str) -> float | None:
-        """Return a number, NaN for what is missing, None for a word."""
-        cell = cell.strip()
-        if cell in self._missing:
-            return float("nan")
-        try:
-            return None if "_" in cell else float(cell)
-        except ValueError:
-            return None
-
-    def _text(self, cells: Sequence[str]) -> NDArray[Any]:
-        seen: dict[str, str | None] = {}
-        for cell in cells:
-            if cell not in seen:
-                stripped = cell.strip()
-                seen[cell] = None if stripped in self._missing else stripped
-        return _objects([seen[cell] for cell in cells])
-
-    def _days(self, cells: Sequence[str], line: int) -> Real:
-        days = np.empty(len(cells))
-        for k, cell in enumerate(cells):
-            stripped = cell.strip()
-            try:
-                days[k] = np.nan if stripped in self._missing else days_of(stripped)
-            except ValueError:
-                raise InputError(
-                    f"{self.title}, line {line + k}: {cell!r} in column {self.name!r} is not a "
-                    "date of the form 2026-11-15 or 2026-11-15T12:30. Convert the column first."
-                ) from None
-        return days
-
-    def _doubt_of_numbers(self, values: Real) -> Doubt | None:
-        if self._zeros:
-            return Doubt("codes", "holds numbers with leading zeros, as codes have them")
-        finite = values[np.isfinite(values)]
-        largest = float(np.abs(finite).max(initial=0))
-        if _EXACT < largest < 1e22 and (np.mod(finite, 1) == 0).all():
-            return LONG_NUMBERS
-        return None
+def too_long(values: Real) -> bool:
+    """Whether all are whole numbers, some of more digits than a number should have."""
+    finite = values[np.isfinite(values)]
+    largest = float(np.abs(finite).max(initial=0))
+    return EXACT < largest < 1e22 and bool((np.mod(finite, 1) == 0).all())
 
 
-def days_of(text: str) -> float:
-    """Return days since 1970-01-01 for an ISO date, with or without a time."""
-    if not re.match(r"\d{4}-\d{2}-\d{2}", text):
-        raise InputError(text)
-    moment = np.datetime64(text.replace(" ", "T").removesuffix("Z"), "us")
-    return float(moment.astype(np.int64)) / 86_400e6
-
-
-def doubt_of_text(values: NDArray[Any]) -> Doubt | None:
-    """Say why a column of text may be something else than categories, or nothing."""
+def text_column(name: str, values: NDArray[Any]) -> Column:
+    """Return a column of text as what all its cells say it is."""
     levels = {value for value in values if value is not None}
-    some = next(iter(sorted(levels)), "")
-    if levels and all(map(_DATE.fullmatch, levels)):
-        return Doubt("dates", f"holds dates or times (such as {some!r})", some)
-    if levels and all(map(_LOOSE_NUMBER.fullmatch, levels)):
+    if not levels:
+        return Column(name, "category", values)
+    if spelling.are_truths(levels):
+        return _truths(name, values, levels)
+    if all(map(dates.is_iso, levels)):
+        day = {level: dates.days_of(level) for level in levels}
+        return Column(name, "date", floats([day.get(value, np.nan) for value in values]))
+    doubt = doubt_of_text(name, levels)
+    there = len(values) - sum(value is None for value in values)
+    if doubt is None and len(levels) == there >= ID_ROWS:
+        return Column(name, "text", values)
+    return Column(name, "category", values, doubt)
+
+
+def doubt_of_text(name: str, levels: set[str]) -> Doubt | None:
+    """Say why a column of text may be something else than categories, or nothing."""
+    some = min(levels, default="")
+    if dates.look_like_dates(levels):
+        options = [f"--date {f'{name}={form}'!r}" for form in dates.formats_of(levels)]
+        remedy = " or ".join(options[:2])
+        return Doubt("dates", f"holds dates or times (such as {some!r})", some, remedy)
+    if spelling.look_like_numbers(levels):
         text = f"holds numbers written as text (such as {some!r})"
-        return Doubt("numbers as text", text, some)
+        return Doubt("numbers as text", text, some, spelling.advice(levels))
     return None
 
 
-def _without_nan(part: NDArray[Any]) -> NDArray[Any]:
-    """Turn a block of numbers into objects, with None for what is missing."""
-    if part.dtype == object:
-        return part
-    return _objects([None if np.isnan(value) else value for value in part])
+def as_category(column: Column) -> Column:
+    """Return a column of text or booleans as categories."""
+    if column.kind != "boolean":
+        return replace(column, kind="category", levels=())
+    low, high = column.levels or (_FALSE, _TRUE)
+    words = [None if np.isnan(value) else (high if value else low) for value in column.values]
+    return Column(column.name, "category", objects(words), column.doubt)
 
 
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
+def _truths(name: str, values: NDArray[Any], levels: set[str]) -> Column:
+    truth: dict[str | None, float] = {level: spelling.TRUTHS[level.lower()] for level in levels}
+    numbers = floats([truth.get(value, np.nan) for value in values])
+    words = ("no", "yes") if next(iter(levels)).lower() in ("no", "yes") else (_FALSE, _TRUE)
+    shown = {truth[level]: level for level in sorted(levels, reverse=True)}
+    pair = (shown.get(0.0, words[0]), shown.get(1.0, words[1]))
+    return Column(name, "boolean", numbers, levels=pair)
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return an array of Python objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype=dtype)
+def floats(values: Sequence[Any]) -> Real:
+    """Return an array of numbers."""
+    return np.array(values, dtype=np.float64)

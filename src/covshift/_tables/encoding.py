@@ -1,7 +1,7 @@
 """Columns become numbers: one rule per column, learned once, applied to any later table.
 
-Numbers stay; categories become one column of 0 and 1 per level; dates become days. A missing value
-is an error, or, on request, the median of the training rows with an indicator column beside it.
+Numbers stay; categories become one column of 0 and 1 per level; dates become days. A missing number
+becomes the median of the training rows, with an indicator column beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .table import Table
 
 LARGEST = 1e100  # beyond, squares and their sums would overflow
 MISSING_LEVEL = "(missing)"
+OTHER_LEVEL = "(other)"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Feature:
     """How one column of a table becomes columns of X."""
 
     name: str
-    kind: Kind  # "number", "category" or "date"
+    kind: Kind  # "number", "boolean", "category" or "date"
     levels: tuple[str, ...] = ()  # of a category, in order
     fill: float | None = None  # what a missing number becomes; None: it is an error
     indicator: bool = False  # whether a column says which numbers were missing
@@ -121,7 +122,9 @@ class Encoding:
         features = []
         for item in data:
             kind, levels, fill = item["kind"], item["levels"], item["fill"]
-            if kind not in ("number", "category", "date") or not isinstance(item["name"], str):
+            if kind not in ("number", "boolean", "category", "date") or not isinstance(
+                item["name"], str
+            ):
                 raise InputError("a feature of unknown kind")
             if not all(isinstance(level, str) for level in levels):
                 raise InputError("a level that is not text")
@@ -140,22 +143,18 @@ def check_complete(table: Table, encoding: Encoding) -> None:
         raise InputError(f"{table.title}: {problems}. {ADVICE}")
 
 
-ADVICE = (
-    "Drop these rows; or, when fitting the model, leave the columns out with --drop or fill them "
-    "with --impute (the median of the training rows, and a column that marks what was filled)."
-)
+ADVICE = "Drop these rows; or, when fitting the model, leave the columns out with --drop."
 
 
 def incomplete(columns: Mapping[str, Column], encoding: Encoding | None = None) -> str:
     """Name the columns with missing or infinite values and how many; empty where there are none."""
-    filled = {f.name for f in encoding.features if f.fill is not None} if encoding else set()
-    filled |= (
-        {f.name for f in encoding.features if MISSING_LEVEL in f.levels} if encoding else set()
-    )
+    features = () if encoding is None else encoding.features
+    filled = {f.name for f in features if f.fill is not None or f.kind == "category"}
     problems = []
     for name, column in columns.items():
         missing, infinite = count_missing(column)
-        if (missing or infinite) and name not in filled:
+        missing = 0 if name in filled else missing
+        if missing or infinite:
             counts = [f"{missing} missing"] * bool(missing) + [f"{infinite} infinite"] * bool(
                 infinite
             )
@@ -192,14 +191,15 @@ def _encoded(feature: Feature, column: Column, findings: ColumnProblems) -> Real
 
 def _one_hot(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     place = {level: k for k, level in enumerate(feature.levels)}
-    missing = place.get(MISSING_LEVEL)
+    missing, other = place.get(MISSING_LEVEL), place.get(OTHER_LEVEL)
     hot = np.zeros((len(column), len(feature.levels)))
     for row, value in enumerate(column.values):
-        k = missing if value is None else place.get(value)
+        k = missing if value is None else place.get(value, other)
         if k is not None:
             hot[row, k] = 1.0
         else:
-            findings.unseen.setdefault(feature.name, Counter())[str(value)] += 1
+            level = MISSING_LEVEL if value is None else str(value)
+            findings.unseen.setdefault(feature.name, Counter())[level] += 1
     if missing is not None:
         count = int(hot[:, missing].sum())
         if count:

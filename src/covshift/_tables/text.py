@@ -6,121 +6,104 @@ stops the reading, with the line where it was found. Rows are streamed: one bloc
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
-import sys
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain, islice
 from typing import BinaryIO
 
+from .._notes import Note
 from ..exceptions import InputError
+from .builder import Spelling, TextBlock
+from .formats.encodings import Utf8
+from .formats.separators import SEPARATORS, SHOWN, found_separator, said_separator, usual_separator
+from .reading import MISSING as MISSING
+from .reading import ReadOptions as ReadOptions
+from .reading import is_number
+from .reading import title_of as title_of
+from .spelling import decimal_comma
 
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None")
-"""What stands for a missing value unless told otherwise."""
-
-_SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
-_KNOWN_BYTES = (
-    (b"\x1f\x8b", "is compressed with gzip", "Unpack it: gunzip -c FILE | covshift ... -"),
-    (b"PK\x03\x04", "is a zip archive or an Excel workbook", "Unpack it, or save it as CSV."),
-    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook", "Save it as CSV."),
-    (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "Unpack it first."),
-)
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How files are read."""
-
-    separator: str | None = None  # None: a tab for .tsv and .tab, else a comma
-    encoding: str = "utf-8"
-    missing: frozenset[str] = field(default_factory=lambda: frozenset(MISSING))
-
-
-def title_of(source: str) -> str:
-    """Name a source in messages."""
-    return "standard input" if source == "-" else source
-
-
-def open_bytes(source: str) -> BinaryIO:
-    """Open a file, or standard input for "-"; what cannot be opened is an `InputError`."""
-    if source == "-":
-        return sys.stdin.buffer
-    path = Path(source)
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise InputError(f"{source} does not exist. Check the name and the folder.") from None
-    except IsADirectoryError:
-        raise InputError(f"{source} is a folder. Name a file in it.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{source} cannot be read: {reason}.") from None
+_SAMPLE = 1 << 16  # characters by which separator and decimal mark are found
+_NAMELESS = re.compile(r"Unnamed: \d+")
 
 
 class TextTable:
     """The header of a text table, and its rows in blocks."""
 
-    def __init__(self, source: str, file: BinaryIO, head: bytes, reading: ReadOptions) -> None:
-        self.title = title_of(source)
-        self._told = reading.separator is not None
-        self._separator = reading.separator or _separator_of(source)
-        _refuse_known(self.title, head)
+    is_text = True
+
+    def __init__(
+        self, title: str, name: str, file: BinaryIO, head: bytes, reading: ReadOptions
+    ) -> None:
+        self.title = title
         if not head:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
-        encoding = _encoding(self.title, head, reading.encoding)
-        self._encoding = reading.encoding
-        self._text = io.TextIOWrapper(file, encoding=encoding, newline="")
-        self._reader = csv.reader(self._lines(), delimiter=self._separator, strict=True)
-        header = next(self._rows(), None)
+        self.notes: list[Note] = []
+        plain = Utf8(title, file, head, reading.encoding, self.notes)
+        text = io.TextIOWrapper(io.BufferedReader(plain, 1 << 18), "utf-8", newline="")
+        sample = _whole_lines(text, _SAMPLE)
+        said = said_separator(sample)
+        usual = said or usual_separator(name)
+        self._told = reading.separator is not None
+        self._separator = reading.separator or usual
+        rows: list[list[str]] = []
+        if not self._told:
+            self._separator, rows = found_separator(_without_first(sample, said), usual)
+            if self._separator != usual:
+                self._say_separator()
+        self.spelled = self._spelling(rows, reading)
+        lines = chain(io.StringIO(sample, newline=""), text)
+        self._reader = csv.reader(lines, delimiter=self._separator, strict=True)
+        if said:
+            self._rows(1)
+        header = next(iter(self._rows(1)), None)
         if not header:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
+        self.nameless: set[str] = set()  # columns without a name in the header, named by place
+        self.index: set[str] = set()  # known before any row is read: none
         self.names = self._check_header([name.strip() for name in header])
 
-    def blocks(self, size: int) -> Iterator[tuple[int, list[tuple[str, ...]]]]:
-        """Yield the line of a block's first row, and its cells column by column."""
-        width, start, rows = len(self.names), self._reader.line_num + 1, []
-        blank = 0
-        for row in self._rows():
+    def blocks(self, size: int) -> Iterator[TextBlock]:
+        """Yield blocks of at most ``size`` rows."""
+        width = len(self.names)
+        while True:
+            start = self._reader.line_num + 1
+            rows = self._rows(size)
+            if not rows:
+                return
+            if set(map(len, rows)) != {width}:
+                rows = self._mended(rows, start)
+            lines = self._reader.line_num - start + 1
+            if rows:
+                yield TextBlock(
+                    self.title, start, list(zip(*rows, strict=True)), lines == len(rows)
+                )
+
+    def _mended(self, rows: list[list[str]], start: int) -> list[list[str]]:
+        """Return rows without blank lines at the end of the file; refuse rows of other lengths."""
+        width = len(self.names)
+        if width == 1:
+            rows = [row or [""] for row in rows]
+        end = len(rows)
+        while end and not rows[end - 1]:
+            end -= 1
+        line = start
+        for row in rows[:end]:
+            if not row:
+                raise InputError(f"{self.title}, line {line} is empty. Remove it.")
             if len(row) != width:
-                if not row and width > 1:
-                    blank = blank or self._reader.line_num
-                    continue
-                row = row or [""]
-                if len(row) != width:
-                    raise self._ragged(len(row))
-            if blank:
-                raise InputError(f"{self.title}, line {blank} is empty. Remove it.")
-            rows.append(row)
-            if len(rows) == size:
-                yield start, list(zip(*rows, strict=True))
-                start, rows = self._reader.line_num + 1, []
-        if rows:
-            yield start, list(zip(*rows, strict=True))
+                raise self._ragged(len(row), line)
+            line += 1 + sum(_newlines(cell) for cell in row)
+        while end < len(rows) and (more := self._rows(1)):
+            if more[0]:  # rows after blank lines
+                raise InputError(f"{self.title}, line {line} is empty. Remove it.")
+        return rows[:end]
 
-    def _lines(self) -> Iterator[str]:
-        number = 0
+    def _rows(self, count: int) -> list[list[str]]:
         try:
-            for line in self._text:
-                number += 1
-                if "\0" in line:
-                    raise InputError(
-                        f"{self.title}, line {number} holds a NUL byte: the file is damaged, or "
-                        "text in UTF-16. Repair it, or try --encoding utf-16."
-                    )
-                yield line
-        except UnicodeError:
-            raise InputError(
-                f"{self.title} is not text in {self._encoding} (near line {number + 1}). Save it "
-                "as UTF-8; or say how the files are written, for example --encoding latin-1, "
-                "--encoding cp1252 or --encoding utf-16."
-            ) from None
-
-    def _rows(self) -> Iterator[list[str]]:
-        try:
-            yield from self._reader
+            return list(islice(self._reader, count))
         except csv.Error as error:
             if "field larger" in str(error):
                 error = csv.Error("a cell never ends; a quote may be open")
@@ -131,33 +114,41 @@ class TextTable:
                 'in pairs, and a quote inside one is doubled ("").'
             ) from None
 
+    def _spelling(self, rows: list[list[str]], reading: ReadOptions) -> Spelling:
+        decimal, thousands = reading.decimal, reading.thousands
+        if decimal is None and thousands is None and self._separator == ";":
+            decimal, thousands = decimal_comma(cell for row in rows[1:] for cell in row)
+            if decimal:
+                more = " and points between thousands" * (thousands == ".")
+                text = f"Numbers with a decimal comma{more}: {self.title}"
+                text += " (--decimal . says otherwise)."
+                self.notes.append(Note("decimal mark", text))
+        if decimal is None:
+            decimal = "," if thousands == "." else "."
+        return Spelling(decimal, thousands)
+
     def _check_header(self, names: list[str]) -> list[str]:
         others = {
             mark: names[0].count(mark)
-            for mark in _SEPARATORS
+            for mark in SEPARATORS
             if mark != self._separator and mark in names[0]
         }
-        if len(names) == 1 and others:
+        if len(names) == 1 and others and self._told:
             mark = max(others, key=lambda key: others[key])
-            shown = "tab" if mark == "\t" else f"'{mark}'"
-            remedy = (
-                "--sep is for both files: make them alike" if self._told else f"use --sep {shown}"
-            )
             raise InputError(
                 f"{self.title} has one column, {_short(names[0])}. It looks separated by "
-                f"{_SEPARATORS[mark]}: {remedy}."
+                f"{SHOWN[mark]}: --sep is for both files: make them alike."
             )
-        if all(map(_is_number, names)):
+        if all(map(is_number, names)):
             raise InputError(
                 f"{self.title}: the first line holds numbers only, so the header seems to be "
                 "missing. Add a line with the names of the columns."
             )
-        nameless = [str(k + 1) for k, name in enumerate(names) if not name]
-        if nameless:
-            raise InputError(
-                f"{self.title}: column {', '.join(nameless[:5])} has no name in the header. Name "
-                "it, or leave it out (pandas writes its index so: to_csv(..., index=False))."
-            )
+        nameless = [k for k, name in enumerate(names) if not name]
+        if len(nameless) > 1:
+            raise no_name(self.title, [str(k + 1) for k in nameless])
+        self.nameless |= {f"Unnamed: {k}" for k in nameless} - {*names}
+        names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
         repeated = [name for name, times in Counter(names).items() if times > 1]
         if repeated:
             raise InputError(
@@ -166,47 +157,48 @@ class TextTable:
             )
         return names
 
-    def _ragged(self, found: int) -> InputError:
-        line = self._reader.line_num
+    def _ragged(self, found: int, line: int) -> InputError:
         return InputError(
             f"{self.title}, line {line}: {found} value{'s' * (found != 1)}, but the header has "
-            f"{len(self.names)} columns. A value that holds {_SEPARATORS.get(self._separator)} "
-            "must stand in quotes; if the separator is another one, say so with --sep."
+            f"{len(self.names)} columns. A value that holds "
+            f"{SHOWN.get(self._separator, repr(self._separator))} must stand in quotes; if the "
+            "separator is another one, say so with --sep."
         )
 
-
-def _separator_of(source: str) -> str:
-    return "\t" if source.lower().endswith((".tsv", ".tab")) else ","
-
-
-def _refuse_known(title: str, head: bytes) -> None:
-    for start, what, remedy in _KNOWN_BYTES:
-        if head.startswith(start):
-            raise InputError(f"{title} {what}. {remedy}")
+    def _say_separator(self) -> None:
+        mark = SEPARATORS[self._separator]
+        text = f"Separated by {mark}: {self.title} (--sep says otherwise)."
+        self.notes.append(Note("separator", text))
 
 
-def _encoding(title: str, head: bytes, asked: str) -> str:
-    try:
-        name = codecs.lookup(asked).name
-    except LookupError:
-        raise InputError(
-            f"--encoding {asked!r} is unknown. Use for example utf-8, latin-1, cp1252 or utf-16."
-        ) from None
-    if name.startswith("utf-8"):
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise InputError(
-                f"{title} is text in UTF-16. Read it with --encoding utf-16, or save it as UTF-8."
-            )
-        return "utf-8-sig"  # with or without a byte order mark
-    return name
+def no_name(title: str, numbers: list[str]) -> InputError:
+    """Refuse a column without a name that does not number the rows."""
+    return InputError(
+        f"{title}: column {', '.join(numbers[:5])} has no name in the header. Name it, or leave it "
+        "out (pandas writes its index so: to_csv(..., index=False))."
+    )
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def may_be_index(name: str) -> bool:
+    """Tell whether a column has the name that pandas gives to an index without one."""
+    return _NAMELESS.fullmatch(name) is not None
+
+
+def _whole_lines(text: io.TextIOWrapper, size: int) -> str:
+    """Read about ``size`` characters, up to the end of a line."""
+    sample = text.read(size)
+    if len(sample) == size:
+        sample += text.readline()
+    return sample
+
+
+def _without_first(sample: str, said: str | None) -> str:
+    """Return a sample without the line that says the separator."""
+    return re.split(r"\r\n|\r|\n", sample, maxsplit=1)[1] if said else sample
+
+
+def _newlines(cell: str) -> int:
+    return len(re.findall(r"\r\n|\r|\n", cell))
 
 
 def _short(text: str, limit: int = 60) -> str:

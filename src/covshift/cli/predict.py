@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args.model)
     if asked is not None:
         intervals.check_model(asked, model, args)
-    reading = options.read_options_of(args)
+    reading = options.read_options_of(args, model)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
     if wanted is not None and wanted not in kinds:
@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
                 writer.writerows(_lines(model, table, id_name, first, findings, tally))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
+    for said in stream.notes:
+        console.tell(said)
     for found in findings.notes(stream.title):
         console.warn(found.text)
     if args.output not in (None, "-"):

@@ -16,6 +16,7 @@ from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
+from ..encoding import encoded
 from ..exceptions import NoOverlapError
 from .data import Sample
 
@@ -91,6 +92,7 @@ def check_overlap(
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
+    notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
     left = whole_sample if whole else whole_sample.target_rows(covered)
     return Covered(left, diagnosis, share, tuple(notes))
@@ -129,6 +131,7 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
+    X, T = (encoded(part, sample.one_feature) for part in (X, T))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Diagnosis = diagnose(

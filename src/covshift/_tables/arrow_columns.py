@@ -1,0 +1,162 @@
+"""Columns of Arrow (and so of Parquet): what their types say they are.
+
+Text is "category" here: what it may be besides is found when all blocks are there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._types import Real
+from ..exceptions import InputError
+from . import spelling
+from .columns import EXACT, LONG_NUMBERS, Column, Kind, floats, objects
+from .dates import days_of
+from .missing import MissingValues
+
+
+def index_columns(schema: Any) -> set[str]:
+    """Columns in which pandas kept the index of a data frame."""
+    try:
+        kept = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    except ValueError:
+        return set()
+    return {name for name in kept.get("index_columns", []) if isinstance(name, str)}
+
+
+class ArrowColumns:
+    """Columns of record batches as what their types, or the user, say they are."""
+
+    def __init__(self, arrow: Any, title: str) -> None:
+        self._arrow, self._is, self._title = arrow, arrow.types, title
+
+    def column(
+        self, cells: Any, name: str, kind: Kind | None, missing: MissingValues, form: str | None
+    ) -> Column:
+        """Return one column; ``form`` is the format of its dates, where they are text."""
+        dtype = cells.type
+        levels: tuple[str, ...] = ()
+        if self._is.is_dictionary(dtype):
+            if dtype.ordered and kind in (None, "ordered") and self._holds_text(dtype.value_type):
+                levels = self._levels(cells, missing)
+            cells = cells.dictionary_decode()
+            dtype = cells.type
+        if self._is.is_null(dtype):
+            cells = cells.cast(self._arrow.float64())
+            dtype = cells.type
+        if kind in ("text", "category", "ordered") or self._holds_text(dtype):
+            return self._as_text(cells, name, kind, missing, form, levels)
+        if self._is.is_date(dtype) or self._is.is_timestamp(dtype):
+            return Column(name, "date", missing.blank_days(self._days(cells)))
+        if self._is.is_boolean(dtype):
+            values = missing.blank_numbers(self._floats(cells))
+            words = ("false", "true") if kind is None else ()
+            return Column(name, kind or "boolean", values, levels=words)
+        if self._holds_numbers(dtype):
+            return self._as_numbers(cells, name, kind, missing)
+        raise self._strange(name, dtype)
+
+    def _strange(self, name: str, dtype: Any) -> InputError:
+        return InputError(
+            f"{self._title}: column {name!r} has the type {dtype}, which is neither number, text "
+            f"nor date. Convert it, or leave it out with --drop {name!r}."
+        )
+
+    def _holds_text(self, dtype: Any) -> bool:
+        return str(dtype) in ("string", "large_string", "string_view")
+
+    def _holds_numbers(self, dtype: Any) -> bool:
+        is_a = self._is
+        return any(
+            is_kind(dtype) for is_kind in (is_a.is_integer, is_a.is_floating, is_a.is_decimal)
+        )
+
+    def _levels(self, cells: Any, missing: MissingValues) -> tuple[str, ...]:
+        texts = [text.strip() for text in cells.dictionary.to_pylist() if text is not None]
+        return tuple(dict.fromkeys(text for text in texts if text not in missing))
+
+    def _days(self, cells: Any) -> Real:
+        """Days since 1970-01-01, in UTC."""
+        zone = getattr(cells.type, "tz", None)
+        moments = cells.cast(self._arrow.timestamp("us", zone), safe=False)
+        return self._floats(moments.cast(self._arrow.int64())) / 86_400e6
+
+    def _floats(self, cells: Any) -> Real:
+        """Numbers as float64, NaN where there is none; without a Python object per cell."""
+        if self._is.is_boolean(cells.type):
+            cells = cells.cast(self._arrow.uint8())
+        try:
+            cells = cells.cast(self._arrow.float64(), safe=False)
+        except self._arrow.ArrowNotImplementedError:
+            return floats([np.nan if value is None else value for value in cells.to_pylist()])
+        return np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def _as_numbers(
+        self, cells: Any, name: str, kind: Kind | None, missing: MissingValues
+    ) -> Column:
+        values = missing.blank_numbers(self._floats(cells))
+        whole = self._is.is_integer(cells.type)
+        large = whole and (np.abs(values[np.isfinite(values)]) > EXACT).any()
+        if kind == "boolean" and not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+            raise InputError(
+                f"{self._title}: column {name!r} holds other numbers than 0 and 1, and was boolean."
+            )
+        return Column(name, kind or "number", values, LONG_NUMBERS if large and not kind else None)
+
+    def _as_text(
+        self,
+        cells: Any,
+        name: str,
+        kind: Kind | None,
+        missing: MissingValues,
+        form: str | None,
+        levels: tuple[str, ...],
+    ) -> Column:
+        if kind == "text":
+            texts = self._texts(cells, name)
+            return Column(name, kind, objects(["" if text is None else text for text in texts]))
+        try:
+            coded = cells.dictionary_encode()  # one Python object per level
+        except self._arrow.ArrowNotImplementedError:
+            raise self._strange(name, cells.type) from None
+        stripped = [
+            text.strip() for text in self._texts(coded.dictionary, name) if text is not None
+        ]
+        known = [None if text in missing else text for text in stripped]
+        place = coded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+        if kind in ("number", "date", "boolean"):
+            numbers = [self._number(text, name, kind, form) for text in known]
+            return Column(name, kind, floats([*numbers, np.nan])[place])
+        values: NDArray[Any] = objects([*known, None])[place]
+        return Column(name, "ordered" if levels else kind or "category", values, None, levels)
+
+    def _texts(self, column: Any, name: str) -> list[str | None]:
+        if self._is.is_floating(column.type):  # 1.0, where pyarrow writes 1
+            numbers = column.to_numpy(zero_copy_only=False)
+            return [
+                str(v) if there else None
+                for v, there in zip(numbers, column.is_valid().to_pylist(), strict=True)
+            ]
+        try:
+            texts: list[str | None] = column.cast(self._arrow.string()).to_pylist()
+        except self._arrow.ArrowNotImplementedError:
+            raise self._strange(name, column.type) from None
+        return texts
+
+    def _number(self, cell: str | None, name: str, kind: Kind, form: str | None) -> float:
+        if cell is None:
+            return float("nan")
+        try:
+            if kind == "boolean":
+                return spelling.truth_of(cell)
+            return days_of(cell, form) if kind == "date" else float(cell)
+        except ValueError:
+            wanted = {"date": f"date of the form {form or '2026-11-15'}", "number": "number"}
+            raise InputError(
+                f"{self._title}: {cell!r} in column {name!r} is not a "
+                f"{wanted.get(kind, 'boolean')}. Repair it first."
+            ) from None

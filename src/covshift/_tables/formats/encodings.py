@@ -1,0 +1,151 @@
+"""Text in any encoding, handed on as UTF-8.
+
+Without being told, text is taken as UTF-8. Where a byte does not fit and all before it was ASCII,
+the rest is read as Windows-1252 (which holds all letters of Latin-1): no byte has to be read twice.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from typing import Any, BinaryIO
+
+from ..._notes import Note
+from ...exceptions import InputError
+
+_PIECE = 1 << 18
+LONGEST_LINE = 1 << 26  # bytes; a table has no such line, a decompression bomb has
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WESTERN = "cp1252"
+
+
+class Utf8(io.RawIOBase):
+    """The text of a file as UTF-8; what cannot be text is an `InputError` with its line."""
+
+    def __init__(
+        self, title: str, file: BinaryIO, head: bytes, asked: str | None, notes: list[Note]
+    ) -> None:
+        self.title, self._file, self._notes = title, file, notes
+        self.encoding = _known(asked) if asked else _shown(head)
+        self._sure = asked is not None or self.encoding != "utf-8"
+        if asked is None and self.encoding != "utf-8":
+            self._say(f"Read as {self.encoding.upper()}: {title} (--encoding says otherwise).")
+        self._decoder = codecs.getincrementaldecoder(_decoded(self.encoding))()
+        self._ascii = True  # so far
+        self._lines, self._length = 0, 0
+        self._held = memoryview(b"")
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._held and not self._ended:
+            data = self._file.read(_PIECE)
+            self._ended = not data
+            self._held = memoryview(self._checked(self._as_utf8(data)))
+        count = min(len(buffer), len(self._held))
+        buffer[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
+
+    def _as_utf8(self, data: bytes) -> bytes:
+        plain = self._ascii and self.encoding in ("utf-8", _WESTERN) and data.isascii()
+        if plain and data and not self._decoder.getstate()[0]:
+            return data
+        try:
+            text = self._decoder.decode(data, final=not data)
+            self._ascii = self._ascii and text.isascii()
+            return text.encode("utf-8")
+        except UnicodeDecodeError as error:
+            if b"\0" in data:
+                raise self._no_nul(data) from None
+            if self._sure or not self._ascii or not error.object[: error.start].isascii():
+                raise self._no_text() from None
+            return self._as_western(error.object)
+        except UnicodeError:
+            raise self._no_text() from None
+
+    def _as_western(self, data: bytes) -> bytes:
+        """Go on in Windows-1252: all before the piece that did not fit was ASCII."""
+        self._decoder = codecs.getincrementaldecoder(_WESTERN)()
+        try:
+            text = self._decoder.decode(data)
+        except UnicodeError:
+            raise self._no_text() from None
+        self.encoding, self._sure, self._ascii = _WESTERN, True, False
+        self._say(
+            f"Not UTF-8, and read as Windows-1252 (Western European): {self.title}. If letters "
+            "look wrong, name the --encoding."
+        )
+        return text.encode("utf-8")
+
+    def _checked(self, data: bytes) -> bytes:
+        if b"\0" in data:
+            raise self._no_nul(data)
+        self._lines += _newlines(data)
+        last = max(data.rfind(b"\n"), data.rfind(b"\r"))
+        self._length = len(data) - last - 1 if last >= 0 else self._length + len(data)
+        if self._length > LONGEST_LINE:
+            raise InputError(
+                f"{self.title}, line {self._lines + 1} is longer than {LONGEST_LINE >> 20} MB: "
+                "this is no table."
+            )
+        return data
+
+    def _no_nul(self, data: bytes) -> InputError:
+        line = self._lines + _newlines(data[: data.index(b"\0")]) + 1
+        return InputError(
+            f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair it, or "
+            "name its --encoding."
+        )
+
+    def _no_text(self) -> InputError:
+        known = f"is not text in {self.encoding}"
+        return InputError(
+            f"{self.title} {known} (near line {self._lines + 1}). Save it as UTF-8; or say how "
+            "it is written, for example --encoding latin-1, --encoding cp1252 or --encoding utf-16."
+        )
+
+    def _say(self, text: str) -> None:
+        self._notes.append(Note("encoding", text))
+
+
+def _known(asked: str) -> str:
+    try:
+        codecs.getincrementaldecoder(asked)
+        "".encode(asked)  # "hex" and the like are no encodings of text
+        return codecs.lookup(asked).name
+    except (LookupError, TypeError, UnicodeError):
+        raise InputError(
+            f"--encoding {asked!r} is unknown. Use for example utf-8, latin-1, cp1252 or utf-16."
+        ) from None
+
+
+def _shown(head: bytes) -> str:
+    """Return the encoding that the first bytes show."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if (
+        len(head) > 3
+        and max(even, odd) > 0.4 * (len(head) // 2)
+        and min(even, odd) <= 0.1 * len(head)
+    ):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return "utf-8"
+
+
+def _decoded(name: str) -> str:
+    return "utf-8-sig" if name.replace("_", "-").startswith("utf-8") else name
+
+
+def _newlines(data: bytes) -> int:
+    return data.count(b"\n") or data.count(b"\r")
