@@ -67,7 +67,7 @@ def weigh(
     ``groups`` (n,) tells which columns are one feature.
     """
     weighter = clone(as_weighter(method))
-    if groups is not None and hasattr(weighter, "of_features"):
+    if groups is not None:
         weighter = weighter.of_features(groups)
     if isinstance(weighter, CDFWeights):
         weighter.set_params(allow_no_overlap=True)
