@@ -7,9 +7,10 @@ import pytest
 
 from covshift import diagnose, estimate
 from covshift._two_samples import two_samples
-from covshift.diagnostics import restrict
+from covshift.diagnostics import FeatureShift, MethodSize, Support, restrict
 from covshift.diagnostics.covered import flag_rows, set_aside
 from covshift.diagnostics.measure import _support
+from covshift.diagnostics.verdict import judge
 from covshift.exceptions import NoOverlapError
 
 pandas = pytest.importorskip("pandas")
@@ -146,3 +147,43 @@ def test_restricting_what_overlaps_changes_nothing():
     assert found.X_target is T
     assert not found.flags.count
     assert str(found.flags) == "All 120 target rows have training rows near."
+
+
+# Words
+
+
+def judged(smd_corrected, *, methods=()):
+    features = [
+        FeatureShift("age", 0.8, smd_corrected, 0.4, 0.0, 0.6, 0.0, False),
+        FeatureShift("income", 0.3, 0.05, 0.2, 0.5, 0.2, 0.0, False),
+    ]
+    support = Support(0.01, 0.01, 0.0, 0.1, 100, 100)
+    return judge(features, None, methods, support, True, "")
+
+
+@pytest.mark.parametrize("left", [0.22, -0.22])
+def test_what_weights_leave_is_said_beside_the_verdict(left):
+    found = judged(left)
+    assert found.verdict == "correctable"
+    assert "'age' stays off by 0.22 standard deviations (from 0.80)" in found.reason
+    assert "income" not in found.reason
+
+
+@pytest.mark.parametrize("left", [0.1, 0.0, None])
+def test_a_negligible_rest_is_not_worth_a_word(left):
+    assert "stays off" not in judged(left).reason
+
+
+def test_the_precision_that_weights_leave_is_told_in_rows():
+    methods = [
+        MethodSize(name, 1000 * s, s, 1000, 1000, "") for name, s in (("a", 0.8), ("b", 0.67))
+    ]
+    reason = judged(0.0, methods=methods).reason
+    assert "at least 67% of the rows: as precise as 670 equally weighted ones" in reason
+
+
+def test_large_numbers_have_four_digits_and_separators():
+    X, T = normal(200, 100)
+    T[:40, 0] += 10
+    found = diagnose(1e5 * X, 1e5 * T, feature_names=["income", "age"], methods=())
+    assert f"{float(f'{1e5 * X[:, 0].max():.4g}'):,.0f}, the largest training value" in found.reason
