@@ -249,6 +249,25 @@ def test_advice_on_a_number_that_is_none_makes_sense(tmp_path, cell, advice):
     assert ("--missing" in str(error.value)) == (cell == "much")
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind", "example", "remedy"),
+    [
+        (["1,282,697", "12"], "numbers as text", "1,282,697", "--thousands ,"),
+        (["1,282,697", "12", "x"], "mixed", "x", "--thousands ,"),
+        (["12", "x"], "mixed", "x", ""),
+        (["5 %", "12"], "numbers as text", "5 %", ""),
+    ],
+)
+def test_numbers_in_two_spellings_are_told_from_words(tmp_path, cells, kind, example, remedy):
+    doubt = read(tmp_path, cells).doubt
+    assert (doubt.kind, doubt.example, doubt.remedy) == (kind, example, remedy)
+
+
+def test_points_between_thousands_are_advised_beside_a_decimal_comma(tmp_path):
+    path = write(tmp_path / "t.csv", "x;y\n1,5;a\n2.000;b\n")
+    assert read_table(str(path)).columns["x"].doubt.remedy == "--decimal , --thousands ."
+
+
 def test_a_decimal_comma_reaches_labels_and_weights(tmp_path):
     lines = [f"{k % 7},5;{k},25;1,5" for k in range(30)]
     path = write(tmp_path / "t.csv", "x;y;w\n" + "\n".join(lines) + "\n")

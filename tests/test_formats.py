@@ -264,6 +264,8 @@ BAD = {
     "binary": (bytes(range(256)) * 20, "holds a NUL byte: it is no text, or damaged"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + bytes(99), "is an old Excel workbook"),
     "web page": (b"<!DOCTYPE html><html>", "is a web page. Download the table itself"),
+    "JSON": (b'{"a": 1, "b": 2}', "is a JSON file. Save the table as CSV or Parquet"),
+    "blank first": (b"\n\na,b\n1,2\n", "line 1 is empty"),
     "tar": (b"a.csv".ljust(257, b"\0") + b"ustar" + bytes(300), "is a tar archive"),
 }
 
