@@ -12,6 +12,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.ipc as ipc
@@ -109,6 +110,11 @@ FORMATS = {
     "t.parquet": lambda: written(lambda sink: pq.write_table(arrow(), sink, row_group_size=9)),
     "t.feather": lambda: written(lambda sink: feather.write_feather(arrow(), sink)),
     "t.arrows": lambda: written(as_stream),
+    "views.parquet": lambda: written(pl.DataFrame(COLUMNS).write_parquet),
+    "views.arrow": lambda: written(pl.DataFrame(COLUMNS).write_ipc),
+    "levels.arrow": lambda: written(
+        pl.DataFrame(COLUMNS).cast({"category": pl.Categorical}).write_ipc
+    ),
 }
 
 
@@ -123,13 +129,16 @@ def expected():
     }
 
 
+def check_column(column, kind):
+    assert (column.name, column.kind, column.doubt) == (kind, kind, None)
+    values = np.array(expected()[kind], dtype=column.values.dtype)
+    np.testing.assert_array_equal(column.values, values)
+
+
 def check(table):
     assert table.names == list(COLUMNS)
-    for name, values in expected().items():
-        column = table.columns[name]
-        assert column.kind == name
-        assert column.doubt is None
-        np.testing.assert_array_equal(column.values, np.array(values, dtype=column.values.dtype))
+    for name in COLUMNS:
+        check_column(table.columns[name], name)
 
 
 @pytest.fixture(params=list(FORMATS))
@@ -139,8 +148,24 @@ def file(request, tmp_path):
     return path
 
 
-def test_every_format_gives_every_kind_of_column(file):
-    check(read_table(str(file)))
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_every_format_gives_every_kind_of_column(file, kind):
+    table = read_table(str(file))
+    assert table.names == list(COLUMNS)
+    check_column(table.columns[kind], kind)
+
+
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_every_format_gives_the_levels_and_days_that_are_declared(file, kind):
+    column = read_table(str(file), {kind: kind}).columns[kind]
+    check_column(column, kind)
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category"])
+def test_every_format_gives_categories_of_anything(file, kind):
+    column = read_table(str(file), {kind: "category"}).columns[kind]
+    cells = [None if cell is None else spelled(cell) for cell in COLUMNS[kind]]
+    assert column.values.tolist() == cells
 
 
 def test_every_format_can_come_from_standard_input(file, monkeypatch):
