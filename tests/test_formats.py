@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import threading
 import zipfile
 from datetime import date, timedelta
 
@@ -173,6 +175,17 @@ def test_every_format_can_come_from_standard_input(file, monkeypatch):
     monkeypatch.setattr("sys.stdin", type("Piped", (), {"buffer": raw}))
     separator = "\t" if ".tsv" in file.name else None
     check(read_table("-", reading=ReadOptions(separator)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.zip", "t.parquet", "t.feather"])
+def test_a_named_pipe_is_read_as_a_file_is(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    data = FORMATS[name]()
+    writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(data,))
+    writer.start()
+    check(read_table(str(tmp_path / name)))
+    writer.join()
 
 
 def test_every_format_can_be_read_in_blocks(file):
@@ -346,7 +359,7 @@ def test_missing_packages_are_named_with_the_line_to_install_them(tmp_path, monk
 CELL = st.text(alphabet=st.sampled_from("ab1,;|\t\"'\n\r x"), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=1, max_size=8),
     separator=st.sampled_from(",;|\t"),
