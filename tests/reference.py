@@ -66,7 +66,35 @@ def mirrored(algorithm, X, T, **options):
     return (algorithm(X, T, **options) + algorithm(-X, -T, **options)) / 2
 
 
-def v_from_cells(X, columns, both_sides=False):
+def algorithm_2_of_features(X, T, groups, phi=None):
+    """Algorithm 2 of every column by itself: the mean over those of a feature, then over features.
+
+    ``phi`` gives the weights (M,) of the target points in a column of theirs (M, 1).
+    """
+    N, M = len(X), len(T)
+    features = sorted(set(groups))
+    V = np.zeros((N, N))
+    for feature in features:
+        columns = [k for k in range(X.shape[1]) if groups[k] == feature]
+        for k in columns:
+            weight = np.ones(M) if phi is None else phi(T[:, [k]])
+            for i in range(N):
+                for j in range(N):
+                    for q in range(M):
+                        if T[q, k] >= X[i, k] and T[q, k] >= X[j, k]:
+                            V[i, j] += weight[q] / M / len(columns) / len(features)
+    return V
+
+
+def pairwise_of_features(X, T, groups):
+    """Algorithm 1 in the columns of two features together, averaged over all pairs of them."""
+    columns = {g: [k for k in range(len(groups)) if groups[k] == g] for g in groups}
+    boxes = [columns[a] + columns[b] for a, b in combinations(sorted(columns), 2)]
+    boxes = boxes or list(columns.values())
+    return sum(algorithm_1(X[:, box], T[:, box]) for box in boxes) / len(boxes)
+
+
+def v_from_cells(X, columns, both_sides=False, groups=None):
     """Additive V of a target known by its cells: (smallest value, largest value, share) for each.
 
     A cell speaks for rows up to its largest value, and from its smallest one on the other side.
@@ -80,7 +108,10 @@ def v_from_cells(X, columns, both_sides=False):
                     up_to = X[i, k] <= high and X[j, k] <= high
                     from_on = X[i, k] >= low and X[j, k] >= low
                     seen = (int(up_to) + int(from_on)) / 2 if both_sides else int(up_to)
-                    V[i, j] += share * seen / n
+                    if groups is None:
+                        V[i, j] += share * seen / n
+                    else:
+                        V[i, j] += share * seen / len(set(groups)) / groups.count(groups[k])
     return V
 
 
@@ -246,25 +277,45 @@ def exact_fit(V, K, Y, gamma, digits=60):
         return np.array([float(f[i] + c) for i in range(N)])
 
 
-def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False):
+def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False, parts=None):
     """R and F of the CDF weights: one row for every view (a group of columns) and target row.
 
     R(q, i) = sqrt(share_q phi_q / G) if t_q dominates x_i in the view; F is the same for the
-    target. phi is one, or a sixth of Anderson and Darling's.
+    target. phi is one, or a sixth of Anderson and Darling's. ``parts`` are what the views have in
+    the mean, in place of 1 / G.
     """
+    parts = [1 / len(groups)] * len(groups) if parts is None else parts
     share = np.full(len(T), 1 / len(T)) if weight is None else weight / weight.sum()
     signs = (1, -1) if mirrored else (1,)
     rows, seen = [], []
-    for group in map(list, groups):
+    for group, part in zip(map(list, groups), parts, strict=True):
         for sign in signs:
             phi = anderson_darling_phi(sign * T[:, group]) / 6 if tails else np.ones(len(T))
             for q in range(len(T)):
-                scale = math.sqrt(share[q] * phi[q] / (len(groups) * len(signs)))
+                scale = math.sqrt(share[q] * phi[q] * part / len(signs))
                 t = sign * T[q, group]
                 rows.append([scale * theta(t - sign * x) for x in X[:, group]])
                 below = (share[p] * theta(t - sign * T[p, group]) for p in range(len(T)))
                 seen.append(scale * sum(below))
     return np.array(rows), np.array(seen)
+
+
+def parts_of_columns(features):
+    """What each column has in a mean over the columns of each feature, and then over features."""
+    return [1 / len(set(features)) / features.count(feature) for feature in features]
+
+
+def cdf_mismatch_of_features(X, T, w, features):
+    """Mean over features of the mean over their columns of the squared distance of the CDFs."""
+    by_feature = {}
+    for k, feature in enumerate(features):
+        gaps = []
+        for t in T[:, k]:
+            train = sum(w[i] for i in range(len(X)) if X[i, k] <= t) / sum(w)
+            target = sum(T[q, k] <= t for q in range(len(T))) / len(T)
+            gaps.append((train - target) ** 2)
+        by_feature.setdefault(feature, []).append(sum(gaps) / len(gaps))
+    return sum(sum(found) / len(found) for found in by_feature.values()) / len(by_feature)
 
 
 def quadratic_on_simplex(H, b, total, mass=None):
@@ -358,19 +409,36 @@ def grown_tree(X, V, g, leaves, least, lam, price, w, depth=None):
     return Z @ values, objective, gains
 
 
-def kernel_sum(U, Z, *, relevance, linear=0.0, rbf=0.0, laplacian=0.0, main_effects=0.0, ratio=1.0):
-    """Theory, eq. 3.10, entry by entry."""
+def kernel_sum(
+    U,
+    Z,
+    *,
+    relevance,
+    linear=0.0,
+    rbf=0.0,
+    laplacian=0.0,
+    main_effects=0.0,
+    ratio=1.0,
+    groups=None,
+):
+    """Theory, eq. 3.10, entry by entry; the columns of a group are one feature.
+
+    Differences of a feature of several columns add up to its part over sqrt 2.
+    """
     n = len(relevance)
+    groups = list(range(n)) if groups is None else list(groups)
+    features = [[k for k in range(n) if groups[k] == g] for g in sorted(set(groups))]
     K = np.zeros((len(U), len(Z)))
     for i, u in enumerate(U):
         for j, z in enumerate(Z):
             square = sum(relevance[k] * (u[k] - z[k]) ** 2 for k in range(n))
-            city = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            gap = [np.sqrt(relevance[k]) * abs(u[k] - z[k]) for k in range(n)]
+            city = [sum(gap[k] for k in some) / np.sqrt(min(len(some), 2)) for some in features]
             K[i, j] = (
-                linear * sum(u[k] * z[k] for k in range(n)) / n
+                linear * sum(u[k] * z[k] for k in range(n)) / len(features)
                 + rbf * np.exp(-square / 2)
                 + laplacian * np.exp(-ratio * sum(city))
-                + main_effects * sum(np.exp(-ratio * part) for part in city) / n
+                + main_effects * sum(np.exp(-ratio * part) for part in city) / len(features)
             )
     return K
 

@@ -181,15 +181,19 @@ def test_predicting_aligns_by_name_and_lists_the_rest(files, model):
     assert "lacks 1 of the 3 columns that the model needs: 'income'" in result.err
 
 
-def test_predicting_reports_unseen_levels_and_refuses_missing_values(files, model):
+def test_predicting_reports_unseen_levels_and_missing_values(files, model):
     new = "age,income,town\n1,2,u\n1,2,nowhere\n"
     result = covshift("predict", model, "-", stdin=new.encode())
     assert result.code == 0
     assert "levels that training never saw: 'nowhere' (1 of 2 rows" in result.err
     assert [line["row"] for line in lines(result.out)] == ["1", "2"]
-    bad = covshift("predict", model, "-", stdin=b"age,income,town\n1,,u\n1,2,\n")
-    assert bad.code == 2
-    assert "column 'income' has 1 missing value" in bad.err
+    gaps = covshift("predict", model, "-", stdin=b"age,income,town\n1,,u\n1,2,\n")
+    assert gaps.code == 0
+    assert "column 'income': 1 missing value was imputed" in gaps.err
+    assert "never saw: '(missing)' (1 of 2 rows" in gaps.err
+    infinite = covshift("predict", model, "-", stdin=b"age,income,town\n1,inf,u\n")
+    assert infinite.code == 2
+    assert "column 'income' has 1 infinite value" in infinite.err
     word = covshift("predict", model, "-", stdin=b"age,income,town\n1,2,u\n1,x,u\n")
     assert word.code == 2
     assert "line 3: 'x' in column 'income' is not a number" in word.err

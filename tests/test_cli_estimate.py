@@ -181,12 +181,9 @@ def test_groups_of_the_training_file_alone_are_no_feature(files, handed):
     assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
 
 
-def test_rows_without_a_group_are_a_group_where_missing_values_are_imputed(files, handed):
+def test_rows_without_a_group_are_a_group(files, handed):
     write(files / "lost.csv", with_cells(OUTCOMES, "town", {2: ""}))
-    refused = call(files, "--by", "town", train="lost.csv")
-    assert refused.code == 2
-    assert "column 'town' has 1 missing value" in refused.err
-    assert call(files, "--by", "town", "--impute", train="lost.csv").code == 0
+    assert call(files, "--by", "town", train="lost.csv").code == 0
     assert handed["by"][0].tolist()[:3] == ["u", "(missing)", "w"]
 
 
@@ -362,7 +359,7 @@ def test_an_unknown_outcome_lists_the_columns(files):
     ("cells", "options", "message"),
     [
         ({4: "?"}, [], "numbers and text (such as '?')"),
-        ({4: "?"}, ["--what", "median"], "holds text (such as '?')"),
+        ({4: "?"}, ["--what", "median"], "holds numbers and text (such as '?')"),
         ({k: f"name {k}" for k in range(1, N + 1)}, [], "90 different values"),
         ({4: "1_000"}, [], "numbers and text (such as '1_000')"),
         (dict.fromkeys(range(1, N + 1), ""), [], "missing in every row"),

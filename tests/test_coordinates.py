@@ -90,3 +90,40 @@ def test_the_better_coordinates_are_taken_by_held_out_error():
     errors = found.kernel_report_["coordinates"]
     assert errors["cdf"] < errors["standard"]
     assert isinstance(found._coordinates, Ranked)
+
+
+# features of several columns
+
+
+def levels(count, rows=60):
+    return np.eye(count)[rng.choice(count, rows)]
+
+
+def of_features(kind, X, groups, **options):
+    share = np.full(len(X), 1 / len(X))
+    return fit_coordinates(kind, X, np.ones(len(X)), X, share, np.array(groups), **options)(X)
+
+
+@pytest.mark.parametrize("kind", ["standard", "cdf"])
+@pytest.mark.parametrize("count", [3, 5, 9])
+def test_rows_of_different_levels_have_a_squared_distance_of_one(kind, count):
+    hot = levels(count)
+    X = np.column_stack([rng.normal(size=60), hot])
+    U = of_features(kind, X, [0] + [1] * count)
+    square = ((U[:, None, 1:] - U[None, :, 1:]) ** 2).sum(axis=2)
+    same = (hot @ hot.T) == 1
+    np.testing.assert_allclose(square, np.where(same, 0.0, 1.0), atol=1e-12)
+    gaps = of_features(kind, X, [0] + [1] * count, squared=False)[:, 1:]
+    city = np.abs(gaps[:, None] - gaps[None]).sum(axis=2)
+    np.testing.assert_allclose(city, np.where(same, 0.0, 1.0), atol=1e-12)
+    np.testing.assert_array_equal(U[:, 0], fitted(kind, X[:, 0])(X[:, :1])[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["standard", "cdf"])
+def test_other_columns_of_a_feature_share_the_spread_of_one(kind):
+    day = rng.uniform(0, 2 * np.pi, size=400)
+    X = np.column_stack([np.sin(day), np.cos(day), rng.normal(size=400)])
+    U = of_features(kind, X, [0, 0, 1])
+    alone = of_features(kind, X, [0, 1, 2])
+    np.testing.assert_allclose(U[:, :2], alone[:, :2] / np.sqrt(2), atol=1e-12)
+    assert U[:, :2].var(axis=0).sum() == pytest.approx(alone[:, 2].var(), rel=0.02)

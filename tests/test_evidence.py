@@ -20,20 +20,24 @@ def some_theta(layout, seed=1):
     return layout.start + 0.4 * np.random.default_rng(seed).normal(size=layout.size)
 
 
+GROUPS = [[0, 1, 2, 3], [0, 1, 1, 2], [0, 1, 0, 1], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("parts", [*((part,) for part in ALL), ALL])
-def test_a_sum_of_kernels_is_its_formula(parts):
-    layout = Layout(parts, np.array([0, 1, 1, 2]))
+def test_a_sum_of_kernels_is_its_formula(parts, groups):
+    layout = Layout(parts, np.array(groups))
     kernel = layout.kernel(some_theta(layout))
-    expected = reference.kernel_sum(
-        U[:9], U, relevance=kernel.relevance, ratio=kernel.ratio, **kernel.amplitudes
-    )
+    options = {"ratio": kernel.ratio, "groups": groups, **kernel.amplitudes}
+    expected = reference.kernel_sum(U[:9], U, relevance=kernel.relevance, **options)
     np.testing.assert_allclose(kernel(U[:9], U), expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("parts", [("rbf",), ("linear", "laplacian"), ALL])
-def test_the_evidence_is_that_of_repeated_rows(parts):
+def test_the_evidence_is_that_of_repeated_rows(parts, groups):
     """Up to a constant: so differences between two kernels are compared."""
-    layout = Layout(parts, np.arange(4))
+    layout = Layout(parts, np.array(groups))
 
     def fast(theta):
         plain = Evidence(U, Y, w, layout, 1.0)
@@ -58,6 +62,24 @@ def test_the_gradient_is_that_of_differences(parts, shrink):
     if shrink == 0:
         numeric[1:4] = 0.0
     np.testing.assert_allclose(evidence(theta)[1], numeric, atol=2e-4)
+
+
+def test_the_search_starts_from_the_number_of_features_not_of_columns():
+    kernel = Layout(("rbf",), np.array([0, 1, 1, 1])).kernel(Layout(("rbf",), np.arange(2)).start)
+    np.testing.assert_allclose(kernel.relevance, 0.5)
+    assert Layout(("rbf",), np.array([0, 1, 1, 1])).start[0] == -np.log(2)
+
+
+def test_a_category_is_as_far_as_a_column_of_two_values():
+    """In coordinates, in every part but the linear one: for one relevance, ratio and amplitude."""
+    levels = np.eye(5) / np.sqrt(2)
+    many = KernelSum(
+        np.full(5, 0.7), rbf=1.0, laplacian=2.0, main_effects=3.0, groups=np.zeros(5, int)
+    )
+    two = KernelSum(np.array([0.7]), rbf=1.0, laplacian=2.0, main_effects=3.0)
+    ends = two(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]))
+    expected = np.where(np.eye(5) == 1, ends[0, 0], ends[0, 1])
+    np.testing.assert_allclose(many(levels, levels), expected, rtol=1e-12)
 
 
 def test_predictions_are_those_of_a_gaussian_process():

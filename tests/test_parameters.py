@@ -80,6 +80,7 @@ CONFORMAL = {
 }
 
 OUT_OF_RANGE = {
+    covshift.TableEncoder: {"max_levels": [1, 5.0], "min_rows": [0, 2.5]},
     covshift.ConformalRegressor: {**CONFORMAL, "quantiles": [0.5, (0.5,), (0.9, 0.1), (0, 0.9)]},
     covshift.ConformalClassifier: {**CONFORMAL, "penalty": FROM_ZERO, "start": [-1, 1.5]},
     covshift.VSVC: {**MACHINE, "probability": ["platt", 1]},
@@ -146,8 +147,8 @@ OUT_OF_RANGE = {
 WRONG_KIND = [object(), NAN, INF, {"a": 1}, 1j]
 OTHER = {  # what they may be is not a number, a word or a flag, and is checked where it is used
     "V", "by", "cdfs", "classifier", "correction", "directions", "estimator", "high",
-    "kernel_params", "low", "mean", "preprocess", "random_state", "spread", "std", "weighter",
-    "weights",
+    "kernel_params", "kinds", "low", "mean", "preprocess", "random_state", "spread", "std",
+    "weighter", "weights",
 }  # fmt: skip
 REQUIRED = {
     Product: {"cdfs": lambda x: x},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
+    from .encoding import TableEncoder
     from .estimates import estimate, estimate_mean, estimate_risk
     from .evaluations import evaluate
     from .machine import VSVC, VSVR
@@ -73,6 +74,7 @@ _HOME = {
     "Margins": "margins",
     "Reweighted": "reweighted",
     "RobustBiasAware": "robust",
+    "TableEncoder": "encoding",
     "VBoostClassifier": "boosting",
     "VBoostRegressor": "boosting",
     "VSVC": "machine",
@@ -96,6 +98,7 @@ __all__ = [
     "Margins",
     "Reweighted",
     "RobustBiasAware",
+    "TableEncoder",
     "VBoostClassifier",
     "VBoostRegressor",
     "__version__",

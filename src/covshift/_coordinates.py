@@ -11,11 +11,16 @@ rows together, each sample with half of the mass, and do not see the outcomes:
 
 A column of two values becomes 0 and 1 in both, and in "standard" a column of three to five values
 spans two at most: a rare category weighs as much as a common one, and not more.
+
+Columns of one feature are made smaller, so that distances count it once. Those of a category, one
+for each of three or more levels, become 0 and 1 / sqrt 2: two rows of different levels have a
+squared distance of one, as rows that differ in a column of two values do. L columns of another kind
+are divided by sqrt L.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -24,7 +29,7 @@ from ._array import Array, is_numpy, like
 from ._fields import Kind, Part, Reals, Wholes
 from ._kernel_sum import KernelSum
 from ._kernels import Kernel
-from ._types import Real, Whole
+from ._types import Real, Rows, Whole
 
 _MIDDLE = (0.02, 0.98)  # values beyond one such range more on either side are moved to the bound
 _FEW = 5  # distinct values of a column that is no measurement
@@ -141,9 +146,20 @@ class OnCoordinates:
         return values
 
 
-def fit_coordinates(kind: str, X: Real, w: Real, T: Real, share: Real) -> Coordinates:
+def fit_coordinates(
+    kind: str,
+    X: Real,
+    w: Real,
+    T: Real,
+    share: Real,
+    groups: Rows | None = None,
+    *,
+    squared: bool = True,
+) -> Coordinates:
     """Learn coordinates from training rows X (N, n) of weights w and target rows T of shares.
 
+    ``groups`` (n,) numbers the features that the columns belong to; None: each is its own. With
+    ``squared=False`` it is the sum of absolute differences that counts a feature once.
     O((N + M) n log(N + M)) time.
     """
     if kind == "none":
@@ -152,6 +168,9 @@ def fit_coordinates(kind: str, X: Real, w: Real, T: Real, share: Real) -> Coordi
     mass = np.concatenate([w / w.sum(), share]) / 2
     points, mass = points[mass > 0], mass[mass > 0]
     columns = [_Column.of(points[:, k], mass) for k in range(points.shape[1])]
+    if groups is not None:
+        sizes = np.bincount(groups)[groups]
+        columns = [c.one_of(int(L), squared) for c, L in zip(columns, sizes, strict=True)]
     if kind == "cdf":
         values, below = zip(*(column.ranked() for column in columns), strict=True)
         counts = np.array([len(v) for v in values])
@@ -165,14 +184,24 @@ class _Column:
 
     values: Real
     mass: Real
+    factor: float = 1.0  # of its coordinates
 
     @classmethod
     def of(cls, x: Real, mass: Real) -> _Column:
         values, place = np.unique(x, return_inverse=True)
         return cls(values, np.asarray(np.bincount(place.reshape(-1), mass), dtype=np.float64))
 
+    def one_of(self, L: int, squared: bool) -> _Column:
+        """Return the column as one of L columns of a feature."""
+        parts = 1 if L == 1 else 2 if len(self.values) == 2 else L
+        return replace(self, factor=parts**-0.5 if squared else 1 / parts)
+
     def standard(self) -> tuple[float, float, float, float]:
         """Return low, high, center and scale."""
+        low, high, center, scale = self._standard()
+        return low, high, center, scale / self.factor
+
+    def _standard(self) -> tuple[float, float, float, float]:
         low, high = float(self.values[0]), float(self.values[-1])
         if len(self.values) == 1:
             return low, high, low, 1.0
@@ -195,8 +224,10 @@ class _Column:
         """Return distinct values, at most as many as are kept, and F just below each of them."""
         cumulated = np.cumsum(self.mass) / self.mass.sum()
         if len(self.values) == 2:
-            return self.values, np.array([0.0, 0.0, 2.0])  # the middle of the second step is one
+            # The middle of the second step is one.
+            return self.values, self.factor * np.array([0.0, 0.0, 2.0])
         some = np.arange(len(self.values))
         if len(some) > _KNOTS:
             some = np.unique(np.searchsorted(cumulated, (np.arange(_KNOTS) + 0.5) / _KNOTS))
-        return self.values[some], np.concatenate([[0.0], cumulated[some]])
+        below = np.concatenate([[0.0], cumulated[some]])
+        return self.values[some], below if self.factor == 1 else 0.5 + self.factor * (below - 0.5)

@@ -10,20 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
-from ._frames import FrameColumns
+from ._encoded import EncodedSamples, encode_samples
+from ._groups import feature_groups, order_by_content
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
-from ._types import Real, Whole
+from ._types import Real, Rows, Whole
 from ._validation import (
     check_points,
     check_samples,
+    column_names,
     is_margins,
     refuse_target_weights,
     unwrap_target,
 )
 from .corrections.at_cuts import AtCuts
+from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
+from .encoding import TableEncoder, groups_of
 from .exceptions import ConstantColumnWarning, InputError
 from .margins.made_rows import value_rows
+from .margins.reading import named_levels
 from .operators import TargetSums, VOperator
 
 TARGET_REQUEST = {"X_target": True, "target_weight": True, "target_frequency": True}
@@ -73,10 +78,11 @@ class FitData:
     w: Real
     T: Real
     share: Real
-    columns: NDArray[np.intp]  # of the columns given, those that vary
+    columns: NDArray[np.intp]  # of the columns given, those that vary, in the order of X here
     weights: RowWeights  # of the training rows, all of which are there
     target: RowWeights
     cuts: AtCuts | None = None  # what margins say; T and share then serve scales alone
+    groups: Rows | None = None  # of the columns, where some of them are one feature
 
     @property
     def N(self) -> int:
@@ -96,7 +102,7 @@ class FitData:
         """Return V as the correction makes it from the samples and their weights."""
         if self.cuts is not None:
             return self.cuts.operator(correction, self.X, self.weights)
-        V: VOperator = correction.operator(
+        V: VOperator = of_features(correction, self.groups).operator(
             self.X,
             (self.T,),
             **self.weights.options("sample_weight", "frequency_weight"),
@@ -108,6 +114,7 @@ class FitData:
         """Return the target side of V; ``whole`` are all training rows, where they are at hand."""
         if self.cuts is not None:
             return self.cuts.target_sums(correction, self.X, self.weights)
+        correction = of_features(correction, self.groups)
         if whole is not None:
             correction = correction.weighed(self.X, self.T, self.weights, self.target)
         found: TargetSums = correction.target_sums(self.T, self.share, whole)
@@ -117,7 +124,7 @@ class FitData:
         """Fit a weighter that takes the training rows to the target: their weights (N,)."""
         if self.cuts is not None:
             return self.cuts.weigh(weighter, self.weights)
-        fitted = weighter.fit(
+        fitted = of_features(weighter, self.groups).fit(
             self.X,
             X_target=self.T,
             **self.weights.options("sample_weight", "frequency_weight"),
@@ -130,7 +137,8 @@ class FitData:
         if self.cuts is not None:
             diagonal = self.cuts.raw_diagonal(correction, self.X)
         else:
-            diagonal = correction.raw_diagonal(self.X, self.T, self.share)
+            seeing = of_features(correction, self.groups)
+            diagonal = seeing.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
     def in_double(self) -> FitData:
@@ -164,6 +172,22 @@ class FitData:
         )
 
 
+def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSamples:
+    """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
+    T = unwrap_target(X_target)
+    if not is_margins(T):
+        return encode_samples(X, X_target, **given._asdict())
+    cuts = AtCuts.of(T, X)
+    points, _, encoder = encode_samples(
+        X,
+        None,
+        more=named_levels(T),
+        sample_weight=given.sample_weight,
+        frequency_weight=given.frequency_weight,
+    )
+    return EncodedSamples(points, cuts, encoder)
+
+
 def check_fit_data(
     X: Any,
     Y: Real,
@@ -172,15 +196,17 @@ def check_fit_data(
     *,
     kernel_given: bool = False,
     streamed: bool = False,
-    frame: FrameColumns | None = None,
+    frame: TableEncoder | None = None,
 ) -> FitData:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows says nothing; rows of weight zero are
     not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
-    where only a block of the rows is known. ``frame`` says which columns of X are levels, where the
-    target is margins.
+    where only a block of the rows is known. ``frame`` is what made the columns of X: it knows their
+    names and which of them are one feature.
     """
+    names = column_names(X) if frame is None else list(frame.columns)
+    groups = groups_of(X) if frame is None else frame.groups
     if is_margins(unwrap_target(X_target)):
         X_target = AtCuts.of(unwrap_target(X_target), X)
     if isinstance(X_target, AtCuts):
@@ -192,13 +218,14 @@ def check_fit_data(
                 "kernel='precomputed' gives no columns that margins could speak of. Make V "
                 "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
-        return _check_at_cuts(X, Y, X_target, given, frame)
+        found = _check_at_cuts(X, Y, X_target, given, frame, names)
+        return _of_features(found, groups)
     given = given.for_target(X_target)
     samples = check_samples(X, X_target)
     X, T = samples.on_host()
     weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
-    columns = np.arange(X.shape[1]) if every else _varying_columns(X, T)
+    columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
     kept = np.flatnonzero(weights.kept)
     weights = weights.take(kept)
     if kernel_given:
@@ -206,22 +233,41 @@ def check_fit_data(
         T, target = X, weights
     else:
         X, T = X[np.ix_(kept, columns)], T[:, columns]
-    return FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+    found = FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+    return found if kernel_given else _of_features(found, groups, ordered=not streamed)
 
 
 def _check_at_cuts(
-    X: Any, Y: Real, cuts: AtCuts, given: GivenWeights, frame: FrameColumns | None
+    X: Any,
+    Y: Real,
+    cuts: AtCuts,
+    given: GivenWeights,
+    frame: TableEncoder | None,
+    names: list[str] | None,
 ) -> FitData:
     X = to_numpy(check_points(X, "X")).astype(np.float64)
     weights = given.of_rows(len(X))
     T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
-    columns = _varying_columns(X, T)
+    columns = _varying_columns(X, T, names)
     kept = np.flatnonzero(weights.kept)
     weights = weights.take(kept)
     X, T = X[np.ix_(kept, columns)], T[:, columns]
     target = RowWeights(share * len(share), np.ones(len(share), dtype=np.int64))
     seen = cuts.rows(kept).varying()
     return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
+
+
+def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -> FitData:
+    """Tell which columns are one feature, and put these in an order that no name decides."""
+    columns = found.columns
+    groups = None if groups is None else feature_groups(groups[columns], len(columns))
+    if groups is None:
+        return found
+    if not ordered:
+        return replace(found, groups=groups)
+    order = order_by_content(groups, found.X, found.Y, found.repeats, found.T)
+    X, T = (np.ascontiguousarray(points[:, order]) for points in (found.X, found.T))
+    return replace(found, X=X, T=T, columns=columns[order], groups=groups[order])
 
 
 def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:
@@ -257,23 +303,30 @@ def _ends(X: Any, T: Any) -> tuple[Real, Real]:
     return low, high
 
 
-def _varying_columns(X: Real, T: Real) -> NDArray[np.intp]:
+def _varying_columns(X: Real, T: Real, names: list[str] | None) -> NDArray[np.intp]:
     low, high = np.minimum(X.min(axis=0), T.min(axis=0)), np.maximum(X.max(axis=0), T.max(axis=0))
-    return _varying(low, high)
+    return _varying(low, high, names)
 
 
-def _varying(low: Real, high: Real) -> NDArray[np.intp]:
+def _varying(low: Real, high: Real, names: list[str] | None = None) -> NDArray[np.intp]:
     varying = np.flatnonzero(low < high)
     if len(varying) == 0:
         return np.arange(len(low))
     if len(varying) < len(low):
-        constant = np.flatnonzero(low == high)
-        warnings.warn(
-            f"Columns {constant.tolist()} are constant in X and X_target; they are left out.",
-            ConstantColumnWarning,
-            stacklevel=6,
-        )
+        warn_of_constant(np.flatnonzero(low == high), names, stacklevel=7)
     return varying
+
+
+def warn_of_constant(
+    constant: NDArray[np.intp], names: list[str] | None, *, stacklevel: int
+) -> None:
+    """Say which columns are left out: by name, where X had names."""
+    shown = constant.tolist() if names is None else ", ".join(repr(names[k]) for k in constant)
+    warnings.warn(
+        f"Columns {shown} are constant in X and X_target; they are left out.",
+        ConstantColumnWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def some_rows(N: int, random_state: Any, most: int = _SAMPLE_ROWS) -> NDArray[np.intp]:

@@ -8,6 +8,10 @@
 The width of feature k is 1 / sqrt(r_k): a feature of relevance zero plays no part. The amplitudes
 a are in units of the noise, so that reg = 1 is the penalty of largest evidence
 (`covshift.machine.evidence` finds them).
+
+Columns of one feature, such as the levels of a category, count as one: n is the number of features,
+and |u - v| of a feature is the sum over its columns over sqrt 2 (`covshift._groups`), one for two
+rows of different levels.
 """
 
 from __future__ import annotations
@@ -18,9 +22,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ._fields import FINITE, Kind, Reals
+from ._fields import FINITE, Kind, Maybe, OrNone, Reals, Wholes
+from ._groups import gap_factors, members
 from ._parallel import over_rows
-from ._types import Real
+from ._types import Real, Rows
 
 PARTS = ("linear", "rbf", "laplacian", "main_effects")
 _ENTRIES = 1 << 17  # kernel values that a thread works on at a time: they stay in its cache
@@ -36,6 +41,7 @@ class KernelSum:
     laplacian: float = 0.0
     main_effects: float = 0.0
     ratio: float = 1.0  # q
+    groups: Rows | None = None  # (n,), of the columns, where some of them are one feature
 
     _saved: ClassVar[dict[str, Kind]] = {
         "relevance": Reals("n"),
@@ -44,6 +50,7 @@ class KernelSum:
         "laplacian": FINITE,
         "main_effects": FINITE,
         "ratio": FINITE,
+        "groups": Maybe(OrNone(Wholes("n", below="n"))),
     }
 
     @property
@@ -61,6 +68,19 @@ class KernelSum:
         """Amplitude of each part that plays one."""
         return {part: getattr(self, part) for part in PARTS if getattr(self, part) > 0}
 
+    @property
+    def features(self) -> list[list[int]]:
+        """Columns of every feature."""
+        if self.groups is None:
+            return [[k] for k in range(len(self.relevance))]
+        return members(self.groups)
+
+    @property
+    def gap_roots(self) -> Real:
+        """What every column is multiplied by where differences are added without squares: (n,)."""
+        root = np.sqrt(self.relevance)
+        return np.asarray(root if self.groups is None else root * gap_factors(self.groups))
+
     def __call__(self, U: Real, Z: Real) -> Real:
         """Kernel values of the rows of U (a, n) with those of Z (b, n): (a, b)."""
         K = np.empty((len(U), len(Z)))
@@ -75,16 +95,16 @@ class KernelSum:
         return K
 
     def _values(self, U: Real, Z: Real) -> Real:
-        n = U.shape[1]
-        root = np.sqrt(self.relevance)
-        scaled_U, scaled_Z = U * root, Z * root
+        features = self.features
+        n, root = len(features), np.sqrt(self.relevance)
         K = self.linear / n * (U @ Z.T) if self.linear else np.zeros((len(U), len(Z)))
         if self.rbf:
-            K += self.rbf * np.exp(-0.5 * cdist(scaled_U, scaled_Z, "sqeuclidean"))
+            K += self.rbf * np.exp(-0.5 * cdist(U * root, Z * root, "sqeuclidean"))
+        root = self.gap_roots
         if self.laplacian:
-            K += self.laplacian * np.exp(-self.ratio * cdist(scaled_U, scaled_Z, "cityblock"))
+            K += self.laplacian * np.exp(-self.ratio * cdist(U * root, Z * root, "cityblock"))
         if self.main_effects:
-            for k in range(n):
-                gap = np.abs(scaled_U[:, k, None] - scaled_Z[:, k])
+            for k in features:
+                gap = cdist(U[:, k] * root[k], Z[:, k] * root[k], "cityblock")
                 K += self.main_effects / n * np.exp(-self.ratio * gap)
         return K

@@ -111,21 +111,24 @@ def has_width(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel in _GAMMA
 
 
-def find_width(width: Any, kernel: Any, X: Real, w: Real) -> float | None:
+def find_width(
+    width: Any, kernel: Any, X: Real, w: Real, n_features: int | None = None
+) -> float | None:
     """Turn the parameter ``width`` into a number, for training rows X (N, n) of weights w (N,).
 
     With v the variance over all numbers in X, "scale" is sqrt(n v / 2) for "rbf", as in
     `sklearn.svm.SVC`, n sqrt(v) for "laplacian", sqrt(n v) for "poly" and "sigmoid", n v for
     "chi2". With m the median squared distance of at most 1000 distinct rows, "median" is
     sqrt(m / 2) for "rbf", sqrt(m) for "poly" and "sigmoid", m for "laplacian" and "chi2". "cv"
-    starts from "scale" (`widths_to_compare`).
+    starts from "scale" (`widths_to_compare`). Where the columns belong to fewer ``n_features``,
+    n sqrt(v) is sqrt(n_features n v): distances without squares add up over features.
     """
     if not has_width(kernel):
         return None
     if isinstance(width, str):
         if width == "median":
             return median_width(kernel, HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
-        return Spread.of(X, w).width(kernel, X.shape[1])
+        return Spread.of(X, w).width(kernel, X.shape[1], n_features)
     return float(width)
 
 
@@ -188,13 +191,18 @@ class Spread:
             a.square + b.square + apart**2 * (a.weight * b.weight / weight),
         )
 
-    def width(self, kernel: str, n_features: int) -> float:
-        """Return the width "scale", to 12 digits: beyond, it is the order of the rows."""
+    def width(self, kernel: str, n: int, n_features: int | None = None) -> float:
+        """Return the width "scale" of n columns, to 12 digits: beyond, it is the order of the rows.
+
+        They belong to ``n_features``; None: each is its own.
+        """
         variance = self.square / self.weight
         spread = self.unit * np.sqrt(variance)
+        if kernel == "laplacian" and n_features is not None:
+            spread *= np.sqrt(n_features / n)
         if kernel != "laplacian":  # which measures distances and not their squares
             spread = self.unit**2 * variance
-        return float(f"{_width_at(kernel, n_features * spread if spread > 0 else 1.0):.12g}")
+        return float(f"{_width_at(kernel, n * spread if spread > 0 else 1.0):.12g}")
 
     def _in(self, unit: float) -> Spread:
         ratio = self.unit / unit

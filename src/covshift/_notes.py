@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from ._fields import TEXT, Kind
 
 Severity = Literal["note", "warning"]
 
@@ -16,5 +19,12 @@ class Note:
     text: str
     severity: Severity = "note"  # "warning": it may spoil the result
 
+    _saved: ClassVar[dict[str, Kind]] = {"kind": TEXT, "text": TEXT, "severity": TEXT}
+
     def __str__(self) -> str:
         return self.text
+
+
+def distinct(notes: Iterable[Note]) -> list[Note]:
+    """Keep each note once, in the order in which they came."""
+    return list(dict.fromkeys(notes))

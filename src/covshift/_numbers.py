@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -54,16 +54,21 @@ def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
 
 def category_columns(X: Any) -> list[str]:
     """Return the names of a frame's text and category columns; none for anything else."""
+    return _columns_of_type(X, lambda dtype: not _NUMBERS.match(dtype) and not _DATES.match(dtype))
+
+
+def date_columns(X: Any) -> list[str]:
+    """Return the names of a frame's columns of dates and times; none for anything else."""
+    return _columns_of_type(X, lambda dtype: _DATES.match(dtype))
+
+
+def _columns_of_type(X: Any, wanted: Callable[[str], Any]) -> list[str]:
     names = getattr(X, "column_names", None)  # pyarrow
     names = getattr(X, "columns", None) if names is None else names
     if names is None or callable(names):
         return []
     dtypes = _frame_dtypes(X)
-    return [
-        str(name)
-        for name, dtype in zip(names, dtypes, strict=False)
-        if not _NUMBERS.match(dtype) and not _DATES.match(dtype)
-    ]
+    return [str(name) for name, dtype in zip(names, dtypes, strict=False) if wanted(dtype)]
 
 
 def _frame_dtypes(X: Any) -> list[str]:

@@ -289,9 +289,9 @@ register(
         name="trees",
         about="boosted trees of scikit-learn",
         needs=_words("labels"),
-        can=_words("sample weights"),
-        classifier="sklearn.ensemble:HistGradientBoostingClassifier",
-        regressor="sklearn.ensemble:HistGradientBoostingRegressor",
+        can=_words("sample weights, model files"),
+        classifier="covshift.boosting:BoostedTreesClassifier",
+        regressor="covshift.boosting:BoostedTreesRegressor",
         default="cdf",
     )
 )

@@ -28,7 +28,7 @@ of the number of exceedances*).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -36,8 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ._feature_columns import MISSING
 from ._fields import FINITE, TEXT, WHOLE, Kind
 from ._holm import holm
+from ._readable import as_date, readable
 from ._types import Flags, Real
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
@@ -80,21 +82,47 @@ class Uncovered:
             return np.asarray(t == self.value)
         return np.asarray(t < self.value if self.side == "below" else t > self.value)
 
-    def describe(self, names: Sequence[str] | None = None) -> str:
+    def describe(
+        self, names: Sequence[str] | None = None, dates: Container[int] = frozenset()
+    ) -> str:
         """Say it in a sentence without its full stop.
 
         >>> Uncovered(0, "above", 3.5, 0.39, 0.37, 1e-9).describe(["income"])
         "39% of the target lies above 3.5, the largest training value of 'income'"
         """
+        return f"{self._share} of the target {self.where(names, dates)}"
+
+    def where(self, names: Sequence[str] | None = None, dates: Container[int] = frozenset()) -> str:
+        """Say where its rows lie, after "the target" or "the row".
+
+        Columns of an encoded table are told in the words of the table; ``dates`` are numbers of
+        columns that hold days since 1970-01-01.
+
+        >>> Uncovered(0, "at", 1.0, 0.1, 0.1, 1e-9).where(["town=Bern"])
+        "has 'town' = 'Bern', which no training row has"
+        """
         name = f"column {self.column}" if names is None else f"'{names[self.column]}'"
-        share = f"{self.share:.0%}" if self.share >= 0.01 else f"{100 * self.share:.2g}%"
+        value = as_date(self.value) if self.column in dates else readable(self.value)
         if self.side == "at":
-            return f"{share} of the target has {name} = {self.value:.6g}, which no training row has"
+            return self._of_table(name) or f"has {name} = {value}, which no training row has"
         extreme = "smallest" if self.side == "below" else "largest"
-        return (
-            f"{share} of the target lies {self.side} {self.value:.6g}, the {extreme} training "
-            f"value of {name}"
-        )
+        return f"lies {self.side} {value}, the {extreme} training value of {name}"
+
+    @property
+    def _share(self) -> str:
+        return f"{self.share:.0%}" if self.share >= 0.01 else f"{100 * self.share:.2g}%"
+
+    def _of_table(self, quoted: str) -> str:
+        """Words for a level, or for a missing value; empty for a column of other values."""
+        name, sign, level = quoted.strip("'").partition("=")
+        if sign and self.value == 1:
+            return f"has '{name}' = '{level}', which no training row has"
+        if sign and self.value == 0:
+            return f"has another '{name}' than '{level}', which all training rows have"
+        if quoted.endswith(f"{MISSING}'") and self.value == 1:
+            name = quoted.strip("'").removesuffix(MISSING)
+            return f"lacks '{name}', which is known in all training rows"
+        return ""
 
 
 def uncovered(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._feature_columns import FeatureColumns, Made, check_groups, features_of, made_of
+from ._frames import FrameColumns
+from ._notes import Note
 from ._row_weights import repeated, row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
@@ -23,11 +28,21 @@ class TwoSamples:
 
     X: Real  # (N, n)
     T: Real  # (M, n)
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # (n,): of the columns
     sample_weight: Real | None  # (N,): probability weights, mean one; None where all are equal
     weight: Real | None  # (M,): those of the target
     rows: Rows  # (N,): which of the training rows given each is
     target_rows: Rows  # (M,)
+    groups: Rows | None = None  # (n,): the feature that each column belongs to; None: its own
+    made: Sequence[Made] = ()  # (n,): the feature of each column, and the level that it marks
+    dates: frozenset[int] = frozenset()  # columns that hold days since 1970-01-01
+    n_given: int = 0  # target rows that were given, those of weight zero included
+    notes: tuple[Note, ...] = ()  # on how a data frame became numbers
+
+    @cached_property
+    def features(self) -> tuple[FeatureColumns, ...]:
+        """The features, each with its columns."""
+        return features_of(self.names, self.groups, self.made, self.X, self.T)
 
     @property
     def own(self) -> Real:
@@ -61,6 +76,11 @@ class TwoSamples:
             None if self.weight is None else self.weight[target],
             self.rows[rows],
             self.target_rows[target],
+            self.groups,
+            self.made,
+            self.dates,
+            self.n_given,
+            self.notes,
         )
 
 
@@ -73,28 +93,64 @@ def two_samples(
     sample_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
 ) -> TwoSamples:
-    """Check both samples, their weights and their names."""
+    """Check both samples, their weights and their names.
+
+    Data frames with text, dates or gaps are encoded as numbers: several columns may belong to one
+    feature, as ``groups`` (n,) says of arrays.
+    """
     target = unwrap_target(X_target)
     if target is None:
         raise InputError(
             "X_target is None. Pass the rows of the target: there is nothing to compare."
         )
-    names = column_names(X) or column_names(target)
+    names: list[str] | None
+    made: list[Made] | None = None
+    encoder = FrameColumns.learn(X, target)
+    if encoder is not None:
+        _refuse_of_arrays(feature_names=feature_names, groups=groups)
+        names, groups, made = list(encoder.columns), encoder.groups, encoder.made
+        X, target = encoder.encode(X, "X"), encoder.encode(target, "X_target")
+    else:
+        names = column_names(X) or column_names(target)
     X, T = check_samples(X, target).on_host()
     weights = row_weights(len(X), sample_weight, frequency_weight)
     of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
+    labels = feature_labels(feature_names, names, X.shape[1])
     rows = repeated(weights.repeats)
     target_rows = repeated(of_target.repeats, "target_frequency")
     return TwoSamples(
         X[rows],
         T[target_rows],
-        feature_labels(feature_names, names, X.shape[1]),
+        labels,
         None if weights.equal else weights.design[rows],
         None if of_target.equal else of_target.design[target_rows],
         rows,
         target_rows,
+        check_groups(groups, X.shape[1]),
+        made_of(labels) if made is None else made,
+        _date_columns(encoder),
+        len(T),
+        () if encoder is None else encoder.notes_,
     )
+
+
+def _date_columns(encoder: FrameColumns | None) -> frozenset[int]:
+    if encoder is None:
+        return frozenset()
+    dates = {feature.name for feature in encoder.features_ if feature.kind == "date"}
+    return frozenset(k for k, name in enumerate(encoder.columns) if name in dates)
+
+
+def _refuse_of_arrays(**given: Any) -> None:
+    """Refuse what says which column is which where the frame says it."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name} is for columns of numbers. This data frame has text, dates or gaps: its "
+                "own column names are used. Rename its columns instead."
+            )
 
 
 def _shares(weight: Real | None, count: int) -> Real:

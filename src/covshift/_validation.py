@@ -54,9 +54,9 @@ def check_samples(
     if given is None:
         T = X
     else:
-        target_names = column_names(given)
+        given = in_order_of(given, names)
         T = check_points(given, "X_target")
-        check_same_columns(X, T, names, target_names)
+        check_same_columns(X, T, names, column_names(given))
         _check_same_library(X, T)
         X, T = _in_one_precision(X, T)
     given = unwrap_target(target_weight), unwrap_target(target_frequency)
@@ -190,6 +190,16 @@ def _counts(missing: int, infinite: int) -> str:
     return ", ".join(found)
 
 
+def in_order_of(frame: Any, names: list[str] | None) -> Any:
+    """Return a data frame with its columns in this order, where they are the same columns."""
+    own = column_names(frame)
+    if names is None or own is None or own == names or sorted(own) != sorted(names):
+        return frame
+    labels = list(getattr(frame, "column_names", None) or frame.columns)
+    ordered = [labels[own.index(name)] for name in names]
+    return frame.select(ordered) if hasattr(frame, "select") else frame[ordered]
+
+
 def check_same_columns(
     X: Array, T: Array, names: list[str] | None, target_names: list[str] | None
 ) -> None:
@@ -201,10 +211,6 @@ def check_same_columns(
         )
     if names is None or target_names is None or names == target_names:
         return
-    if sorted(names) == sorted(target_names):
-        raise InputError(
-            "X_target has the columns of X in another order. Reorder them: X_target[X.columns]."
-        )
     only_X = [name for name in names if name not in target_names]
     only_T = [name for name in target_names if name not in names]
     raise InputError(

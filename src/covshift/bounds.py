@@ -30,8 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._encoded import encode_samples
+from ._groups import column_shares, feature_groups
 from ._parameters import number, whole
 from ._types import Real
+from .encoding import groups_of
 from .exceptions import InputError
 
 __all__ = [
@@ -198,13 +201,14 @@ def loss_error_1d(
     Equal values enter as one, with the sum of their residuals. The bound is at most that of
     Theorem 3.2, h (mean |r|)^2 (theory, eq. (6.5)), and far below it where residuals of both signs
     take turns. Of several views, which V averages, it is the mean; h is then that of all of them at
-    once.
+    once. The columns of a category share the weight of one view, as they do in V.
 
     Parameters
     ----------
-    X : (N,) or (N, G) array
+    X : (N,) or (N, G) array, or data frame
         Training rows in each view: the features for the additive V, the projections for the sliced
-        one.
+        one. A frame may hold text, dates and gaps. Where the target has levels that X has not, pass
+        what ``TableEncoder().fit(X, X_target=X_target).transform(X)`` returns.
     residuals : (N,) array
         One r_i = f(x_i) - y_i per training row.
     n_target : int
@@ -222,6 +226,11 @@ def loss_error_1d(
     0.0006
     """
     r = _residuals(residuals)
+    if np.ndim(X) == 2:
+        X, _, encoder = encode_samples(X, None)
+        groups = groups_of(X) if encoder is None else encoder.groups
+    else:
+        groups = None
     views = np.asarray(X, dtype=np.float64)
     views = views[:, None] if views.ndim == 1 else views
     if views.ndim != 2 or len(views) != len(r) or views.shape[1] == 0:
@@ -232,9 +241,12 @@ def loss_error_1d(
     if not np.isfinite(views).all():
         raise InputError("X holds missing or infinite values.")
     h = half_width_1d(n_target, confidence, n_views=views.shape[1])
-    columns = [column for view in views.T for column in ((view, -view) if symmetric else (view,))]
+    signs = (1, -1) if symmetric else (1,)
+    groups = feature_groups(groups, views.shape[1])
+    share = None if groups is None else np.repeat(column_shares(groups), len(signs))
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = float(np.mean([_turns(column, r) for column in columns]))
+        turns = [_turns(sign * view, r) for view in views.T for sign in signs]
+        mean = float(np.average(turns, weights=share))
     return _finite(h * mean)
 
 

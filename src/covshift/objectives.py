@@ -16,13 +16,16 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from ._array import to_numpy
+from ._encoded import encode_samples
 from ._parameters import flag, one_of
 from ._repeats import Repeats
 from ._row_weights import row_weights
 from ._types import Real
 from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
+from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
+from .encoding import groups_of
 from .exceptions import InputError
 from .operators import VOperator
 from .operators.base import blocks
@@ -52,8 +55,9 @@ def xgboost_objective(
     Parameters
     ----------
     X : (N, n) array or data frame
-        The training rows, in the order in which the engine gets them. V is made from them, so they
-        have no missing values; the rows given to the engine may have some.
+        The training rows, in the order in which the engine gets them. V is made from them: a frame
+        may hold text, dates and gaps (`covshift.TableEncoder`), an array has no missing values. The
+        rows given to the engine are another matter.
     X_target : (M, n) array or data frame, or a one-tuple of it, optional
         Target rows, with the columns of X. None: the target is the training sample.
     correction : str or correction
@@ -238,6 +242,9 @@ class VObjective:
         )
         repeats = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
         X_target, target_weight = repeats.each(X_target=X_target, target_weight=target_weight)
+        X, X_target, encoder = encode_samples(X, X_target)
+        groups = groups_of(X) if encoder is None else encoder.groups
+        self.correction = of_features(self.correction, groups)
         samples = check_samples(X, X_target, target_weight)
         self._X, T, share = (to_numpy(part).astype(np.float64) for part in samples)
         # None stays None: V of the training sample follows the weights of its rows.

@@ -12,14 +12,17 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._fields import ESTIMATOR, WHOLE, Kind, Labels, OrNone, Reals
+from ._encoded import encode_samples
+from ._fields import ESTIMATOR, WHOLE, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._parameters import Rules, check_parameters, number
 from ._row_weights import row_weights, target_weights
 from ._types import Real
-from ._validation import check_host_rows, check_samples, unwrap_target
+from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_target
+from .corrections.importance import of_features
+from .encoding import TableEncoder, groups_of
 from .exceptions import FewRowsWarning
 from .weights import Discriminative, as_weighter
 
@@ -53,7 +56,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : (K,) array
     coef_, intercept_ : (K, n) and (K,) arrays
-        theta, for the features as they are given.
+        theta, for the features as they are given; of a table with text, dates or gaps, for the
+        columns that `covshift.TableEncoder` makes of it.
     weighter_ : weighter or None
         Fitted; None without a target.
     n_iter_ : int
@@ -82,12 +86,15 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Rules] = {"reg": number(least=0), "clip": number(least=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
+        "_frame": Maybe(OrNone(Part(TableEncoder))),
         "classes_": Labels("K"),
-        "coef_": Reals("K", "n"),
+        "coef_": Reals("K", "d"),
         "intercept_": Reals("K"),
         "weighter_": OrNone(ESTIMATOR),
         "n_iter_": WHOLE,
     }
+
+    _frame: TableEncoder | None = None  # what made numbers of a table
 
     def __init__(self, weighter: Any = None, *, reg: float = 0.01, clip: float = 10.0) -> None:
         self.weighter = weighter
@@ -110,7 +117,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps.
         y : (N,) array
             Classes.
         X_target : (M, n) array or data frame, or a one-tuple of it, optional
@@ -123,6 +130,16 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
+        refuse_margins(unwrap_target(X_target), "X_target")
+        X, X_target, self._frame = encode_samples(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+        )
+        groups = groups_of(X) if self._frame is None else self._frame.groups
         labels = check_labels(self, X, y)
         X, T = check_samples(X, X_target).on_host()
         rows = row_weights(len(X), sample_weight, frequency_weight)
@@ -139,6 +156,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with warnings.catch_warnings():
                 # Little overlap is what this classifier is for, and it divides by the weights.
                 warnings.simplefilter("ignore", FewRowsWarning)
+                self.weighter_ = of_features(self.weighter_, groups)
                 self.weighter_.fit(
                     X,
                     X_target=(T,),
@@ -157,7 +175,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Real:
         """Return P(y | x) for each row and class: (rows, K)."""
         check_is_fitted(self, "coef_")
-        points = check_host_rows(self, X, reset=False)
+        points = self._points(X)
         r = self._train_over_target(points)
         with np.errstate(over="ignore"):
             logits = points @ self.coef_.T + self.intercept_
@@ -169,7 +187,17 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probability = self.predict_proba(X)
         return np.asarray(self.classes_[probability.argmax(axis=1)])
 
+    def _points(self, X: Any) -> Real:
+        """Check new rows, and make numbers of a table."""
+        if self._frame is None:
+            return check_host_rows(self, X, reset=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._frame.encode(X, "X")
+
     def _after_loading(self) -> None:
+        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
+        if self.coef_.shape[1] != n:
+            raise ValueError(f"coefficients of another number of columns than {n}")
         if len(self.classes_) < 2:
             raise ValueError("fewer than two classes")
         if self.weighter_ is not None and not hasattr(self.weighter_, "predict_weights"):

@@ -33,36 +33,39 @@ class SumFeatures:
     """A sum of kernels on a device: every part by `Features`, on coordinates times relevances."""
 
     def __init__(self, kernel: KernelSum, Z: Real, example: Array) -> None:
-        root = np.sqrt(kernel.relevance)
+        roots = {"rbf": np.sqrt(kernel.relevance), "laplacian": kernel.gap_roots}
+        n = len(kernel.features)
         width = {"rbf": 1.0, "laplacian": 1 / kernel.ratio}
-        self._root = like(root, example)
-        self._linear = kernel.linear / Z.shape[1] if kernel.linear else 0.0
+        self._linear = kernel.linear / n if kernel.linear else 0.0
         self._plain = Features(Kernel("linear"), Z, example)
         self._parts = [
-            (amplitude, Features(Kernel(part, width[part]), Z * root, example))
+            (
+                amplitude,
+                like(roots[part], example),
+                Features(Kernel(part, width[part]), Z * roots[part], example),
+            )
             for part, amplitude in kernel.amplitudes.items()
             if part in width
         ]
+        by_gaps, root = Kernel("laplacian", width["laplacian"]), kernel.gap_roots
         self._main_effects = [
             (
-                kernel.main_effects / Z.shape[1],
+                kernel.main_effects / n,
                 k,
-                Features(
-                    Kernel("laplacian", width["laplacian"]), Z[:, k : k + 1] * root[k], example
-                ),
+                like(root[k], example),
+                Features(by_gaps, Z[:, k] * root[k], example),
             )
-            for k in range(Z.shape[1])
+            for k in kernel.features
             if kernel.main_effects
         ]
 
     def __call__(self, X: Array) -> Array:
         """Kernel values of the rows X (b, n): (b, D)."""
         K = self._plain(X) * self._linear
-        scaled = X * self._root
-        for amplitude, part in self._parts:
-            K += part(scaled).mul_(amplitude)
-        for amplitude, k, part in self._main_effects:
-            K += part(scaled[:, k : k + 1]).mul_(amplitude)
+        for amplitude, root, part in self._parts:
+            K += part(X * root).mul_(amplitude)
+        for amplitude, k, root, part in self._main_effects:
+            K += part(X[:, k] * root).mul_(amplitude)
         return K
 
 

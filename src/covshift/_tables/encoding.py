@@ -1,7 +1,7 @@
 """Columns become numbers: one rule per column, learned once, applied to any later table.
 
-Numbers stay; categories become one column of 0 and 1 per level; dates become days. A missing value
-is an error, or, on request, the median of the training rows with an indicator column beside it.
+Numbers stay; categories become one column of 0 and 1 per level; dates become days. A missing number
+becomes the median of the training rows, with an indicator column beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .table import Table
 
 LARGEST = 1e100  # beyond, squares and their sums would overflow
 MISSING_LEVEL = "(missing)"
+OTHER_LEVEL = "(other)"
 
 
 @dataclass(frozen=True)
@@ -142,22 +143,18 @@ def check_complete(table: Table, encoding: Encoding) -> None:
         raise InputError(f"{table.title}: {problems}. {ADVICE}")
 
 
-ADVICE = (
-    "Drop these rows; or, when fitting the model, leave the columns out with --drop or fill them "
-    "with --impute (the median of the training rows, and a column that marks what was filled)."
-)
+ADVICE = "Drop these rows; or, when fitting the model, leave the columns out with --drop."
 
 
 def incomplete(columns: Mapping[str, Column], encoding: Encoding | None = None) -> str:
     """Name the columns with missing or infinite values and how many; empty where there are none."""
-    filled = {f.name for f in encoding.features if f.fill is not None} if encoding else set()
-    filled |= (
-        {f.name for f in encoding.features if MISSING_LEVEL in f.levels} if encoding else set()
-    )
+    features = () if encoding is None else encoding.features
+    filled = {f.name for f in features if f.fill is not None or f.kind == "category"}
     problems = []
     for name, column in columns.items():
         missing, infinite = count_missing(column)
-        if (missing or infinite) and name not in filled:
+        missing = 0 if name in filled else missing
+        if missing or infinite:
             counts = [f"{missing} missing"] * bool(missing) + [f"{infinite} infinite"] * bool(
                 infinite
             )
@@ -194,14 +191,15 @@ def _encoded(feature: Feature, column: Column, findings: ColumnProblems) -> Real
 
 def _one_hot(feature: Feature, column: Column, findings: ColumnProblems) -> Real:
     place = {level: k for k, level in enumerate(feature.levels)}
-    missing = place.get(MISSING_LEVEL)
+    missing, other = place.get(MISSING_LEVEL), place.get(OTHER_LEVEL)
     hot = np.zeros((len(column), len(feature.levels)))
     for row, value in enumerate(column.values):
-        k = missing if value is None else place.get(value)
+        k = missing if value is None else place.get(value, other)
         if k is not None:
             hot[row, k] = 1.0
         else:
-            findings.unseen.setdefault(feature.name, Counter())[str(value)] += 1
+            level = MISSING_LEVEL if value is None else str(value)
+            findings.unseen.setdefault(feature.name, Counter())[level] += 1
     if missing is not None:
         count = int(hot[:, missing].sum())
         if count:

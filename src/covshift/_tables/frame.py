@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .._notes import Note
 from .._types import Rows
+from ..encoding.cells import Cells
 from ..exceptions import InputError
 from .columns import Kind
-from .encoding import incomplete
-from .refused import refuse_codes, refuse_doubtful, refuse_row_numbers
+from .doubtful import find_doubts
+from .encoding import count_missing
+from .questions import Asked, Question, answer
+from .reading import ReadOptions
 from .samples import ColumnOptions
-from .table import Table, read_table
-from .text import ReadOptions
+from .table import Table, notes_of, read_table
 
 
 class TableFrame:
@@ -50,30 +54,58 @@ class TableFrame:
             return self.take(names[0])
         return self._table.columns[names].values[self._rows]
 
+    def read_cells(self) -> dict[str, Cells]:
+        """Columns as the encoder takes them."""
+        found = {}
+        for name in self.columns:
+            column, values = self._table.columns[name], self[name]
+            if values.dtype == object:
+                found[name] = Cells.of_text(name, column.kind, values, column.levels)
+            else:
+                found[name] = Cells(name, column.kind, values)
+        return found
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
 
 
 def read_frame(
-    path: str, declared: ColumnOptions, reading: ReadOptions
+    path: str, declared: ColumnOptions, reading: ReadOptions, notes: list[Note]
 ) -> tuple[TableFrame, Table]:
-    """Read the features of one file; an `InputError` where that would need a guess."""
+    """Read the features of one file; `Asked` where that would need a guess."""
     table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
-    named = [*declared.numeric, *declared.categorical, *declared.date, *declared.roles()]
-    _check_there(table, named)
+    named = [*declared.settled(), *declared.roles()]
+    _check_there(table, [name for name in named if name not in declared.schema])
     names = [name for name in table.names if name not in declared.roles()]
-    names = [name for name in names if table.columns[name].kind != "text"]  # ids
     if not names:
         raise InputError(f"{table.title} has no column left to summarise.")
-    refuse_doubtful(table, table, names)
-    refuse_codes(table, names, declared.numeric)
-    refuse_row_numbers(table, names, declared.numeric)
-    lost = incomplete({name: table.columns[name] for name in names})
-    if lost:
-        raise InputError(
-            f"{table.title}: {lost}. Drop these rows, or leave the columns out with --drop."
-        )
+    doubts = find_doubts(
+        table, table, names, declared=declared.settled(), id=None, has_id=declared.has_id
+    )
+    notes += [note for note in notes_of(table) if note.kind != "identifiers"]
+    notes += doubts.notes
+    names = [name for name in names if name not in doubts.left_out]
+    asked = {question.column: question for question in doubts.questions}
+    found = [_complete(table, name, asked.get(name)) for name in names]
+    questions = [question for question in found if question is not None]
+    if questions:
+        raise Asked(questions)
     return TableFrame(table, names), table
+
+
+def _complete(table: Table, name: str, asked: Question | None) -> Question | None:
+    """Ask about missing values, of which margins know nothing, besides what is asked anyway."""
+    drop = answer("drop", name)
+    if asked is not None and "--missing" in asked.safest.options[0]:
+        return replace(asked, answers=(drop, *asked.answers[1:]))
+    lost = count_missing(table.columns[name])[0]
+    if not lost or (asked is not None and asked.safest == drop):
+        return asked
+    values = "value" if lost == 1 else "values"
+    doubt = f"has {lost} missing {values}, which margins cannot tell"
+    if asked is not None:
+        doubt = f"{asked.doubt}, and {doubt}"
+    return Question(name, table.title, doubt, (drop,))
 
 
 def read_known(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,15 @@ from .._notes import Note
 from .._types import Real
 from ..exceptions import InputError
 from .columns import Column
+from .doubtful_numbers import numbers_of
+from .questions import Question, answer, joined, missing_answer
 from .table import Table
 
+if TYPE_CHECKING:
+    from .samples import ColumnOptions
+
 _FEW_NUMBERS = 10  # a label with 3 to 10 different whole numbers could be either
+_FEW_CLASSES = 5  # of these, so many are rather classes
 
 
 @dataclass(frozen=True)
@@ -33,28 +39,121 @@ class Labels:
         return [] if self.task == "regression" else [str(c) for c in np.unique(self.y)]
 
 
+@dataclass(frozen=True)
+class SettledLabels:
+    """Two tables whose labels can be read, what had to be asked for that, and the kind of label."""
+
+    train: Table
+    target: Table
+    task: str | None
+    questions: list[Question] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> SettledLabels:
+    """Ask what kind of label there is and what becomes of rows without one.
+
+    Where something is asked, the tables are those of the safest answer, so that what is wrong
+    besides is found at once.
+    """
+    name = declared.label
+    if name is None:
+        return SettledLabels(train, target, declared.task)
+    may_lack = declared.label_gaps or declared.drop_unlabelled
+    column = train.columns[name]
+    word = _only_word(column) if declared.task != "classification" and "=" not in name else None
+    if word is not None:
+        question = _asked_word(train.title, name, word, declared.task, may_lack)
+        tables = [_without(word, table, name) for table in (train, target)]
+        likely = declared.task or _likely(_present(tables[0].columns[name]))
+        return SettledLabels(tables[0], tables[1], likely, [question])
+    questions = []
+    lost = sum(cell is None for cell in column.values)
+    if lost and not may_lack:
+        doubt = f"is the label and is missing in {lost} of {len(column)} rows"
+        remedy = answer("drop-unlabelled", None, "these rows are left out")
+        questions.append(Question(name, train.title, doubt, (remedy,)))
+    task = declared.task
+    notes: list[Note] = []
+    cells = _present(column)
+    if task is None and cells:
+        task = _infer(name, cells)
+        if task is None:
+            task = _likely(cells)
+            questions.append(_asked_task(train.title, name, cells, task))
+        else:
+            text = f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise)."
+            notes.append(Note("kind of label", text))
+    return SettledLabels(train, target, task, questions, notes)
+
+
+def _only_word(column: Column) -> str | None:
+    """Return the one word among numbers, if there is one."""
+    numbers = numbers_of(column)
+    if len(numbers.words) != 1 or not numbers.count or numbers.word_count > numbers.count:
+        return None
+    return next(iter(numbers.words))
+
+
+def _asked_word(title: str, name: str, word: str, task: str | None, may_lack: bool) -> Question:
+    gaps = missing_answer(name, [word])
+    if not may_lack:
+        gaps = joined(gaps, answer("drop-unlabelled", None, "rows without a label are left out"))
+    classes = answer("task", "classification", "it is a class")
+    doubt = f"is the label and holds numbers and one word, {word!r}"
+    return Question(name, title, doubt, (gaps, classes) if task is None else (gaps,))
+
+
+def _asked_task(title: str, name: str, cells: list[str], task: str) -> Question:
+    answers = [
+        answer("task", "classification", "classes"),
+        answer("task", "regression", "a number"),
+    ]
+    if task == "regression":
+        answers.reverse()
+    doubt = f"is the label and holds {len(set(cells))} different whole numbers"
+    return Question(name, title, doubt, tuple(answers))
+
+
+def _likely(cells: list[str]) -> str:
+    """Say what few whole numbers are: up to five classes, which needs no order or distance.
+
+    More values, or a value of one row only, are too rare for classes; as numbers they are at least
+    predicted in the mean.
+    """
+    numbers = _numbers(cells)
+    if numbers is None:
+        return "classification"
+    levels, counts = np.unique(numbers, return_counts=True)
+    few = len(levels) <= _FEW_CLASSES and bool((np.mod(levels, 1) == 0).all())
+    return "classification" if few and counts.min() > 1 else "regression"
+
+
+def _without(word: str, table: Table, name: str) -> Table:
+    if name not in table.columns:
+        return table
+    column = table.columns[name]
+    values = column.values.copy()
+    values[[cell is not None and str(cell).strip() == word for cell in values]] = None
+    return replace(table, columns={**table.columns, name: replace(column, values=values)})
+
+
+def _present(column: Column) -> list[str]:
+    return [cell for cell in column.values if cell is not None]
+
+
 def read_labels(
     train: Table,
     target: Table,
     name: str,
-    task: str | None,
+    task: str,
     notes: list[Note],
     *,
     target_name: str,
 ) -> Labels:
-    """Read the label of both tables. Missing ones are an error in training, not in the target."""
+    """Read the label of both tables; every training row has one."""
     cells = _cells(train.columns[name])
-    lost = sum(cell is None for cell in cells)
-    if lost:
-        raise InputError(
-            f"{train.title}: the label {name!r} is missing in {lost} of {len(cells)} rows. "
-            "Training rows need one: drop the others, or move them to the target."
-        )
     numbers = _numbers(cells)
-    if task is None:
-        task = _infer(name, cells, numbers)
-        text = f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise)."
-        notes.append(Note("kind of label", text))
     if task == "regression":
         y = _check_numbers(train.title, name, numbers)
         if y.min() == y.max():
@@ -80,8 +179,9 @@ def read_labels(
 _WORDS = {"classification": "classes", "regression": "a number"}
 
 
-def _infer(name: str, cells: list[str], numbers: Real | None) -> str:
-    levels = len(set(cells))
+def _infer(name: str, cells: list[str]) -> str | None:
+    """Return the kind of label; None where it could be either."""
+    numbers, levels = _numbers(cells), len(set(cells))
     if numbers is None:
         if levels > 50:
             raise InputError(
@@ -92,12 +192,7 @@ def _infer(name: str, cells: list[str], numbers: Real | None) -> str:
     whole = bool((np.mod(numbers[np.isfinite(numbers)], 1) == 0).all())
     if len(np.unique(numbers)) <= 2 and whole:
         return "classification"
-    if whole and levels <= _FEW_NUMBERS:
-        raise InputError(
-            f"The label {name!r} holds {levels} different whole numbers: classes, or a number? Say "
-            "--task classification or --task regression."
-        )
-    return "regression"
+    return None if whole and levels <= _FEW_NUMBERS else "regression"
 
 
 def _target_labels(

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..exceptions import InputError
+from .questions import Question, answer, missing_answer
+from .table import Table
 
 _MOST_CATEGORIES = 50  # more, not asked for as categories, are names or free text
+_MOST_WORDS = 5  # among numbers that may all stand for missing values
 
 
 class Outcomes(dict[str, list[Any]]):
@@ -17,6 +20,30 @@ class Outcomes(dict[str, list[Any]]):
     def columns(self) -> list[str]:
         """Names of the outcomes."""
         return list(self)
+
+
+def outcome_questions(
+    table: Table, beside: Iterable[tuple[str, str]], categories: bool | None
+) -> list[Question]:
+    """Ask about outcomes that hold numbers and words; ``categories`` are wanted, or may be."""
+    questions = []
+    for option, name in beside:
+        if option != "--outcome" or categories:
+            continue
+        cells = list(table.columns[name].values)
+        numbers, word = _numbers(cells)
+        words = sorted({c for c, x in zip(cells, numbers, strict=True) if c and x is None})
+        if word is None or len(words) == len({cell for cell in cells if cell is not None}):
+            continue
+        gaps = [missing_answer(name, words)] * (len(words) <= _MOST_WORDS and "=" not in name)
+        shares = [answer("what", "proportion", "all its values are categories")]
+        shares *= categories is None
+        if not gaps + shares:
+            continue
+        doubt = f"is an outcome and holds numbers and text (such as {word!r})"
+        answers = gaps + shares if len(words) == 1 else shares + gaps
+        questions.append(Question(name, table.title, doubt, tuple(answers)))
+    return questions
 
 
 def read_outcomes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,25 +16,22 @@ from .._types import Real, Whole
 from ..exceptions import InputError
 from .alike import made_alike
 from .columns import Column, Kind
+from .doubtful import MANY_LEVELS, empty_questions, find_doubts
 from .encoding import (
     MISSING_LEVEL,
+    OTHER_LEVEL,
     ColumnProblems,
     Encoding,
     Feature,
     count_missing,
 )
-from .labels import Labels, read_labels
-from .refused import (
-    MOST_LEVELS,
-    refuse_codes,
-    refuse_doubtful,
-    refuse_missing,
-    refuse_row_numbers,
-)
+from .labels import Labels, read_labels, settle_labels
+from .outcomes import outcome_questions
+from .questions import Asked
+from .reading import ReadOptions
 from .table import Table, notes_of, read_table
-from .text import ReadOptions
 
-_MANY_LEVELS = 50  # more, undeclared, are names or free text rather than categories
+_KINDS = ("numeric", "categorical", "date", "ordered", "boolean")
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,10 @@ class ColumnOptions:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     date: tuple[str, ...] = ()
+    ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
+    boolean: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    impute: bool = False
+    impute: bool = False  # accepted; gaps are always filled
     task: str | None = None  # "classification" or "regression"; None: find out
     beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
     beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
@@ -60,12 +60,20 @@ class ColumnOptions:
     by: str | None = None  # groups: a feature where both files have the column
     by_option: str = "--by"  # that names it
     levels_of_both: bool = False  # levels that only the target has become columns too
+    unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
+    drop_unlabelled: bool = False  # training rows without a label are left out, by request
+    categories: bool | None = None  # whether outcomes are categories; None: find out
+    has_id: bool = True  # whether the command can keep an id
+    schema: tuple[str, ...] = ()  # columns that a schema file knows: they may be absent
+    missing_in: tuple[str, ...] = ()  # columns that --missing names
 
     def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
         """What to read each declared column as; ``weights`` are those of the table's weights."""
         kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
         kinds |= dict.fromkeys(self.categorical, "category")
         kinds |= dict.fromkeys(self.date, "date")
+        kinds |= dict.fromkeys(self.ordered, "ordered")
+        kinds |= dict.fromkeys(self.boolean, "boolean")
         if self.by is not None:
             kinds.setdefault(self.by, "category")
         named = (name for _, name in (*self.beside, *self.of_target))
@@ -80,10 +88,15 @@ class ColumnOptions:
 
     def roles(self) -> set[str]:
         """Columns that are no features."""
-        beside = (name for _, name in (*self.beside, *self.of_target))
+        beside = (name for _, name in (*self.beside, *self.of_target, *self.unread))
         weights = (self.weight, self.target_weight, self.frequency, self.target_frequency)
         named = (self.label, self.target_label, self.id, *weights, *beside)
         return {name for name in named if name is not None} | set(self.drop)
+
+    def settled(self) -> set[str]:
+        """Columns of which it has been said what they are."""
+        by = () if self.by is None else (self.by,)
+        return {name for option in _KINDS for name in getattr(self, option)} | {*by}
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,8 @@ class Samples:
     frequency: Whole | None = None  # how often each row was seen
     target_frequency: Whole | None = None
     target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
+    columns: Mapping[str, Column] = field(default_factory=dict)  # of the training file, no values
 
     @property
     def names(self) -> list[str]:
@@ -162,7 +177,7 @@ class Samples:
 def read_samples(
     train: str, target: str, declared: ColumnOptions, reading: ReadOptions | None = None
 ) -> Samples:
-    """Read two files and make samples of them; `InputError` where that would need a guess."""
+    """Read two files and make samples of them; `Asked` where that would need a guess."""
     if train == "-" and target == "-":
         raise InputError("Only one of the two files can be standard input (-).")
     of_a, of_b = (
@@ -172,34 +187,60 @@ def read_samples(
     a = read_table(train, declared.kinds(weights=of_a), reading)
     b = read_table(target, declared.kinds(weights=of_b), reading)
     _check_declared(declared, a, b)
-    notes = notes_of(a, b)
-    a, b = made_alike(a, b)
-    rows = np.arange(len(a))
-    if declared.label_gaps:
+    notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
+    a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))
+    settled = settle_labels(a, b, declared)
+    a, b, questions = settled.train, settled.target, [*settled.questions]
+    rows, whole = np.arange(len(a)), a
+    if declared.label is not None:
         rows = _labelled(a, declared.label, notes)
         a = a.take(rows)
     shared = _shared_columns(a, b, declared, notes)
+    notes += _schema_notes(a, b, shared, declared)
     for table in (a, b):
         if len(table) < 2:
             raise InputError(f"{table.title} has one row. A sample needs at least two.")
     labels = None
     if declared.label:
         own = declared.target_label or declared.label
-        labels = read_labels(a, b, declared.label, declared.task, notes, target_name=own)
-    encoding = learn_encoding(a, b, shared, declared, notes)
+        task = settled.task or "classification"
+        labels = read_labels(a, b, declared.label, task, notes, target_name=own)
+        notes += settled.notes
+    doubts = find_doubts(
+        whole,
+        b,
+        shared,
+        declared=declared.settled(),
+        id=declared.id,
+        has_id=declared.has_id,
+    )
+    questions += [*doubts.questions, *outcome_questions(a, declared.beside, declared.categories)]
+    if len(rows) < len(whole):
+        questions += empty_questions(a, shared, {question.column for question in questions})
+    if questions:
+        raise Asked(questions)
+    notes += doubts.notes
+    names = [name for name in shared if name not in {doubts.id, *doubts.left_out}]
+    if not names:
+        raise InputError(
+            f"No column is left to compare: {_listed(shared)} identify rows or are free text. "
+            "--categorical COL takes one as categories nevertheless."
+        )
+    encoding = learn_encoding(a, b, names, declared, notes)
     found_a, found_b = ColumnProblems(), ColumnProblems()
     X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
     notes += found_a.notes(a.title) + found_b.notes(b.title)
+    id_name = declared.id or doubts.id
     return Samples(
         encoding,
         X,
         T,
         labels,
-        _ids(a, declared.id, notes),
-        _ids(b, declared.id, notes) if declared.id in b.columns else None,
+        _ids(a, id_name, notes),
+        _ids(b, id_name, notes) if id_name in b.columns else None,
         weights_of(a, declared.weight),
         weights_of(b, declared.target_weight),
-        declared.id,
+        id_name,
         notes,
         rows,
         beside={name: a.columns[name].values for _, name in declared.beside},
@@ -213,12 +254,53 @@ def read_samples(
         frequency=frequencies_of(a, declared.frequency, "--frequency"),
         target_frequency=frequencies_of(b, declared.target_frequency, "--target-frequency"),
         target_rows=np.arange(len(b)),
+        left_out={**_left_out(a, b, encoding), **doubts.left_out},
+        columns={name: replace(part, values=part.values[:0]) for name, part in a.columns.items()},
     )
 
 
-def _labelled(table: Table, label: str | None, notes: list[Note]) -> NDArray[np.intp]:
+def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
+    """Say why columns of the training file are no features, besides their roles."""
+    rest = [name for name in a.names if name not in encoding.names]
+    return {name: "never varies" if name in b.columns else f"not in {b.title}" for name in rest}
+
+
+def _with_levels(table: Table, declared: ColumnOptions) -> Table:
+    """Give ordered categories the levels that were declared; others are refused."""
+    columns = dict(table.columns)
+    for name, levels in declared.ordered.items():
+        if name not in columns:
+            continue
+        strange = sorted({value for value in columns[name].values if value} - {*levels})
+        if strange:
+            raise InputError(
+                f"{table.title}: column {name!r} holds {_listed(strange)}, none of the levels "
+                f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
+                f"missing values: --missing {f'{name}={strange[0]}'!r}."
+            )
+        columns[name] = replace(columns[name], levels=levels)
+    return replace(table, columns=columns)
+
+
+def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions) -> list[Note]:
+    """Name columns that the schema file lacks, and those that only it has."""
+    if not declared.schema:
+        return []
+    notes = []
+    known = {*declared.schema, *declared.settled()}
+    lacking = [name for name in shared if name not in known]
+    if lacking:
+        text = f"The schema does not know {_listed(lacking)}: taken as they come."
+        notes.append(Note("schema", text))
+    absent = [name for name in declared.schema if name not in {*a.names, *b.names}]
+    if absent:
+        text = f"The schema knows {_listed(absent)}, which neither file has."
+        notes.append(Note("schema", text, "warning"))
+    return notes
+
+
+def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
     """Number the rows that have a label."""
-    assert label is not None
     rows = np.flatnonzero([cell is not None for cell in table.columns[label].values])
     if not len(rows):
         raise InputError(f"{table.title}: the label {label!r} is missing in every row.")
@@ -234,11 +316,7 @@ def _labelled(table: Table, label: str | None, notes: list[Note]) -> NDArray[np.
 def learn_encoding(
     train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
-    """Decide how each shared column is encoded, from the training rows; refuse what is doubtful."""
-    names = [name for name in names if train.columns[name].kind != "text"]  # ids, noted
-    refuse_doubtful(train, target, names)
-    refuse_codes(train, names, declared.numeric)
-    refuse_row_numbers(train, names, declared.numeric)
+    """Decide how each shared column is encoded, from the training rows."""
     constant = [name for name in names if _is_constant(train, target, name)]
     if constant:
         text = f"Left out because they never vary: {_listed(constant)}."
@@ -246,36 +324,28 @@ def learn_encoding(
     names = [name for name in names if name not in constant]
     if not names:
         raise InputError("No column is left that varies. There is nothing to compare.")
-    refuse_missing(train, target, names, declared.impute)
     return Encoding(
         tuple(
-            _feature(train.columns[name], target.columns[name], declared, train.title)
-            for name in names
+            _feature(train.columns[name], target.columns[name], declared, notes) for name in names
         )
     )
 
 
-def _feature(column: Column, other: Column, declared: ColumnOptions, title: str) -> Feature:
+def _feature(column: Column, other: Column, declared: ColumnOptions, notes: list[Note]) -> Feature:
     name = column.name
     lost = any(map(any, (count_missing(column), count_missing(other))))
-    if column.kind in ("category", "ordered"):
+    if column.values.dtype == object:
         seen = (column, other) if declared.levels_of_both else (column,)
-        found = {value for part in seen for value in part.values if value is not None}
-        known = [level for level in column.levels if level in found]
-        levels = known or sorted(found)
-        limit = MOST_LEVELS if name in declared.categorical else _MANY_LEVELS
-        if len(levels) > limit:
-            allow = f" --categorical {name!r}," if limit == _MANY_LEVELS else ""
-            raise InputError(
-                f"{title}: the text column {name!r} has {len(levels)} different values, more than "
-                f"{limit}: names or free text rather than categories. Use --id {name!r},{allow} or "
-                f"leave it out with --drop {name!r}."
-            )
+        counts = Counter(value for part in seen for value in part.values if value is not None)
+        known = [level for level in column.levels if level in counts]
+        levels = known or sorted(level for level, _ in counts.most_common(MANY_LEVELS))
+        if len(counts) > len(levels):
+            rest = len(counts) - len(levels)
+            text = f"Column {name!r}: {rest} of {len(counts)} levels are rare, joined as (other)."
+            notes.append(Note("rare levels", text))
+            levels.append(OTHER_LEVEL)
         return Feature(name, "category", (*levels, MISSING_LEVEL) if lost else tuple(levels))
-    fill = None
-    if declared.impute:
-        finite = column.values[np.isfinite(column.values)]
-        fill = float(np.median(finite))
+    fill = float(np.median(column.values[np.isfinite(column.values)]))
     return Feature(name, column.kind, (), fill, lost)
 
 
@@ -307,15 +377,17 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         where(declared.target_label, target, "--target-label")
     if declared.by is not None:
         where(declared.by, train, declared.by_option)
-    for option in ("numeric", "categorical", "date", "drop"):
+    unnamed = train.left_out | target.left_out
+    for option, name in declared.unread:
+        where(name, train, option)
+    for option in (*_KINDS, "drop", "missing_in"):
         for name in getattr(declared, option):
-            if name not in {*target.columns, *train.left_out, *target.left_out}:
-                where(name, train, f"--{option}")
-    twice = set(declared.numeric) & set(declared.categorical) | set(declared.date) & (
-        set(declared.numeric) | set(declared.categorical)
-    )
+            if name not in {*target.columns, *unnamed, *declared.schema}:
+                where(name, train, f"--{option.removesuffix('_in')}")
+    kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
+    twice = sorted(name for name, times in kinds.items() if times > 1)
     if twice:
-        raise InputError(f"{_listed(sorted(twice))}: declared in two ways. Keep one of them.")
+        raise InputError(f"{_listed(twice)}: declared in two ways. Keep one of them.")
     taken = (declared.id, declared.weight, declared.frequency)
     if declared.label is not None and declared.label in taken:
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
@@ -378,11 +450,11 @@ def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | No
 
 
 def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
-    """Groups of the rows; where missing values are imputed, rows without one are a group."""
+    """Groups of the rows; those without one are a group."""
     if declared.by is None or declared.by not in table.columns:
         return None
     groups = table.columns[declared.by].values
-    if declared.impute and groups.dtype == object:
+    if groups.dtype == object:
         groups = groups.copy()
         groups[[cell is None for cell in groups]] = MISSING_LEVEL
     return groups

@@ -14,7 +14,7 @@ from .arrow import ArrowTable
 from .excel import ExcelTable
 from .folder import FolderTable, files_of
 from .formats.known import HEAD, PACKED, format_of, name_note, refuse_unreadable
-from .formats.unpacked import is_workbook, unpacked, zip_member
+from .formats.unpacked import is_workbook, refuse_model, unpacked, zip_member
 from .parquet import ParquetTable
 from .reading import ReadOptions, title_of
 from .survey import SurveyTable
@@ -60,6 +60,7 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
     if piped and form in _ENDED:
         file = io.BytesIO(file.read())
     if form == "zip":
+        refuse_model(title, file)
         if is_workbook(file):
             found: Any = ExcelTable(title, file, reading)
             form = "Excel"

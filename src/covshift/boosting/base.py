@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, Part, Reals
-from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
+from .._encoded import by_table_column
+from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, OrNone, Part, Reals
+from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data, encode_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from .._progress import track
@@ -19,6 +20,7 @@ from .._types import Real, Rows
 from .._validation import check_host_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
+from ..encoding import TableEncoder
 from ..exceptions import InputError
 from ..operators import VOperator
 from .auto import Boosted, fit_auto
@@ -34,6 +36,8 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     A subclass turns labels into the columns of Y and f into predictions.
     """
+
+    _frame: TableEncoder | None = None  # what made numbers of a table
 
     __metadata_request__fit: ClassVar = TARGET_REQUEST
     _rules: ClassVar[Rules] = {
@@ -54,6 +58,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
+        "_frame": Maybe(OrNone(Part(TableEncoder))),
         "ensemble_": Part(Ensemble, k="k"),
         "baseline_": Reals("k"),
         "n_iter_": WHOLE,
@@ -104,7 +109,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         self.__dict__.pop("validation_score_", None)
         self.__dict__.pop("selection_report_", None)
-        problem = check_fit_data(X, Y, X_target, weights)
+        problem = check_fit_data(X, Y, X_target, weights, frame=self._frame)
         if is_auto(self.correction):
             found = fit_auto(self, problem)
         else:
@@ -201,24 +206,43 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Real:
-        """Share of every feature in the total gain of all splits: (n,)."""
+        """Share of every feature in the total gain of all splits: (n,), one per column of X."""
         check_is_fitted(self, "ensemble_")
-        return self.ensemble_.importances(self.n_features_in_)
+        shares = self.ensemble_.importances(self._width)
+        return shares if self._frame is None else by_table_column(self._frame, shares)
+
+    @property
+    def _width(self) -> int:
+        """Number of the columns that trees split on."""
+        return self.n_features_in_ if self._frame is None else len(self._frame.groups)
 
     def _values(self, X: Any) -> Real:
         """Return f at new rows: (rows, k)."""
         check_is_fitted(self, "ensemble_")
-        return self.ensemble_(self._check_rows(X, reset=False))
+        return self.ensemble_(self._check_rows(X))
 
     def _staged_values(self, X: Any) -> Iterator[Real]:
         check_is_fitted(self, "ensemble_")
-        return self.ensemble_.staged(self._check_rows(X, reset=False))
+        return self.ensemble_.staged(self._check_rows(X))
 
     def _after_loading(self) -> None:
-        self.ensemble_.check(self.n_features_in_)
+        self.ensemble_.check(self._width)
 
-    def _check_rows(self, X: Any, *, reset: bool) -> Real:
-        return check_host_rows(self, X, reset=reset)
+    def _read_tables(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
+        """Learn the columns of X and X_target; return both as numbers."""
+        X_given = X
+        X, X_target, self._frame = encode_fit_data(X, X_target, given)
+        if self._frame is None:
+            check_host_rows(self, X, reset=True)
+        else:
+            validate_data(self, X_given, reset=True, skip_check_array=True)
+        return X, X_target
+
+    def _check_rows(self, X: Any) -> Real:
+        if self._frame is None:
+            return check_host_rows(self, X, reset=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._frame.encode(X, "X")
 
 
 def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:

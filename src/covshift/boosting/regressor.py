@@ -73,7 +73,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     ensemble_ : Ensemble
         All trees as plain arrays.
     feature_importances_ : (n,) array
-        Share of every feature in the total gain.
+        Share of every column of X in the total gain; that of a category is the sum over its levels.
     validation_score_ : array
         Squared error on the held-out rows before the first round and after each; with "auto", of
         the trees that were chosen.
@@ -88,7 +88,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     Trees are flexible, and on shifted problems of small samples the corrected ones were seldom
     better than those of "none" (benchmarks/results/boosting_quality.md). Compare, or use "auto".
 
-    Missing values are refused: V compares values, and a missing one has no place in an order.
+    Missing values in arrays are refused: V compares values, and a missing one has no place in an
+    order. In data frames they are filled, and marked in a column of their own.
 
     Inside a search pass the target as a one-tuple, ``X_target=(T,)``: scikit-learn cuts every fit
     parameter that is as long as X into folds.
@@ -134,7 +135,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps (`covshift.TableEncoder`); a
+            category counts as one feature.
         y : (N,) or (N, k) array
             Their outcomes; several are boosted side by side, one tree each per round.
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
@@ -147,9 +149,9 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        self._check_rows(X, reset=True)
-        Y, self._single = check_outcomes(self, X, y)
         weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_tables(X, X_target, weights)
+        Y, self._single = check_outcomes(self, X, y)
         return self._fit(X, Y, X_target, weights)
 
     def predict(self, X: Any) -> Real:

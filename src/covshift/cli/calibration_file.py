@@ -27,7 +27,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     kinds: Any = {**model.encoding.kinds, model.label: "category"}
     if args.weight is not None:
         kinds[args.weight] = "number"
-    table = read_table(args.calibration, kinds, options.read_options_of(args))
+    table = read_table(args.calibration, kinds, options.read_options_of(args, model))
     for name, whose in ((model.label, f"the label of {args.model}"), (args.weight, "--weight")):
         if name is not None and name not in table.columns:
             raise InputError(f"{table.title} has no column {name!r}, {whose}.")

@@ -44,7 +44,6 @@ def add(commands: Any) -> None:
         "--label",
         metavar="COL",
         action="append",
-        required=True,
         help="the outcome; rows without it are left out (repeatable)",
     )
     columns.add_argument("--by", metavar="COL", help="groups, each of which gets its number too")
@@ -54,7 +53,7 @@ def add(commands: Any) -> None:
     _add_method(parser)
     options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
     options.add_verdict(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs={"outcome": "--outcome"})
 
 
 def _add_quantity(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +148,13 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
         return estimate_margins.estimates_of(args, what, _beside(args)), []
     if what == "total" and args.population_size is None:
         raise InputError("--what total needs --population-size.")
-    samples = options.samples_of(args, beside=_beside(args), by=args.by, levels_of_both=True)
+    samples = options.samples_of(
+        args,
+        beside=_beside(args),
+        by=args.by,
+        levels_of_both=True,
+        categories=None if what is None else what == "proportion",
+    )
     return estimates_of(samples, args, what), [*samples.notes]
 
 

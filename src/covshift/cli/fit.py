@@ -142,6 +142,7 @@ def fit_model(
 
     import covshift
 
+    from .._tables.known import reading_of
     from ..compare.methods import fit_method, resolve
     from ..persistence.files import Model
     from ..weights import WEIGHTERS
@@ -204,6 +205,7 @@ def fit_model(
         method,
         args.unit,
         about,
+        reading_of(options.read_options_of(args)),
     )
 
 

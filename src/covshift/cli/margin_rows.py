@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._row_weights import RowWeights, repeated, row_weights
 from .._tables.columns import Kind
+from .._tables.declared import named_dates
 from .._tables.frame import TableFrame, read_known
 from .._tables.samples import frequencies_of, weights_of
 from .._tables.table import Table
@@ -46,10 +47,11 @@ def margins_of(args: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> Mar
 def kinds_of(margins: Margins, args: argparse.Namespace) -> dict[str, Kind]:
     """Say what each column of the margins is read as."""
     kinds: dict[str, Kind] = {}
+    dates = named_dates(args.date)
     for name in margins.columns:
         margin = margins.margin(name)
         category = margin is not None and isinstance(margin.cells, Categories)
-        number: Kind = "date" if name in args.date else "number"
+        number: Kind = "date" if name in dates else "number"
         kinds[name] = "category" if category else number
     return kinds
 

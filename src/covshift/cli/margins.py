@@ -21,15 +21,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("table", help="sample of the target population: CSV, TSV or Parquet, or -")
     group = parser.add_argument_group("columns")
-    for name, help in (
-        ("numeric", "read as numbers"),
-        ("categorical", "read as categories"),
-        ("date", "read as ISO dates: days since 1970-01-01"),
-        ("drop", "leave out"),
-    ):
-        group.add_argument(
-            f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
-        )
+    options.add_columns(group)
     group.add_argument(
         "--weight",
         metavar="COL",
@@ -62,7 +54,6 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
-    from .._tables import ColumnOptions
     from .._tables.frame import read_frame
     from .._tables.samples import frequencies_of, weights_of
     from ..margins import Margins
@@ -70,15 +61,13 @@ def run(args: argparse.Namespace) -> int:
     from ..margins.json_form import json_text
 
     options.check_output(args)
-    declared = ColumnOptions(
-        weight=args.weight,
-        frequency=args.frequency,
-        numeric=tuple(args.numeric),
-        categorical=tuple(args.categorical),
-        date=tuple(args.date),
-        drop=tuple(args.drop),
+    declared = options.column_options_of(
+        args, weight=args.weight, frequency=args.frequency, has_id=False
     )
-    frame, table = read_frame(args.table, declared, options.read_options_of(args))
+    notes = options.answers_of(args)
+    frame, table = read_frame(args.table, declared, options.read_options_of(args), notes)
+    for found in notes:
+        console.tell(found)
     margins = Margins.from_rows(
         frame,
         bins=args.bins,

@@ -16,7 +16,8 @@ from ..exceptions import InputError
 from . import console
 
 if TYPE_CHECKING:
-    from .._tables import ReadOptions, Samples
+    from .._tables import ColumnOptions, ReadOptions, Samples
+    from ..persistence import Model
 
 
 def add_command(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
@@ -30,20 +31,25 @@ def add_command(commands: Any, name: str, help: str, description: str) -> argpar
     return parser
 
 
-def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
+def add_samples(
+    parser: argparse.ArgumentParser, *, label: str | None, target: str | None = None
+) -> Any:
     """Add the two files and what the user can say about their columns; return the group of these.
 
-    ``label`` is "required", "optional", or None for a command that has its own option for it.
+    ``label`` is "required", "optional", or None for a command that has its own option for it;
+    ``target`` is "?" where the target may be absent.
     """
     parser.add_argument("train", help="training sample: CSV, TSV or Parquet file, or -")
-    parser.add_argument("target", help="sample of the target population, in the same formats")
+    parser.add_argument(
+        "target", nargs=target, help="sample of the target population, in the same formats"
+    )
     group = parser.add_argument_group("columns")
+    parser.set_defaults(needs={"label": "--label"} if label == "required" else {})
     if label is not None:
         optional = "" if label == "required" else " (left out of the features)"
         group.add_argument(
             "--label",
             metavar="COL",
-            required=label == "required",
             help=f"the outcome{optional}; in the target it is used only to score",
         )
     group.add_argument(
@@ -58,26 +64,59 @@ def add_samples(parser: argparse.ArgumentParser, *, label: str | None) -> Any:
         group.add_argument(
             f"--{side}frequency", metavar="COL", help=f"how often each {of} row was seen"
         )
+    add_columns(group)
+    add_reading(parser)
+    return group
+
+
+def add_columns(group: Any) -> None:
+    """Add what the user can say about columns, and who answers where nothing was said."""
     for name, help in (
         ("numeric", "read as numbers"),
         ("categorical", "read as categories: one column of 0 and 1 per level"),
-        ("date", "read as dates, as days: ISO dates, or COL=%%d.%%m.%%Y"),
-        ("drop", "leave out"),
     ):
         group.add_argument(
             f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
         )
     group.add_argument(
+        "--ordered",
+        metavar="COL=LOW<HIGH",
+        action="append",
+        default=[],
+        help="read as ordered categories, lowest first, as in 'education=low<mid<high' "
+        "(repeatable)",
+    )
+    group.add_argument(
+        "--date",
+        metavar="COL[=FORMAT]",
+        action="append",
+        default=[],
+        help="read as dates: ISO dates, or those of a format such as %%d.%%m.%%Y (repeatable; ISO "
+        "dates are found without it)",
+    )
+    group.add_argument(
+        "--drop", metavar="COL", action="append", default=[], help="leave out (repeatable)"
+    )
+    group.add_argument(
         "--impute",
         action="store_true",
-        help="fill missing values with the training median, and add a column that marks them",
+        help="fill missing numbers with the training median, and add a column that marks them: the "
+        "default, whether it is said or not",
     )
-    add_reading(parser)
-    return group
+    group.add_argument(
+        "--auto",
+        action="store_true",
+        help="where a column could be read in two ways, take the safest, and say so",
+    )
+    group.add_argument(
+        "--schema",
+        metavar="FILE",
+        help="what each column is, as covshift schema wrote it; options win over it",
+    )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how text files are read."""
+    """Add how files are read."""
     group = parser.add_argument_group("reading")
     group.add_argument("--sep", metavar="CHAR", help="separator of text (default: found)")
     group.add_argument("--encoding", help="encoding of text files (default: found)")
@@ -100,14 +139,24 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     found = learners()
     abouts = ", ".join(f"{entry.name}: {entry.about}" for entry in found)
     group = parser.add_argument_group("learning")
-    group.add_argument(
-        "--task", choices=("classification", "regression"), help="kind of label (default: inferred)"
-    )
+    add_label(group)
     group.add_argument(
         "--learner",
         choices=[entry.name for entry in found],
         default=found[0].name,
         help=f"{abouts} (default: {found[0].name})",
+    )
+
+
+def add_label(group: Any) -> None:
+    """Add what kind of label there is, and what becomes of rows without one."""
+    group.add_argument(
+        "--task", choices=("classification", "regression"), help="kind of label (default: inferred)"
+    )
+    group.add_argument(
+        "--drop-unlabelled",
+        action="store_true",
+        help="leave out training rows without a label (else they are an error)",
     )
 
 
@@ -204,38 +253,56 @@ def _same_file(one: str, other: str) -> bool:
     return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
 
 
-def read_options_of(args: argparse.Namespace) -> ReadOptions:
-    """Return how the user wants files read."""
-    from .._tables import ReadOptions, missing_words
+def read_options_of(args: argparse.Namespace, model: Model | None = None) -> ReadOptions:
+    """Return how the user wants files read; what is not said, a ``model`` may know."""
+    from .._tables import MISSING, ReadOptions, missing_words
+    from .._tables.declared import named_formats
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise InputError(f"--sep {args.sep!r} is not one character. Use for example ';' or tab.")
-    everywhere, by_column = missing_words(args.missing)
-    return ReadOptions(
+    everywhere, in_columns = missing_words(args.missing)
+    said = ReadOptions(
         separator,
         args.encoding,
         everywhere,
-        missing_in=by_column,
+        missing_in=in_columns,
+        dates=named_formats(getattr(args, "date", ())),
         decimal=args.decimal,
         thousands=args.thousands,
-        dates=dict(_dates(args)[1]),
         sheet=args.sheet,
+    )
+    known = getattr(args, "known_reading", {}) if model is None else model.reading
+    if not known:
+        return said
+    from .._tables.known import read_options_with
+
+    told = any(word not in MISSING for word in everywhere)
+    return read_options_with(said, known, told=told)
+
+
+def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
+    """Return what the user says about columns; ``more`` are further fields."""
+    from .._tables import ColumnOptions
+    from .._tables.declared import named_dates, named_levels
+
+    return ColumnOptions(
+        numeric=tuple(args.numeric),
+        categorical=tuple(args.categorical),
+        date=named_dates(args.date),
+        ordered={**getattr(args, "known_levels", {}), **named_levels(args.ordered)},
+        boolean=tuple(getattr(args, "known_booleans", ())),
+        drop=tuple(args.drop),
+        impute=args.impute,
+        schema=tuple(getattr(args, "schema_columns", ())),
+        missing_in=tuple(read_options_of(args).missing_in),
+        **more,
     )
 
 
-def _dates(args: argparse.Namespace) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the columns that --date names, and the formats it gives."""
-    from .._tables.dates import check_format
-
-    names, formats = [], {}
-    for given in getattr(args, "date", ()):
-        name, _, form = given.partition("=%")
-        names.append(name)
-        if form:
-            check_format(name, f"%{form}")
-            formats[name] = f"%{form}"
-    return tuple(names), formats
+def answers_of(args: argparse.Namespace) -> list[Note]:
+    """Say what --auto has answered."""
+    return [question.note() for question in getattr(args, "asked", ())]
 
 
 def samples_of(
@@ -250,35 +317,34 @@ def samples_of(
 
     Without ``label`` the column of that name is left out unread. Rows are ``repeated`` by their
     frequencies. Where the training file is there ``alone``, named twice, nothing is said of it as
-    a target. ``more`` are further fields of `ColumnOptions`.
+    a target. ``more`` are further fields of `ColumnOptions`. What could be read in two ways is
+    `Asked`.
     """
-    from .._tables import ColumnOptions, read_samples
+    from .._tables import read_samples
 
     refuse_margins_file(args.target)
     named = getattr(args, "label", None)
-    if not label and named is not None:
-        args.drop = [*args.drop, named]
-    declared = ColumnOptions(
+    declared = column_options_of(
+        args,
         label=named if label else None,
+        unread=() if label or named is None else (("--label", named),),
         id=args.id,
         weight=args.weight,
         target_weight=args.target_weight,
         frequency=args.frequency,
         target_frequency=args.target_frequency,
-        numeric=tuple(args.numeric),
-        categorical=tuple(args.categorical),
-        date=_dates(args)[0],
-        drop=tuple(args.drop),
-        impute=args.impute,
         task=getattr(args, "task", None),
+        drop_unlabelled=getattr(args, "drop_unlabelled", False),
         **more,
     )
     samples = read_samples(args.train, args.target, declared, read_options_of(args))
+    notes = [*answers_of(args), *samples.notes]
     if alone:
-        own = dict.fromkeys(note for note in samples.notes if note.kind != "target labels")
-        samples = replace(samples, notes=list(own))
-    for found in samples.notes:
+        notes = list(dict.fromkeys(note for note in notes if note.kind != "target labels"))
+    samples = replace(samples, notes=notes)
+    for found in notes:
         console.tell(found)
+    args.id = samples.id_name  # which may have been found
     return samples.repeated() if repeated else samples
 
 

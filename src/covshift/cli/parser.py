@@ -6,7 +6,19 @@ import argparse
 
 import covshift
 
-from . import compare, demo, diagnose, estimate, evaluate, fit, margins, predict, report, weigh
+from . import (
+    compare,
+    demo,
+    diagnose,
+    estimate,
+    evaluate,
+    fit,
+    margins,
+    predict,
+    report,
+    schema,
+    weigh,
+)
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
@@ -26,6 +38,7 @@ examples:
   covshift predict  model.covshift new.csv --interval 90 --calibration held_out.csv
   covshift weigh    train.csv target.csv -o weights.csv
   covshift margins  target.csv -o margins.json
+  covshift schema   train.csv target.csv --label y -o schema.toml
   covshift report   train.csv target.csv --label y -o report.html
 
 exit codes: 0 success, 1 internal error, 2 bad input; with --strict, 3 if the shift is strong or
@@ -33,7 +46,19 @@ there is no overlap
 """
 
 
-COMMANDS = [estimate, evaluate, diagnose, compare, fit, predict, weigh, margins, report, demo]
+COMMANDS = [
+    estimate,
+    evaluate,
+    diagnose,
+    compare,
+    fit,
+    predict,
+    weigh,
+    margins,
+    schema,
+    report,
+    demo,
+]
 """The modules of the commands, in the order of the help."""
 
 

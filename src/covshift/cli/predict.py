@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args.model)
     if asked is not None:
         intervals.check_model(asked, model, args)
-    reading = options.read_options_of(args)
+    reading = options.read_options_of(args, model)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
     if wanted is not None and wanted not in kinds:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NoOverlapError
 from . import compare, console, options
-from .diagnose import diagnosis_and_weights
+from .diagnose import diagnosis_and_weights, groups_of
 from .estimate import as_options
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def write_report(
         weights_name="CDFWeights" if chosen is None else name,
         sample_weight=whole.weight,
         target_weight=whole.target_weight,
+        groups=groups_of(whole),
         comparison=comparison,
         diagnosis=diagnosis,
         estimates=answer,

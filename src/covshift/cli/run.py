@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from ..exceptions import InputError
-from . import console
+from . import answering, console
 from .parser import build_parser
 
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
@@ -30,7 +30,7 @@ def run_command(argv: list[str]) -> int:
         return int(done.code or 0)
     console.quiet = args.quiet
     args.argv = argv
-    return _guarded(lambda: int(args.run(args) or FINE), debug=args.debug)
+    return _guarded(lambda: answering.run_answered(args), debug=args.debug)
 
 
 def _guarded(work: Any, *, debug: bool) -> int:

@@ -80,7 +80,7 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
     rows = []
     for path, kept in ((args.train, samples.rows), (args.target, samples.target_rows)):
-        table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args))
+        table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args, model))
         table = table.take(kept)
         check_complete(table.names, model, table.title)
         findings = ColumnProblems()

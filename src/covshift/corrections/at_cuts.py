@@ -8,7 +8,8 @@ number of cell, the target has one threshold for each cell, with its share as ma
 
 each feature with thresholds of its own. Rows of one cell are not told apart, and nothing is assumed
 about how the target spreads inside it. A category is one indicator for each level, a single one
-where it has two; of a table of two columns, V sees the margins. Where every value of some target
+where it has two, and its indicators share the weight of one feature; of a table of two columns, V
+sees the margins. Where every value of some target
 rows is a cell, this is the V of these rows.
 """
 
@@ -31,6 +32,7 @@ from ..margins.made_rows import side_by_side
 from ..margins.reading import cell_columns, reading_of, refuse_outside
 from ..operators import Sums, TargetSums, VOperator
 from ..weights import as_weighter
+from .importance import of_features
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class AtCuts:
     Z: Real  # (N, p)
     cells: Real  # (R, p): rows that have the margins
     share: Real  # (R,)
+    groups: Rows  # (p,), numbers of the margins' columns
 
     @classmethod
     def of(cls, margins: Margins, X: Any) -> AtCuts:
@@ -56,7 +59,8 @@ class AtCuts:
         for k in np.flatnonzero(features.form == VALUE):
             Z[:, k] = known[lines[k].column].cells.places(Z[:, k])
         cells, share = side_by_side([line.share for line in lines])
-        return cls(margins, X, Z, cells.astype(np.float64), share)
+        groups = np.unique([line.column for line in lines], return_inverse=True)[1].reshape(-1)
+        return cls(margins, X, Z, cells.astype(np.float64), share, groups)
 
     def rows(self, some: Rows) -> AtCuts:
         """Keep some of the training rows."""
@@ -71,7 +75,7 @@ class AtCuts:
         kept = np.flatnonzero(low < high)
         if len(kept) in (0, len(low)):
             return self
-        return replace(self, Z=self.Z[:, kept], cells=self.cells[:, kept])
+        return replace(self, Z=self.Z[:, kept], cells=self.cells[:, kept], groups=self.groups[kept])
 
     def weigh(self, weighter: Any, rows: RowWeights) -> Real:
         """Fit a weighter, or the one of a name, to the margins: the weights (N,) of the rows."""
@@ -93,7 +97,8 @@ class AtCuts:
     def raw_diagonal(self, correction: Any, X: Array) -> Array:
         """Return V(i, i) before normalising and blending."""
         points = self.Z if correction.uses_target else X
-        diagonal: Array = correction.raw_diagonal(points, self.cells, self.share)
+        seeing = self._seeing(correction)
+        diagonal: Array = seeing.raw_diagonal(points, self.cells, self.share)
         return diagonal
 
     def target_sums(self, correction: Any, X: Array, rows: RowWeights) -> TargetSums:
@@ -111,10 +116,15 @@ class AtCuts:
             correction = clone(correction).set_params(weights=None)
             if correction.uses_target:
                 self._refuse_rows(correction)
-            return correction.set_params(weights=self.weigh(weights, rows))
+            return self._seeing(correction.set_params(weights=self.weigh(weights, rows)))
         if getattr(correction, "uses_target", True):
             self._refuse_rows(correction)
-        return correction
+        return self._seeing(correction)
+
+    def _seeing(self, correction: Any) -> Any:
+        """Tell a correction that looks at the cells which of them are those of one column."""
+        looks = getattr(correction, "uses_target", True)
+        return of_features(correction, self.groups) if looks else correction
 
     def _refuse_rows(self, correction: Any) -> None:
         if not getattr(correction, "by_features", False):

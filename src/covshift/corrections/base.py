@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
+from .._encoded import encode_samples
+from .._groups import feature_groups
 from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._row_weights import RowWeights, row_weights, target_weights
+from .._types import Rows
 from .._validation import (
     check_samples,
     is_margins,
@@ -17,6 +21,7 @@ from .._validation import (
     unwrap_target,
     weight_like,
 )
+from ..encoding import groups_of
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
@@ -30,6 +35,30 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Rules] = {}
+    _groups: Any = None  # of the columns of X, where some of them are one feature
+
+    def of_features(self, groups: Any) -> Self:
+        """Return a copy that knows which columns are one feature, such as the levels of a category.
+
+        V then averages over the columns of a feature first, and over features afterwards; a pair
+        of features is looked at in all columns of both.
+
+        Parameters
+        ----------
+        groups : (n,) array of integers, or None
+            Number of the feature that every column of X belongs to. None: each is its own. With
+            data frames `operator` finds them itself.
+
+        Examples
+        --------
+        >>> from covshift.corrections import Additive
+        >>> X = [[0.5, 1, 0, 0], [0.2, 0, 1, 0], [0.1, 0, 0, 1]]  # a number and three levels
+        >>> Additive().of_features([0, 1, 1, 1]).operator(X).diagonal().round(3)
+        array([0.556, 0.722, 0.889])
+        """
+        found = copy(self)
+        found._groups = groups
+        return found
 
     def operator(
         self,
@@ -46,7 +75,8 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training points.
+            Training points. A frame may hold text, dates and gaps; the columns that a category
+            becomes are one feature (`of_features`).
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
             Target points. None: the target is the training sample, with its weights. Margins serve
             corrections that see one column at a time; see `covshift.corrections.at_cuts`.
@@ -68,13 +98,23 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             cuts = AtCuts.of(unwrap_target(X_target), X)
             weights = row_weights(len(cuts.Z), sample_weight, frequency_weight)
             return cuts.operator(self, X, weights)
+        X, X_target, encoder = encode_samples(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+        )
+        groups = groups_of(X) if encoder is None else encoder.groups
+        known = self if groups is None or self._groups is not None else self.of_features(groups)
         itself = unwrap_target(X_target) is None
         if itself and target_weight is None and target_frequency is None:
             target_weight, target_frequency = sample_weight, frequency_weight
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         rows = row_weights(int(X.shape[0]), sample_weight, frequency_weight)
         target = target_weights(int(T.shape[0]), target_weight, target_frequency)
-        found = self.weighed(X, T, rows, target)
+        found = known.weighed(X, T, rows, target)
         V = found._build(X, T, share)
         own = found._row_weights(X, T, share)
         if rows.equal and rows.single:
@@ -108,6 +148,10 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     unseen = "are not seen from the target"
     advice = "Check that X and X_target overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""
+
+    def _feature_groups(self, n: int) -> Rows | None:
+        """Return the groups of n columns; None where each is a feature by itself."""
+        return feature_groups(self._groups, n)
 
     def raw_diagonal(self, X: Array, T: Array, share: Array) -> Array:
         """Return V(i, i) before normalising and blending: zero where the target sees nothing."""

@@ -3,11 +3,15 @@
     V(i, j) = (1 / G) sum_g (1 / M) sum_q phi(t_q) 1[g(t_q) >= g(x_i)] 1[g(t_q) >= g(x_j)]
 
 The members of the family differ in their views g (theory, section 2.2).
+
+Columns that are one feature (`Correction.of_features`), as the levels of a category are, share the
+weight of one: a mean over columns is taken over those of a feature first, and then over features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,10 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._array import Array, like, namespace, to_numpy
+from .._groups import column_shares, members
 from .._moments import moments
 from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
 from .._row_weights import RowWeights, check_weight
-from .._types import Real
+from .._types import Real, Rows
 from ..exceptions import InputError
 from ..operators import (
     BoxViews,
@@ -108,7 +113,7 @@ class EmpiricalCorrection(VMatrixCorrection):
             return target_sums
         if X is None:
             raise InputError("weights need the whole training sample, not blocks of it.")
-        return WeightedTargetSums(target_sums, importance_weights(self.weights, X, T, share))
+        return WeightedTargetSums(target_sums, self._fitted_weights(X, T, share))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
         return FactorOperator(self.views(T, share).factor(X))
@@ -116,13 +121,17 @@ class EmpiricalCorrection(VMatrixCorrection):
     def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
         if not is_weighter(self.weights):
             return self
-        weights = importance_weights(self.weights, X, T, target.share, rows, target)
-        return type(self)(**{**self.get_params(deep=False), "weights": weights})
+        found = copy(self)
+        found.weights = self._fitted_weights(X, T, target.share, rows, target)
+        return found
 
     def _row_weights(self, X: Array, T: Array, share: Array) -> Array | None:
         if self.weights is None:
             return None
-        return importance_weights(self.weights, X, T, share)
+        return self._fitted_weights(X, T, share)
+
+    def _fitted_weights(self, X: Array, T: Array, share: Array, *of_rows: RowWeights) -> Array:
+        return importance_weights(self.weights, X, T, share, *of_rows, groups=self._groups)
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         raise NotImplementedError
@@ -152,6 +161,11 @@ class Multiplicative(EmpiricalCorrection):
     Cost: one sort per feature, then O(N M D) per product from bit masks, O((N + M) D) when n = 1;
     no N x M array of floats. Building: O(N (n log M + n M / 64)).
 
+    A category in columns of zeros and ones, one for each level, is one feature as it is: a target
+    row dominates a training row in all of them only where both have the same level, and so it does
+    from the other side (``symmetric``). Its factor is 1[level of t_q = level of x_i], however many
+    levels there are.
+
     Parameters
     ----------
     phi, symmetric, normalize, blend, weights
@@ -168,7 +182,7 @@ class Multiplicative(EmpiricalCorrection):
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         n = int(T.shape[1])
-        return _coordinates if n == 1 else _boxes([range(n)])
+        return _averaged(None) if n == 1 else _boxes([range(n)])
 
 
 class Additive(EmpiricalCorrection):
@@ -178,6 +192,9 @@ class Additive(EmpiricalCorrection):
 
     The listing's max(x_i, x_i) and 1/l are read as max(x_i, x_j) and 1/n. Sees the margins, any
     number of features. Cost: O(n (N + M) log M) to build, O(n (N + M) D) per product.
+
+    Where columns are features in groups (`of_features`), with L_g columns in the g-th of G, V is
+    (1/G) sum_g (1/L_g) sum_{k in g} V_k, V_k the one of column k by itself.
 
     Parameters
     ----------
@@ -198,7 +215,7 @@ class Additive(EmpiricalCorrection):
         return self.phi is None or isinstance(self.phi, str)
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
-        return _coordinates
+        return _averaged(self._feature_groups(int(T.shape[1])))
 
 
 def blended(weights: Any = None) -> Additive:
@@ -217,6 +234,8 @@ class Pairwise(EmpiricalCorrection):
     V(i, j) = 2/(n(n-1)M) sum_{k<l} sum_q phi(t_q) 1[t_q >= x_i, t_q >= x_j in coordinates k, l].
 
     Cost: that of `Multiplicative` for each of the n(n-1)/2 pairs. With one feature it is that one.
+    A feature of several columns (`of_features`) is looked at in all of them: a pair of features is
+    a box of the columns of both.
 
     Parameters
     ----------
@@ -233,7 +252,12 @@ class Pairwise(EmpiricalCorrection):
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         n = int(T.shape[1])
-        return _coordinates if n == 1 else _boxes(combinations(range(n), 2))
+        groups = self._feature_groups(n)
+        if groups is not None:
+            features = members(groups)
+            pairs = [one + other for one, other in combinations(features, 2)]
+            return _boxes(pairs or features)
+        return _averaged(None) if n == 1 else _boxes(combinations(range(n), 2))
 
 
 class Sliced(EmpiricalCorrection):
@@ -242,7 +266,8 @@ class Sliced(EmpiricalCorrection):
     V(i, j) = (1/GM) sum_g sum_q phi(t_q) 1[b_g't_q >= max(b_g'x_i, b_g'x_j)],
 
     b_g the direction a_g, its entries divided by the target's standard deviations if
-    ``standardize``.
+    ``standardize``. Where L columns are one feature (`of_features`), those of a random direction
+    are divided by sqrt(L): the feature has the part in it that a single column has.
 
     Cost: O(G n (N + M)) to project, then that of `Additive` with G features; the projections are
     made one at a time.
@@ -314,10 +339,15 @@ class Sliced(EmpiricalCorrection):
             if not np.isfinite(directions).all() or not directions.any(axis=1).all():
                 raise InputError("directions must be finite, and none of them all zero.")
             return directions
-        return random_directions(self.n_directions, n_features, self.random_state)
+        drawn = random_directions(self.n_directions, n_features, self.random_state)
+        groups = self._feature_groups(n_features)
+        return drawn if groups is None else drawn / np.sqrt(np.bincount(groups)[groups])
 
 
-_coordinates = partial(LineViews, Coordinates())
+def _averaged(groups: Rows | None) -> Callable[..., Views]:
+    """Views of single columns, averaged over features."""
+    shares = None if groups is None else column_shares(groups)
+    return partial(LineViews, Coordinates(), shares=shares)
 
 
 def _joint_weight(share: Array, phi: Real, T: Array) -> Array:

@@ -88,10 +88,13 @@ class Importance(_EveryPoint):
     def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
         if not is_weighter(self.weights):
             return self
-        return Importance(importance_weights(self.weights, X, T, target.share, rows, target))
+        return Importance(self._fitted_weights(X, T, target.share, rows, target))
 
     def _build(self, X: Array, T: Array, share: Array) -> VOperator:
-        return Diagonal(importance_weights(self.weights, X, T, share))
+        return Diagonal(self._fitted_weights(X, T, share))
+
+    def _fitted_weights(self, X: Array, T: Array, share: Array, *of_rows: RowWeights) -> Array:
+        return importance_weights(self.weights, X, T, share, *of_rows, groups=self._groups)
 
     def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
         if X is None:

@@ -22,11 +22,13 @@ def importance_weights(
     share: Array,
     rows: RowWeights | None = None,
     target: RowWeights | None = None,
+    *,
+    groups: Any = None,
 ) -> Array:
     """Return the weights (N,) of the training rows X under the target T with its shares.
 
     A weighter gets the weights that the ``rows`` have, and those of the ``target`` in place of its
-    shares, where they are known.
+    shares, where they are known; and the ``groups`` of columns that are one feature.
     """
     weights = as_weighter(weights) if isinstance(weights, str) else weights
     if hasattr(weights, "fit"):
@@ -35,9 +37,16 @@ def importance_weights(
         given = target.options("target_weight", "target_frequency")
         if rows is not None:
             given |= rows.options("sample_weight", "frequency_weight")
-        weights = _fitted(clone(weights), X, T, given).weights_
+        weights = _fitted(of_features(clone(weights), groups), X, T, given).weights_
     w = check_weight(weights, int(X.shape[0]), "The importance weights", of="X")
     return weight_like(w, X, "The importance weights")
+
+
+def of_features(method: Any, groups: Any) -> Any:
+    """Tell a weighter or correction which columns are one feature, where it wants to know."""
+    if groups is None or not hasattr(method, "of_features"):
+        return method
+    return method.of_features(groups)
 
 
 def is_weighter(weights: Any) -> bool:

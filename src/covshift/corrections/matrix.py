@@ -68,7 +68,7 @@ def v_matrix(
     Parameters
     ----------
     X : (N, n) array or data frame
-        Training points.
+        Training points. A frame may hold text, dates and gaps; a category counts as one feature.
     X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
         Target points. None: the target is the training sample. Margins are enough for "additive",
         "blended" and other V that see one column at a time.

@@ -13,20 +13,21 @@ from sklearn.utils.validation import _num_samples
 from .._notes import Note
 from .._parameters import number, whole
 from .._row_weights import repeated, row_weights
-from .._support import NO_OVERLAP, STRONG, Uncovered, uncovered
+from .._support import NO_OVERLAP, STRONG
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from .covered import flag_rows, in_words, significant_parts
 from .features import feature_shifts
 from .intervals import interval_outlook
 from .joint import FEWEST, two_sample_auc
 from .margins import diagnose_margins
 from .margins_result import MarginsDiagnosis
 from .result import Diagnosis
-from .sizes import METHODS, MethodSize, method_size, row_limit, weigh
+from .sizes import METHODS, MethodSize, method_size, row_limit, weigh, with_names
 from .support import (
     Support,
     expected_outside,
@@ -34,12 +35,10 @@ from .support import (
     outside_of_neighborhood,
     outside_of_range,
 )
-from .text import printable
 from .verdict import judge
 
 _CLASSIFIER_ROWS = 10_000
 _NEIGHBOR_ROWS = 4_000
-_NAMED = 5  # parts of the target without training rows that a note names
 
 
 @overload
@@ -52,6 +51,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -68,6 +68,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -83,6 +84,7 @@ def diagnose(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -94,7 +96,8 @@ def diagnose(
     Parameters
     ----------
     X : (N, n) array or data frame
-        Training rows.
+        Training rows. A data frame may have text, categories, dates, booleans and gaps: a category
+        is one feature, and so is the share of rows in which a number is missing.
     X_target : (M, n) array or data frame, or a one-tuple of it
         Target rows; or `covshift.Margins`, of which every number is compared with the sample's.
     feature_names : sequence of str, optional
@@ -105,6 +108,10 @@ def diagnose(
         intervals and effective sizes count rows by Kish's number.
     frequency_weight, target_frequency : (N,) and (M,) arrays, optional
         How often each row was seen: the diagnosis is that of the repeated rows, which it makes.
+    groups : (n,) array of int, optional
+        For arrays that were encoded elsewhere: the number of the feature that each column belongs
+        to. Columns of zeros and ones that are named "region=north" are levels of a category, and
+        "income missing" marks where "income" was filled. A data frame needs none.
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
@@ -147,6 +154,7 @@ def diagnose(
             feature_names=feature_names,
             target_weight=target_weight,
             target_frequency=target_frequency,
+            groups=groups,
         )
         rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
         again = repeated(rows.repeats)
@@ -160,6 +168,7 @@ def diagnose(
         target_weight=target_weight,
         frequency_weight=frequency_weight,
         target_frequency=target_frequency,
+        groups=groups,
         methods=methods,
         confidence=confidence,
         random_state=random_state,
@@ -175,6 +184,7 @@ def diagnose_and_weigh(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -184,7 +194,6 @@ def diagnose_and_weigh(
     They are final weights, factors times ``sample_weight``, of all rows that were seen, repeats
     included, and have mean one; None where there are none.
     """
-    _check(methods, confidence, random_state)
     samples = two_samples(
         X,
         X_target,
@@ -193,7 +202,22 @@ def diagnose_and_weigh(
         sample_weight=sample_weight,
         frequency_weight=frequency_weight,
         target_frequency=target_frequency,
+        groups=groups,
     )
+    return diagnose_samples(
+        samples, methods=methods, confidence=confidence, random_state=random_state
+    )
+
+
+def diagnose_samples(
+    samples: TwoSamples,
+    *,
+    methods: Sequence[str] = METHODS,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> tuple[Diagnosis, Real | None]:
+    """`diagnose_and_weigh` of samples that were checked already."""
+    _check(methods, confidence, random_state)
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
     weights = None if cdf is None else _all_weights(cdf, samples)
@@ -204,7 +228,8 @@ def diagnose_and_weigh(
         small.X, small.T, small.share, small.own, confidence=confidence, random_state=random_state
     )
     overlap = _overlap(support, cdf)
-    judgement = judge(features, auc, sizes, support, overlap)
+    first = in_words(support.uncovered[:1], samples)
+    judgement = judge(features, auc, sizes, support, overlap, first)
     intervals = None
     if cdf is not None:
         drawn = samples.cut(row_limit("cdf"), random_state)
@@ -223,6 +248,7 @@ def diagnose_and_weigh(
         random_state=random_state,
         notes=_notes(samples, features, auc, support, sizes),
         intervals=intervals,
+        rows=flag_rows(samples, support, judgement.verdict, random_state),
     )
     return diagnosis, weights
 
@@ -242,7 +268,10 @@ def _sizes(
     for method in dict.fromkeys(["cdf", *methods]):
         cut = samples.cut(row_limit(method), random_state)
         given = cut.weight, cut.sample_weight
-        weighter, note = weigh(method, cut.X, cut.T, *given, random_state=random_state)
+        weighter, note = weigh(
+            method, cut.X, cut.T, *given, random_state=random_state, groups=cut.groups
+        )
+        note = with_names(note, samples.names)
         if method == "cdf":
             fitted = weighter
         if method in methods:
@@ -266,12 +295,12 @@ def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
 
 def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
     X, T = samples.X, samples.T
-    beyond, anywhere = outside_of_range(X, T, samples.share)
+    beyond, anywhere = outside_of_range(X, T, samples.share, samples.features)
     cut = samples.cut(_NEIGHBOR_ROWS, random_state)
-    expected = expected_outside_range(*X.shape)
-    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own)
-    given = None if samples.sample_weight is None else samples.own
-    gaps = uncovered(X, T, samples.share, samples.target_size, own=given)
+    numbers = sum(len(f.columns) for f in samples.features if f.kind == "number")
+    expected = expected_outside_range(len(X), numbers)
+    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.groups)
+    gaps = significant_parts(samples)
     sizes = len(cut.X), len(cut.T)
     return beyond, Support(outside, expected_outside(sizes[0]), anywhere, expected, *sizes, gaps)
 
@@ -285,7 +314,7 @@ def _overlap(support: Support, cdf: Any) -> bool:
 def _notes(
     samples: TwoSamples, features: Any, auc: Any, support: Support, sizes: tuple[MethodSize, ...]
 ) -> tuple[Note, ...]:
-    notes = []
+    notes = [*samples.notes]
     constant = [feature.name for feature in features if feature.constant]
     if constant:
         text = "One column is constant over both samples and carries no information."
@@ -302,7 +331,8 @@ def _notes(
     first = support.uncovered[:1]
     told = 1 if first and first[0].excess >= STRONG else 0  # the verdict's reason names it
     if len(support.uncovered) > told:
-        text = _where_uncovered(support.uncovered[told:], samples.names)
+        said = in_words(support.uncovered[told:], samples)
+        text = f"Parts of the target without training rows: {said}."
         notes.append(Note("uncovered target", text, "warning"))
     whole = len(samples.X), len(samples.T)
     used = {
@@ -315,12 +345,3 @@ def _notes(
         text = "To keep the cost down, rows were drawn at random (training and target rows): "
         notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
-
-
-def _where_uncovered(found: Sequence[Uncovered], names: Sequence[str]) -> str:
-    names = [printable(name) for name in names]
-    parts = [part.describe(names) for part in found[:_NAMED]]
-    more = len(found) - _NAMED
-    if more > 0:
-        parts.append(f"{more} more such columns or values")
-    return "Parts of the target without training rows: " + "; ".join(parts) + "."

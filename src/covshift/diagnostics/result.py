@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
+from .._types import Flags
+from .covered import RowFlags
 from .features import FeatureShift
 from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
@@ -48,6 +52,9 @@ class Diagnosis:
         What was cut or left out, and why: ``kind``, ``text`` and ``severity``.
     intervals : IntervalOutlook or None
         How useful prediction intervals (`ConformalRegressor`) will be; None without weights.
+    rows : RowFlags or None
+        Which target rows have no training rows near, and why; `uncovered_rows` are the flags.
+        `to_dict` has their numbers, and no flags.
     """
 
     verdict: Verdict
@@ -65,6 +72,14 @@ class Diagnosis:
     random_state: int
     notes: tuple[Note, ...]
     intervals: IntervalOutlook | None = None
+    rows: RowFlags | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def uncovered_rows(self) -> Flags:
+        """Target rows without training rows near: (M,) in the order given; `rows` says why."""
+        if self.rows is None:
+            return np.zeros(self.n_target, dtype=bool)
+        return self.rows.uncovered
 
     @property
     def worst(self) -> tuple[FeatureShift, ...]:
@@ -76,7 +91,9 @@ class Diagnosis:
 
         An infinite number becomes None.
         """
-        found: dict[str, Any] = plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(replace(self, rows=None)))
+        rows = self.rows
+        found["rows"] = None if rows is None else {"uncovered": rows.count, "why": rows.counts}
         return found
 
     def to_frame(self) -> Any:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import clone
 
 from .._registry import WeighterEntry, weighters
-from .._types import Real
+from .._types import Real, Rows
 from ..exceptions import NoOverlapError
 from ..weights import CDFWeights, Weighter, as_weighter
+from .text import printable
 
 METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
 """Weighters whose effective sample size a diagnosis shows."""
@@ -48,9 +51,15 @@ def weigh(
     sample_weight: Real | None = None,
     *,
     random_state: int,
+    groups: Rows | None = None,
 ) -> tuple[Any, str]:
-    """Fit the weighter; return it, or None, and what it had to say in one line."""
+    """Fit the weighter; return it, or None, and what it had to say in one line.
+
+    ``groups`` (n,) tells which columns are one feature.
+    """
     weighter = clone(as_weighter(method))
+    if groups is not None and hasattr(weighter, "of_features"):
+        weighter = weighter.of_features(groups)
     if isinstance(weighter, CDFWeights):
         weighter.set_params(allow_no_overlap=True)
     if "random_state" in weighter.get_params():
@@ -81,6 +90,22 @@ def method_size(
         return MethodSize(method, None, None, *used, note)
     kept = weighter.effective_sample_size_ / sizes[0]
     return MethodSize(method, kept * sizes[1], kept, *used, note)
+
+
+def with_names(note: str, names: Sequence[str]) -> str:
+    """Put the names of columns in place of their numbers.
+
+    >>> with_names("No weights fit (columns 0, 2).", ["age", "town", "income"])
+    "No weights fit (columns 'age', 'income')."
+    """
+
+    def named(found: re.Match[str]) -> str:
+        numbers = [int(number) for number in found[2].split(", ")]
+        if max(numbers) >= len(names):
+            return found[0]
+        return found[1] + ", ".join(f"'{printable(names[k])}'" for k in numbers)
+
+    return re.sub(r"(\bcolumns? )(\d+(?:, \d+)*)", named, note)
 
 
 def _first_sentence(text: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._feature_columns import MISSING
 
 if TYPE_CHECKING:
+    from .features import FeatureShift
     from .result import Diagnosis
 
 _SHOWN = 10  # features
@@ -56,7 +60,7 @@ def _verdict(d: Diagnosis) -> str:
 
 def _columns(d: Diagnosis) -> str:
     corrected = any(feature.smd_corrected is not None for feature in d.features)
-    head = [
+    head: list[str] = [
         "SMD",
         *(["corrected"] if corrected else []),
         "KS",
@@ -75,12 +79,27 @@ def _columns(d: Diagnosis) -> str:
         ]
         for feature in d.worst[:_SHOWN]
     ]
-    names = [printable(feature.name) for feature in d.worst[:_SHOWN]]
+    shown = d.worst[:_SHOWN]
+    names = [printable(feature.name) for feature in shown]
     title = f"{d.n_train:,} training rows, {d.n_target:,} target rows; worst columns first"
-    lines = [title, *_table("column", names, head, rows)]
+    lines = [title, *table("column", names, head, rows)]
     if len(d.features) > _SHOWN:
         lines.append(f"  and {len(d.features) - _SHOWN} more columns")
+    if any(feature.kind == "category" for feature in shown):
+        lines.append(
+            "  (KS of a category: the total variation distance of the shares of its levels)"
+        )
+    levels = [
+        f"{printable(_without_mark(f))}: {printable(f.detail, 40)}" for f in shown if f.detail
+    ]
+    if levels:
+        text = f"Shares that differ most, training → target: {'; '.join(levels)}"
+        lines.append(fill(text, 88, initial_indent="  ", subsequent_indent="    "))
     return "\n".join(lines)
+
+
+def _without_mark(feature: FeatureShift) -> str:
+    return feature.name.removesuffix(MISSING) if feature.kind == "missing" else feature.name
 
 
 def _joint(d: Diagnosis) -> str:
@@ -101,6 +120,8 @@ def _joint(d: Diagnosis) -> str:
         f"({d.support.expected_range:.1%} without a shift)"
     )
     lines.append(f"  weights can cover the target: {'yes' if d.overlap else 'NO'}")
+    if d.rows is not None and d.rows.count:
+        lines.append(fill(str(d.rows), 88, initial_indent="  ", subsequent_indent="    "))
     return "\n".join(lines)
 
 
@@ -137,13 +158,23 @@ def _notes(d: Diagnosis) -> str:
     )
 
 
-def _table(first: str, names: list[str], head: list[str], rows: list[list[Any]]) -> list[str]:
+def table(
+    first: str,
+    names: list[str],
+    head: list[str],
+    rows: list[list[str]],
+    left: Container[int] = frozenset(),
+) -> list[str]:
+    """Lines of a table; columns ``left`` are aligned to the left."""
     width = max(map(len, [first, *names]))
     widths = [max(len(title), *(len(row[k]) for row in rows)) for k, title in enumerate(head)]
     lines = []
     for name, cells in zip([first, *names], [head, *rows], strict=True):
-        numbers = "  ".join(f"{cell:>{w}s}" for cell, w in zip(cells, widths, strict=True))
-        lines.append(f"  {name:{width}s}  {numbers}")
+        parts = [
+            f"{cell:<{w}s}" if k in left else f"{cell:>{w}s}"
+            for k, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append(f"  {name:{width}s}  {'  '.join(parts)}".rstrip())
     return lines
 
 

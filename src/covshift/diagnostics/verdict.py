@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from .._feature_columns import MISSING
 from .._support import NO_OVERLAP, STRONG
 from .features import FeatureShift
 from .joint import TwoSampleAUC
@@ -49,8 +50,9 @@ ADVICE: dict[Verdict, str] = {
     "CDFWeights with purpose='training'), report the effective sample size, and look for training "
     "rows like the target's.",
     "no overlap": "Do not correct by weights. Restrict the target to where there are training "
-    "rows, leave out the features that separate the samples if the outcome does not need them, or "
-    "collect labels there.",
+    "rows (--restrict overlap, and covshift diagnose -o rows.csv lists the rows; in Python "
+    "covshift.diagnostics.restrict), leave out the features that separate the samples if the "
+    "outcome does not need them, or collect labels there.",
 }
 
 
@@ -68,9 +70,13 @@ def judge(
     methods: Sequence[MethodSize],
     support: Support,
     overlap: bool,
+    where: str,
 ) -> Judgement:
-    """Apply the rules of this module, in order."""
-    verdict, reason = _decide(features, auc, methods, support, overlap)
+    """Apply the rules of this module, in order.
+
+    ``where`` says which part of the target the first of ``support.uncovered`` is.
+    """
+    verdict, reason = _decide(features, auc, methods, support, overlap, where)
     return Judgement(verdict, reason, ADVICE[verdict])
 
 
@@ -80,6 +86,7 @@ def _decide(
     methods: Sequence[MethodSize],
     support: Support,
     overlap: bool,
+    where: str,
 ) -> tuple[Verdict, str]:
     outside = support.outside or 0.0
     shifted = [feature for feature in features if feature.p_value <= LEVEL]
@@ -93,8 +100,6 @@ def _decide(
             f"distance is below {NEGLIGIBLE_KS:g} and the two-sample AUC below {NEGLIGIBLE_AUC:g}."
         )
     found = _what_differs(shifted, told_apart, len(features), auc)
-    names = [printable(feature.name) for feature in features]
-    where = missing[0].describe(names) if missing else ""
     if missing and missing[0].excess >= NO_OVERLAP:
         return "no overlap", f"{found}, and {where}: no training row shows what happens there."
     if outside >= NO_OVERLAP_OUTSIDE:
@@ -113,19 +118,47 @@ def _decide(
     if methods and 2 * len(few) >= len(methods):
         return "strong", (
             f"{found}; with {len(few)} of {len(methods)} weighting methods, the effective sample "
-            f"size is below {STRONG_SIZE:.0%} of the training rows."
+            f"size is below {STRONG_SIZE:.0%} of the training rows.{_stays_off(features)}"
         )
     if auc is not None and auc.interval[0] >= STRONG_AUC:
         return "strong", f"{found}: a classifier tells most rows of the two samples apart."
     if outside >= STRONG_OUTSIDE:
         return "strong", f"{found}, and {outside:.0%} of the target has no training rows nearby."
-    kept = [row.share for row in methods if row.share is not None]
-    left = ""
-    if kept:
-        left = (
-            f"; after weighting, the effective sample size is at least {min(kept):.0%} of the rows"
-        )
-    return "correctable", f"{found}{left}."
+    return "correctable", f"{found}{_precision(methods)}.{_stays_off(features)}"
+
+
+def _precision(methods: Sequence[MethodSize]) -> str:
+    """What weights leave of the precision, from the worst method to the best."""
+    kept = sorted(
+        (row.share, row.effective_sample_size)
+        for row in methods
+        if row.share is not None and row.effective_sample_size is not None
+    )
+    if not kept:
+        return ""
+    share, rows = kept[0]
+    return (
+        f"; after weighting, the effective sample size is at least {share:.0%} of the rows: as "
+        f"precise as {rows:,.0f} equally weighted ones"
+    )
+
+
+def _stays_off(features: Sequence[FeatureShift]) -> str:
+    """A sentence on what the weights do not correct, where that is more than negligible."""
+    left = [
+        feature
+        for feature in features
+        if feature.smd_corrected is not None and abs(feature.smd_corrected) > NEGLIGIBLE_SMD
+    ]
+    if not left:
+        return ""
+    worst = max(left, key=lambda feature: abs(feature.smd_corrected or 0.0))
+    more = f", and {len(left) - 1} more by over {NEGLIGIBLE_SMD:g}" if len(left) > 1 else ""
+    assert worst.smd_corrected is not None
+    return (
+        f" Weights do not correct all of it: '{printable(worst.name)}' stays off by "
+        f"{abs(worst.smd_corrected):.2f} standard deviations (from {abs(worst.smd):.2f}){more}."
+    )
 
 
 def _negligible(features: Sequence[FeatureShift], auc: TwoSampleAUC | None) -> bool:
@@ -158,4 +191,14 @@ def _what_differs(
     if not shifted:
         return f"No single feature differs significantly, but the samples do jointly{area}"
     features = "feature" if n == 1 else "features"
-    return f"{len(shifted)} of {n} {features} differ{'s' if len(shifted) == 1 else ''}{area}"
+    count = f"{len(shifted)} of {n} {features} differ{'s' if len(shifted) == 1 else ''}"
+    most = ", most of all " if len(shifted) > 1 else ": "
+    return f"{count}{most}{_named(max(shifted, key=lambda feature: feature.ks))}{area}"
+
+
+def _named(feature: FeatureShift) -> str:
+    if feature.kind == "missing":
+        name, detail = feature.name.removesuffix(MISSING), feature.detail.removeprefix("missing ")
+        return f"the missing values of '{printable(name)}' ({detail} of the rows)"
+    detail = f" ({printable(feature.detail, 40)})" if feature.detail else ""
+    return f"'{printable(feature.name)}'{detail}"

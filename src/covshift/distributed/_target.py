@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import is_array, to_numpy
+from .._encoded import numbers_only
 from .._row_weights import target_weights
 from .._types import Real
 from .._validation import (
@@ -67,7 +68,8 @@ def read_target(
     if X_target is None:
         return of_margins(margins(_training_blocks(training), bins))
     if is_frame(X_target):
-        T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
+        with numbers_only("A fit in blocks", X_target=X_target):
+            T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
         if T.shape[0] <= bins:
             return _in_memory(X_target, target_weight, None)
         return of_margins(margins([(T, target_weight)], bins))
@@ -119,7 +121,8 @@ def _in_memory(X_target: Any, target_weight: Any, target_frequency: Any) -> Fixe
             "it is read, or one array."
         )
     names = column_names(X_target)
-    T = to_numpy(check_points(X_target, "X_target"))
+    with numbers_only("A fit in blocks", X_target=X_target):
+        T = to_numpy(check_points(X_target, "X_target"))
     narrow = T.dtype == np.float32
     weights = target_weights(len(T), target_weight, target_frequency)
     return FixedTarget(T.astype(np.float64), weights.share, narrow, weights.size, names)

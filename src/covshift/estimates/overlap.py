@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from .._notes import Note
-from .._support import NO_OVERLAP, Uncovered, uncovered
+from .._support import NO_OVERLAP, Uncovered
+from .._two_samples import TwoSamples
 from .._types import Flags, Real, Rows
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
+from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
+from ..encoding import encoded
 from ..exceptions import NoOverlapError
 from .data import Sample
 
 _ROWS = 5_000  # of each sample that the diagnosis sees
-_ROUNDS = 5  # restricting one column can open a gap in another
 
 
 @dataclass(frozen=True)
@@ -45,21 +47,20 @@ def check_overlap(
 
     A column leaves part of the target uncovered where this part is significant and more than a
     tenth of the target beyond what chance explains (`covshift._support`); besides, the verdict of
-    the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows of uncovered
-    parts are left out, and where the verdict still says so, those without training rows nearby.
+    the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows of all
+    significant parts are left out (`covshift.diagnostics.covered`), and where the verdict still
+    says so, those without training rows nearby.
     """
     whole_sample, sample = sample, sample.rows(known)
     kept = np.ones(len(sample.T), dtype=bool)
     parts: list[Uncovered] = []
-    for _ in range(_ROUNDS):
-        gaps = _gaps(sample, kept)
-        if not gaps:
-            break
-        if restrict is None:
+    if restrict is None:
+        gaps = [part for part in significant_parts(_both(sample)) if part.excess >= NO_OVERLAP]
+        if gaps:
             raise NoOverlapError(_refusal(gaps, sample.names))
-        parts += gaps
-        for part in gaps:
-            kept &= ~_inside(part, sample.T)
+    else:
+        place, parts = set_aside(_both(sample))
+        kept = place < 0
         if not kept.any():
             raise NoOverlapError(
                 "No target row is covered by the training rows: there is nothing to answer for. "
@@ -91,6 +92,7 @@ def check_overlap(
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
+    notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
     left = whole_sample if whole else whole_sample.target_rows(covered)
     return Covered(left, diagnosis, share, tuple(notes))
@@ -103,20 +105,14 @@ _ADVICE = (
 )
 
 
-def _gaps(sample: Sample, kept: Flags) -> list[Uncovered]:
-    share = sample.share[kept]
-    share = share / share.sum()
-    size = float(1 / (share @ share))
-    rows = sample.Z[sample.d > 0]
-    found = uncovered(rows, sample.T[kept], share, size)
-    return [part for part in found if part.excess >= NO_OVERLAP]
-
-
-def _inside(part: Uncovered, T: Real) -> Flags:
-    column = T[:, part.column]
-    if part.side == "at":
-        return np.asarray(column == part.value)
-    return np.asarray(column < part.value if part.side == "below" else column > part.value)
+def _both(sample: Sample) -> TwoSamples:
+    """The samples as the diagnosis sees them; rows without a design weight show nothing."""
+    rows = np.flatnonzero(sample.d > 0)
+    M = len(sample.T)
+    weight = None if np.ptp(sample.share) <= 1e-12 * sample.share.max() else M * sample.share
+    return TwoSamples(
+        sample.Z[rows], sample.T, sample.names, None, weight, rows, np.arange(M), n_given=M
+    )
 
 
 def _refusal(gaps: list[Uncovered], names: tuple[str, ...]) -> str:
@@ -135,6 +131,7 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
+    X, T = (encoded(part, sample.one_feature) for part in (X, T))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Diagnosis = diagnose(

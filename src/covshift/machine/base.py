@@ -26,15 +26,15 @@ from .._fields import (
 )
 from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
 from .._folds import Fold, ranked_folds
-from .._frames import FrameColumns
 from .._kernels import KERNEL, WIDTH
 from .._parallel import one_blas_thread
 from .._parameters import Rules, check_parameters, flag, number, one_of, whole
 from .._row_sample import RowSample
-from .._types import Real
+from .._types import Real, Rows
 from ..corrections import as_correction
 from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
+from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
 from .auto import fit_auto
 from .dual import Dual, small_factor
@@ -87,7 +87,7 @@ class KernelMachine(LandmarksFit):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_columns": Wholes("d"),
-        "_frame": Maybe(OrNone(Part(FrameColumns))),
+        "_frame": Maybe(OrNone(Part(TableEncoder))),
         "_coordinates": Maybe(Part(*COORDINATES, n="d")),
         "_f": Part(Expansion, n="d", k="k"),
         "_by_blocks": Maybe(FLAG),
@@ -174,12 +174,11 @@ class KernelMachine(LandmarksFit):
         """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
         keys = self._outcome_keys(problem.Y)
         sample = RowSample.of(problem.X, problem.Y, problem.w, keys, problem.repeats)
-        return self._choose_from(sample, sample.y, problem.T, problem.share)
+        return self._choose_from(sample, sample.y, problem.T, problem.share, problem.groups)
 
-    def _choose_from(self, sample: RowSample, Y: Real, T: Any, share: Any) -> Sequence[Any]:
-        groups = None
-        if self._frame is not None:
-            groups = np.unique(self._frame.groups[self._columns], return_inverse=True)[1]
+    def _choose_from(
+        self, sample: RowSample, Y: Real, T: Any, share: Any, groups: Rows | None
+    ) -> Sequence[Any]:
         found = choose_kernels(self, sample, Y, T, share, groups)
         self._coordinates = found.coordinates
         if found.report is not None:

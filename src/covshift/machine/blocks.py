@@ -8,7 +8,6 @@ block gives is a plain value, values combine in any order, and the result is tha
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,15 +18,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
+from .._encoded import numbers_only, refuse_columns
+from .._fit_data import warn_of_constant
+from .._groups import feature_groups
 from .._hashing import HashedSample, draw_seed
 from .._row_sample import RowSample
 from .._row_weights import check_frequency, check_weight
 from .._types import Real, Whole
 from .._validation import check_points
 from ..corrections import as_correction
-from ..exceptions import ConstantColumnWarning, InputError
+from ..corrections.importance import of_features
+from ..encoding import groups_of
+from ..exceptions import InputError
 from .base import KernelMachine
 from .primal import Partial, Primal
+
+_WHO = "A fit in blocks"
 
 
 class Block(NamedTuple):
@@ -87,12 +93,14 @@ class BlockFit:
         _refuse_what_needs_all_rows(estimator)
         estimator._forget()
         estimator.__dict__.pop("_frame", None)
+        refuse_columns(header, "X", _WHO)
         validate_data(estimator, header, reset=True, skip_check_array=True)
         estimator.correction_ = clone(as_correction(estimator.correction), safe=False)
         self.estimator = estimator
         self.narrow = narrow  # the target came in single precision: so must the rows
         self._seed = draw_seed(check_random_state(estimator.random_state))
         self.columns: NDArray[np.intp] = np.arange(estimator.n_features_in_)
+        self._groups = groups_of(header)
         self.unit = 1.0  # mean probability weight, once all rows were surveyed
 
     def read(
@@ -101,7 +109,8 @@ class BlockFit:
         """Check a block; None where no row has a weight."""
         if _length(X) == 0:
             return None
-        points = to_numpy(check_points(X, "X"))
+        with numbers_only(_WHO, X=X):
+            points = to_numpy(check_points(X, "X"))
         if points.shape[1] != self.estimator.n_features_in_:
             raise InputError(
                 f"X has {points.shape[1]} features, but {self.estimator.n_features_in_} were "
@@ -146,12 +155,9 @@ class BlockFit:
         if not 0 < len(varying) < len(low):
             return False
         self.columns = varying
-        warnings.warn(
-            f"Columns {np.flatnonzero(low == high).tolist()} are constant in X and X_target; "
-            "they are left out.",
-            ConstantColumnWarning,
-            stacklevel=4,
-        )
+        names = getattr(self.estimator, "feature_names_in_", None)
+        names = None if names is None else names.tolist()
+        warn_of_constant(np.flatnonzero(low == high), names, stacklevel=5)
         return True
 
     def prepare(self, survey: Survey, T: Real, share: Real) -> Primal:
@@ -163,9 +169,12 @@ class BlockFit:
         estimator._take_outcomes(survey.labels, survey.outputs)
         estimator._columns = self.columns
         Y = estimator._outcome_columns(survey.sample.y)
-        kernels = estimator._choose_from(survey.sample, Y, T, share)
+        groups = None
+        if self._groups is not None:
+            groups = feature_groups(self._groups[self.columns], len(self.columns))
+        kernels = estimator._choose_from(survey.sample, Y, T, share, groups)
         kernel = estimator._best_of(kernels)
-        target_sums = estimator.correction_.target_sums(T, share, None)
+        target_sums = of_features(estimator.correction_, groups).target_sums(T, share, None)
         return estimator._primal(kernel, survey.landmarks.sorted_rows, target_sums)
 
     def partial(self, primal: Primal, block: Block) -> Partial:

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
+from .._encoded import numbers_only
 from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
@@ -225,7 +226,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps (`covshift.TableEncoder`); a
+            category counts as one feature.
         y : (N,) array
             Their classes.
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
@@ -238,12 +240,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_frames(X, X_target)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         labels = check_labels(self, X, y)
         self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return self._fit(X, Y, X_target, weights)
 
     def partial_fit(
@@ -266,7 +268,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         their weights. `fit` starts afresh.
         """
         first = self._is_first_block()
-        self._check_rows(X, reset=first)
+        with numbers_only("partial_fit", X=X, X_target=X_target):
+            self._check_rows(X, reset=first)
         labels = check_labels(self, X, y)
         if classes is not None:
             given = np.unique(classes)

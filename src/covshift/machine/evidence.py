@@ -17,12 +17,14 @@ sections 5.4 and 5.1 (relevance). O(N^3 + n N^2) time for a value with its gradi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
+from .._groups import feature_groups, gap_factors, members
 from .._kernel_sum import KernelSum
 from .._parallel import one_blas_thread
 from .._types import Real, Rows
@@ -38,7 +40,7 @@ class Layout:
     """Where the parameters stand in one vector: common relevance, groups, amplitudes, ratio."""
 
     parts: tuple[str, ...]
-    groups: Rows  # (n,), the group of every feature
+    groups: Rows  # (n,), the feature that every column belongs to
 
     @property
     def n_groups(self) -> int:
@@ -50,9 +52,9 @@ class Layout:
 
     @property
     def start(self) -> Real:
-        """Every relevance 1 / n, every amplitude one."""
+        """Every relevance one over the number of features, every amplitude one."""
         theta = np.zeros(self.size)
-        theta[0] = -np.log(len(self.groups))
+        theta[0] = -np.log(self.n_groups)
         return theta
 
     def kernel(self, theta: Real) -> KernelSum:
@@ -62,7 +64,8 @@ class Layout:
         amplitude[amplitude < _NEGLIGIBLE * amplitude.max()] = 0.0
         found = {part: float(a) for part, a in zip(self.parts, amplitude, strict=True)}
         relevance = np.exp(theta[0] + theta[1 : 1 + G][self.groups])
-        return KernelSum(relevance, ratio=float(np.exp(theta[-1])), **found)
+        groups = feature_groups(self.groups, len(self.groups))
+        return KernelSum(relevance, ratio=float(np.exp(theta[-1])), groups=groups, **found)
 
 
 class Evidence:
@@ -73,7 +76,8 @@ class Evidence:
         centred = Y - (w @ Y) / w.sum()
         spread = np.sqrt((w @ centred**2) / w.sum())
         self.Y = centred[:, spread > 0] / spread[spread > 0]
-        self._linear = U @ U.T / U.shape[1]
+        self._linear = U @ U.T / layout.n_groups
+        self._features, self._gap_factors = members(layout.groups), gap_factors(layout.groups)
 
     def __call__(self, theta: Real) -> tuple[float, Real]:
         """Return the value at ``theta`` and its gradient."""
@@ -93,11 +97,12 @@ class Evidence:
         return spread
 
     def _likelihood(self, theta: Real) -> tuple[float, Real]:
-        layout, (N, n), G = self.layout, self.U.shape, self.layout.n_groups
+        layout, N, G = self.layout, len(self.U), self.layout.n_groups
         root = np.exp((theta[0] + theta[1 : 1 + G][layout.groups]) / 2)  # (n,)
         amplitude, ratio = np.exp(theta[1 + G : -1]), float(np.exp(theta[-1]))
         V = self.U * root
-        city = cdist(V, V, "cityblock") if "laplacian" in layout.parts else None
+        W = V * self._gap_factors
+        city = cdist(W, W, "cityblock") if "laplacian" in layout.parts else None
         terms = {}
         for part, a in zip(layout.parts, amplitude, strict=True):
             if part == "linear":
@@ -107,7 +112,7 @@ class Evidence:
             elif city is not None and part == "laplacian":
                 terms[part] = a * np.exp(-ratio * city)
             else:
-                terms[part] = a / n * sum(np.exp(-ratio * _gaps(V[:, k])) for k in range(n))
+                terms[part] = a / G * sum(np.exp(-ratio * gaps) for gaps in self._by_feature(W))
         C = sum(terms.values()) + _WIDE
         C[np.diag_indices(N)] += 1 / self.w
         L, info = lapack.dpotrf(C, lower=1, overwrite_a=1)
@@ -126,9 +131,9 @@ class Evidence:
         for j, part in enumerate(layout.parts):
             gradient[1 + G + j] = np.vdot(D, terms[part])
         by_feature, gradient[-1] = self._by_width(
-            D, terms, V, city, ratio, dict(zip(layout.parts, amplitude, strict=True))
+            D, terms, (V, W), city, ratio, dict(zip(layout.parts, amplitude, strict=True))
         )
-        gradient[1 : 1 + G] = np.bincount(layout.groups, by_feature, minlength=G)
+        gradient[1 : 1 + G] = by_feature
         gradient[0] = by_feature.sum()
         return value, gradient
 
@@ -136,28 +141,37 @@ class Evidence:
         self,
         D: Real,
         terms: dict[str, Real],
-        V: Real,
+        scaled: tuple[Real, Real],
         city: Real | None,
         ratio: float,
         amplitude: dict[str, float],
     ) -> tuple[Real, float]:
-        """Return the gradient by the log relevance of every feature (n,), and by log ratio."""
-        n = V.shape[1]
-        found, by_ratio = np.zeros(n), 0.0
+        """Return the gradient by the log relevance of every feature (G,), and by log ratio."""
+        (V, W), G = scaled, self.layout.n_groups
+        found, by_ratio = np.zeros(G), 0.0
         if "rbf" in terms:
             P = D * terms["rbf"]
-            found -= P.sum(axis=1) @ V**2 - np.sum(V * (P @ V), axis=0)
+            by_column = P.sum(axis=1) @ V**2 - np.sum(V * (P @ V), axis=0)
+            found -= np.bincount(self.layout.groups, by_column, minlength=G)
         if city is not None:
             P = D * terms["laplacian"]
-            found -= ratio / 2 * np.array([np.vdot(P, _gaps(V[:, k])) for k in range(n)])
+            found -= ratio / 2 * np.array([np.vdot(P, gaps) for gaps in self._by_feature(W)])
             by_ratio -= ratio * float(np.vdot(P, city))
         if "main_effects" in terms:
-            for k in range(n):
-                gap = ratio * _gaps(V[:, k])
-                slope = -amplitude["main_effects"] / n * float(np.vdot(D, gap * np.exp(-gap)))
-                found[k] += slope / 2
+            for g, gaps in enumerate(self._by_feature(W)):
+                gap = ratio * gaps
+                slope = -amplitude["main_effects"] / G * float(np.vdot(D, gap * np.exp(-gap)))
+                found[g] += slope / 2
                 by_ratio += slope
         return found, by_ratio
+
+    def _by_feature(self, W: Real) -> Iterator[Real]:
+        """Yield the differences |u - v| of all rows in one feature after another: (N, N)."""
+        for columns in self._features:
+            if len(columns) == 1:
+                yield _gaps(W[:, columns[0]])
+            else:
+                yield cdist(W[:, columns], W[:, columns], "cityblock")
 
 
 def maximise(evidence: Evidence, start: Real, *, steps: int) -> Real:

@@ -11,12 +11,10 @@ from .._array import is_torch
 from .._coordinates import Ranked
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
-from .._fit_data import take_columns
-from .._frames import FrameColumns
+from .._fit_data import GivenWeights, encode_fit_data, take_columns
 from .._types import Real, Rows
-from .._validation import check_host_rows, check_rows, is_margins, unwrap_target
-from ..corrections.at_cuts import AtCuts
-from ..margins.reading import named_levels
+from .._validation import check_host_rows, check_rows
+from ..encoding import TableEncoder
 from .expansion import Expansion
 
 
@@ -24,8 +22,8 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
     """f, and how rows are read for it."""
 
     _f: Expansion
-    _columns: Rows  # of the columns given, those that vary
-    _frame: FrameColumns | None = None  # what the fit learned of a data frame with categories
+    _columns: Rows  # of the columns given, those that vary, in the order of the fit
+    _frame: TableEncoder | None = None  # what made numbers of a table
 
     @property
     def kernel_(self) -> Any:
@@ -68,18 +66,11 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
             return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
         return self._f(points)
 
-    def _read_frames(self, X: Any, X_target: Any) -> tuple[Any, Any]:
+    def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         validate_data(self, X, reset=True, skip_check_array=True)
-        T = unwrap_target(X_target)
-        if is_margins(T):
-            cuts = AtCuts.of(T, X)
-            self._frame = FrameColumns.learn(X, None, more=named_levels(T))
-            return X if self._frame is None else self._frame.encode(X, "X"), cuts
-        self._frame = FrameColumns.learn(X, T)
-        if self._frame is None:
-            return X, X_target
-        return self._frame.encode(X, "X"), None if T is None else self._frame.encode(T, "X_target")
+        X, X_target, self._frame = encode_fit_data(X, X_target, given)
+        return X, X_target
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
         """Check rows by themselves, then against the columns of the fit."""

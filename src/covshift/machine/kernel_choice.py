@@ -74,7 +74,10 @@ def check_search(machine: Any) -> None:
 def choose_kernels(
     machine: Any, sample: RowSample, Y: Real, T: Real, share: Real, groups: Rows | None
 ) -> KernelChoice:
-    """Learn from labelled rows, their outcomes Y (c, k), and target rows T (M, n) of shares."""
+    """Learn from labelled rows, their outcomes Y (c, k), and target rows T (M, n) of shares.
+
+    ``groups`` (n,) numbers the features that the columns belong to; None: each is its own.
+    """
     if isinstance(machine.kernel, KernelSum | OnCoordinates):  # another machine's kernel_
         own = getattr(machine.kernel, "coordinates", Unchanged())
         return KernelChoice(own, [machine.kernel], None)
@@ -83,7 +86,13 @@ def choose_kernels(
     found = []
     for kind in kinds:
         coordinates = fit_coordinates(
-            kind, sample.X, sample.counts, target.X, target.w / target.w.sum()
+            kind,
+            sample.X,
+            sample.counts,
+            target.X,
+            target.w / target.w.sum(),
+            groups,
+            squared=machine.kernel != "laplacian",
         )
         found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
     best = min(found, key=lambda pair: pair[1])[0]
@@ -117,15 +126,16 @@ def _on(
             judged=judged,
         )
         error, report = found.error, found.report()
-    kernels = [found.kernel] if searched else _named(machine, U, counts)
+    kernels = [found.kernel] if searched else _named(machine, U, counts, groups)
     if not isinstance(coordinates, Unchanged):
         kernels = [OnCoordinates(kernel, coordinates) for kernel in kernels]
     return KernelChoice(coordinates, kernels, report), error
 
 
-def _named(machine: Any, U: Real, w: Real) -> list[Any]:
+def _named(machine: Any, U: Real, w: Real, groups: Rows | None) -> list[Any]:
     """Return the kernel by name, once per width that is to be compared."""
-    width = find_width(machine.width, machine.kernel, U, w)
+    n_features = None if groups is None else int(groups.max()) + 1
+    width = find_width(machine.width, machine.kernel, U, w, n_features)
     widths: Sequence[float | None] = [width]
     if machine.width == "cv" and width is not None:
         widths = widths_to_compare(machine.kernel, width)

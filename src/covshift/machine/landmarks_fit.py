@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
+from .._encoded import numbers_only
 from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._types import Real
@@ -128,7 +129,8 @@ class LandmarksFit(FittedFunction):
                     "partial_fit cannot use it. Choose one, such as 'blended'."
                 )
             refuse_margins(unwrap_target(X_target), "X_target", "partial_fit")
-            problem = check_fit_data(X, Y, X_target, weights, streamed=True)
+            with numbers_only("partial_fit", X=X, X_target=X_target):
+                problem = check_fit_data(X, Y, X_target, weights, streamed=True)
             self._weight_unit = weights.mean(len(Y))
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from .._encoded import numbers_only
 from .._fields import FLAG, Kind
 from .._fit_data import GivenWeights
 from .._labels import check_outcomes
@@ -56,7 +57,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A frame may hold text, dates and gaps (`covshift.TableEncoder`); a
+            category counts as one feature.
         y : (N,) or (N, k) array
             Their outcomes.
         X_target : (M, n) array or data frame, `covshift.Margins`, or a one-tuple, optional
@@ -69,10 +71,10 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_frames(X, X_target)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return self._fit(X, Y, X_target, weights)
 
     def partial_fit(
@@ -88,7 +90,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     ) -> Self:
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
-        self._check_rows(X, reset=first)
+        with numbers_only("partial_fit", X=X, X_target=X_target):
+            self._check_rows(X, reset=first)
         Y, single = check_outcomes(self, X, y)
         if first:
             self._single = single

@@ -80,7 +80,8 @@ def find_kernel(
     The rows come in a random order, each pair of row and outcome once (`RowSample`): the first of
     them are searched.
 
-    ``groups`` (n,) numbers the features that share a relevance, such as the dummies of a category.
+    ``groups`` (n,) numbers the features that the columns belong to, which have one relevance each,
+    such as the levels of a category; None: each is its own.
     ``relevance``: "cv" compares, True lets every group have its own, False gives one to all.
     ``judged`` asks for the held-out error also where there is nothing to compare.
     O(rows^3 + n rows^2) for each of a few hundred evaluations, whatever N is.

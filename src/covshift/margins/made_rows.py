@@ -51,11 +51,7 @@ def value_rows(
     names = column_names(X) or [str(k) for k in range(points.shape[1])]
     levels: list[str | None] = [None] * len(names)
     if frame is not None:
-        names, levels = [], []
-        for name, found in zip(frame.names, frame.levels, strict=True):
-            shown = found if len(found) != 2 else found[1:]
-            names += [name] * max(1, len(shown))
-            levels += list(shown) if found else [None]
+        names, levels = [name for name, _ in frame.made], [level for _, level in frame.made]
     columns = [
         _level_column(margins, name, level, points[:, k], w)
         if level is not None

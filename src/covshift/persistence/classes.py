@@ -20,6 +20,7 @@ _MORE = {  # that no name of the registry stands for
     "covshift:Precomputed": "covshift.corrections:Precomputed",
     "covshift:Reweighted": "covshift.reweighted:Reweighted",
     "covshift:RobustBiasAware": "covshift.robust:RobustBiasAware",
+    "covshift:TableEncoder": "covshift.encoding:TableEncoder",
 }
 _SIDES = ("classifier", "regressor")
 _COLUMNS: dict[str, Kind] = {"n_features_in_": Size("n"), "feature_names_in_": Maybe(Texts("n"))}

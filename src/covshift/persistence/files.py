@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tables import Encoding
+from .._tables.known import checked_reading
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
 from .archive import Arrays, Damaged, read_archive, write_archive
@@ -37,6 +38,7 @@ class Model:
     method: str
     unit: str = ""  # of the label, where it is a number
     about: dict[str, Any] = field(default_factory=dict)  # versions, rows, command: for people
+    reading: dict[str, Any] = field(default_factory=dict)  # how cells are read
 
     @property
     def classes(self) -> list[str]:
@@ -187,6 +189,7 @@ def _table(model: Model) -> dict[str, Any]:
         "learner": model.learner,
         "method": model.method,
         "features": model.encoding.to_list(),
+        "reading": model.reading,
         "about": model.about,
     }
 
@@ -227,4 +230,6 @@ def _model(table: dict[str, Any], estimator: Any, center: Real, scale: Real) -> 
     if (task == "classification") != hasattr(estimator, "classes_"):
         raise ValueError("a task without its classes")
     words = {key: str(table[key]) for key in ("label", "unit", "learner", "method")}
-    return Model(estimator, encoding, center, scale, task, about=dict(table["about"]), **words)
+    reading = checked_reading(table.get("reading", {}))
+    about = dict(table["about"])
+    return Model(estimator, encoding, center, scale, task, about=about, reading=reading, **words)

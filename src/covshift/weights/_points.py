@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 from .._fields import Kind, Reals
 from .._moments import moments
 from .._parameters import number, one_of, or_list
-from .._types import Real, Whole
+from .._types import Real, Rows, Whole
 from ._design import equal_shares
 
 _BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
@@ -34,18 +34,29 @@ class Units:
 
 
 def pooled_units(
-    X: Real, T: Real, share: Real, *, own: Real | None = None, standardize: bool = True
+    X: Real,
+    T: Real,
+    share: Real,
+    *,
+    own: Real | None = None,
+    standardize: bool = True,
+    groups: Rows | None = None,
 ) -> Units:
     """Centre both samples; with ``standardize`` take their mean variance as the unit.
 
     ``own`` are the shares of the training rows X, equal without them. A feature that is constant in
-    both samples keeps the unit one.
+    both samples keeps the unit one. The columns of a feature that has several (``groups``) have the
+    unit sqrt(2), whether standardised or not: rows of two levels of a category are then at distance
+    one, as those of a column of zeros and ones are, and a rare level is no farther than others.
     """
     own = equal_shares(len(X)) if own is None else own
     (mean_X, std_X), (mean_T, std_T) = moments(X, own), moments(T, share)
     center = mean_X / 2 + mean_T / 2
     scale = np.hypot(std_X / np.sqrt(2), std_T / np.sqrt(2))
-    return Units(center, np.where(scale > 0, scale, 1.0) if standardize else np.ones_like(scale))
+    scale = np.where(scale > 0, scale, 1.0) if standardize else np.ones_like(scale)
+    if groups is not None:
+        scale = np.where(np.bincount(groups)[groups] > 1, np.sqrt(2), scale)
+    return Units(center, scale)
 
 
 def draw_centers(T: Real, share: Real, count: int, rng: np.random.RandomState) -> Whole:

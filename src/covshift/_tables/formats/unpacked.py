@@ -56,12 +56,27 @@ def zip_member(title: str, file: BinaryIO) -> tuple[str, io.BufferedReader]:
 
 def is_workbook(file: BinaryIO) -> bool:
     """Tell whether a zip archive is an Excel workbook; the file stands at its start again."""
+    names = _members(file)
+    return "xl/workbook.xml" in names or "xl/workbook.bin" in names
+
+
+def refuse_model(title: str, file: BinaryIO) -> None:
+    """Refuse a file that covshift fit wrote; the file stands at its start again."""
+    names = _members(file)
+    if "manifest.json" in names and all(name.endswith((".json", ".npy")) for name in names):
+        raise InputError(
+            f"{title} is a model of covshift, not a table. Name a table here; covshift predict "
+            f"{title} TABLE applies the model to one."
+        )
+
+
+def _members(file: BinaryIO) -> list[str]:
     try:
         names = zipfile.ZipFile(file).namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
         names = []
     file.seek(0)
-    return "xl/workbook.xml" in names or "xl/workbook.bin" in names
+    return names
 
 
 def damaged(title: str, packing: str, error: Exception) -> InputError:

@@ -33,7 +33,7 @@ _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times o
 
 
 class Lines:
-    """The target side of G one-dimensional views, averaged: V = (1/G) sum_g R_g'R_g.
+    """The target side of G one-dimensional views, averaged: V = sum_g c_g R_g'R_g, c_g = 1/G.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class Lines:
         Average every view with its mirror image (t <= x).
     anderson_darling : bool
         Multiply by phi = 1 / (F (1 - F)), F the target's mid-distribution function in the view.
+    shares : (G,) array, optional
+        Share c_g of every view in the average; they sum to one (`covshift._groups`).
     """
 
     def __init__(
@@ -54,12 +56,17 @@ class Lines:
         *,
         symmetric: bool = False,
         anderson_darling: bool = False,
+        shares: Real | None = None,
     ) -> None:
         lines = [Thresholds.of(t, weight) for t in values]
         if anderson_darling:
             lines = [line.anderson_darling() for line in lines]
         self.symmetric, self.sides = symmetric, 2 if symmetric else 1
-        self.lines = [line.averaged(len(lines) * self.sides) for line in lines]
+        if shares is None:
+            self.lines = [line.averaged(len(lines) * self.sides) for line in lines]
+        else:
+            pairs = zip(lines, shares, strict=True)
+            self.lines = [line.scaled(float(share) / self.sides) for line, share in pairs]
 
     @property
     def sizes(self) -> list[int]:
@@ -103,6 +110,16 @@ class Lines:
         xp = namespace(totals)
         roots = [xp.sqrt(line.weights) for line in self.lines for _ in range(self.sides)]
         return xp.sum(xp.concat(roots) * self.rows_of(totals[:, None])[:, 0])
+
+    def merged(self, size: int, fewest: int) -> Lines:
+        """Merge neighbouring thresholds to about ``size`` over all views, ``fewest`` in each.
+
+        No distribution function of the target moves by more than the weight of one threshold.
+        """
+        part = copy(self)
+        each = max(fewest, size // len(self.lines))
+        part.lines = [line.merged(each).thresholds for line in self.lines]
+        return part
 
     def only(self, views: slice) -> Lines:
         """Keep some consecutive views, with their part of the average."""

@@ -1,0 +1,118 @@
+"""Tables on their way in: encoded together where they have text, dates or gaps, else left alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from ._numbers import category_columns, date_columns
+from ._row_weights import RowWeights, row_weights, target_weights
+from ._types import Real
+from ._validation import column_names, unwrap_target
+from .encoding import TableEncoder, read_cells
+from .exceptions import InputError, UnseenLevelWarning
+
+
+class EncodedSamples(NamedTuple):
+    """Training and target rows, and what made numbers of them; None: they came as they are."""
+
+    X: Any
+    X_target: Any
+    encoder: TableEncoder | None
+
+
+def encode_samples(
+    X: Any,
+    X_target: Any,
+    *,
+    more: Mapping[str, Iterable[str]] | None = None,
+    sample_weight: Any = None,
+    frequency_weight: Any = None,
+    target_weight: Any = None,
+    target_frequency: Any = None,
+) -> EncodedSamples:
+    """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
+
+    ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
+    A row counts as often as it was seen, and rows of weight zero are not there: what they alone
+    have is unknown, as it is in new rows.
+    """
+    T = unwrap_target(X_target)
+    encoder = TableEncoder.learn(X, T, more=more)
+    if encoder is None:
+        return EncodedSamples(X, X_target, None)
+    here, there = _times_seen(X, sample_weight, frequency_weight, row_weights), None
+    if T is not None:
+        weight, frequency = map(unwrap_target, (target_weight, target_frequency))
+        there = _times_seen(T, weight, frequency, target_weights)
+    if here is not None or there is not None:
+        encoder = TableEncoder.learn(X, T, more=more, repeats=(here, there)) or encoder
+    points = _encoded(encoder, X, "X", here)
+    return EncodedSamples(
+        points, None if T is None else _encoded(encoder, T, "X_target", there), encoder
+    )
+
+
+def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWeights]) -> Any:
+    """Return how often each row counts (rows,); None where all count once."""
+    if weight is None and frequency is None:
+        return None
+    weights = check(_num_samples(X), weight, frequency)
+    times = np.where(weights.kept, weights.repeats, 0)
+    return None if (times == 1).all() else times
+
+
+def _encoded(encoder: TableEncoder, X: Any, title: str, times: Any) -> Real:
+    if times is None or times.all():
+        return encoder.encode(X, title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)  # of rows that weigh nothing
+        return encoder.encode(X, title)
+
+
+def by_table_column(encoder: TableEncoder, values: Real) -> Real:
+    """Add up values of encoded columns (columns,) to those of the table's own: (n,)."""
+    place = {name: k for k, name in enumerate(encoder._names)}
+    owner = [place[feature.name] for feature in encoder.features_ for _ in feature.columns]
+    return np.asarray(np.bincount(owner, values, minlength=len(place)), dtype=np.float64)
+
+
+@contextmanager
+def numbers_only(who: str, **samples: Any) -> Iterator[None]:
+    """Where rows are refused because they are a table, say which columns need an encoder."""
+    try:
+        yield
+    except InputError:
+        for title, X in samples.items():
+            _refuse_table(unwrap_target(X), title, who)
+        raise
+
+
+def refuse_columns(X: Any, title: str, who: str) -> None:
+    """Refuse, by name and type, columns of text or dates; a table of no rows will do."""
+    found = [f"{name!r} (text)" for name in category_columns(X)]
+    _refuse(found + [f"{name!r} (dates)" for name in date_columns(X)], title, who)
+
+
+def _refuse_table(X: Any, title: str, who: str) -> None:
+    if column_names(X) is None:
+        return
+    refuse_columns(X, title, who)
+    gaps = {name: int(cells.gaps.sum()) for name, cells in read_cells(X, title).items()}
+    _refuse([f"{name!r} ({count:,} gaps)" for name, count in gaps.items() if count], title, who)
+
+
+def _refuse(found: list[str], title: str, who: str) -> None:
+    if found:
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        raise InputError(
+            f"{title} has columns that are no plain numbers: {', '.join(found[:5])}{more}. {who} "
+            "sees only a part of the rows at a time and cannot learn what they are. Encode first, "
+            "alike for all rows: encoder = covshift.TableEncoder().fit(rows, X_target=X_target), "
+            "then encoder.transform."
+        )

@@ -1,0 +1,60 @@
+"""Rows of numbers that know which of their columns belong to one feature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._types import Real, Rows
+
+
+class Encoded(np.ndarray):
+    """An array (rows, columns) with ``groups``, the number of the feature of each column.
+
+    What `TableEncoder` returns. It is an array like any other, and rows taken from it are
+    again such an array; everything else (other columns, sums, a copy made by another library) is
+    plain. What fits covshift's estimators to it treats the columns of a category as one feature.
+    """
+
+    groups: Rows | None = None
+
+    def __array_finalize__(self, obj: Any) -> None:
+        groups = getattr(obj, "groups", None)
+        same = groups is not None and self.ndim == 2 and self.shape[1] == len(groups)
+        self.groups = groups if same else None
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        every = isinstance(key, tuple) and all(
+            isinstance(k, slice) and k == slice(None) for k in key[1:]
+        )
+        of_rows = every or not isinstance(key, tuple)
+        if isinstance(found, Encoded) and not (of_rows and found.ndim == self.ndim):
+            return np.asarray(found)
+        return found
+
+    def __matmul__(self, other: Any) -> Any:
+        return np.asarray(self) @ other
+
+    def transpose(self, *axes: Any) -> Any:
+        return np.asarray(self).transpose(*axes)
+
+    @property
+    def T(self) -> Any:
+        """The transposed rows, a plain array."""
+        return np.asarray(self).T
+
+
+def encoded(values: Real, groups: Rows | None) -> Real:
+    """Return rows of numbers (rows, columns) with the groups of their columns."""
+    if groups is None or len(np.unique(groups)) == len(groups):
+        return values
+    found = np.asarray(values).view(Encoded)
+    found.groups = groups
+    return found
+
+
+def groups_of(X: Any) -> Rows | None:
+    """Return the groups of the columns of encoded rows; None where each is a feature by itself."""
+    return X.groups if isinstance(X, Encoded) else None

@@ -1,0 +1,368 @@
+"""`TableEncoder`: a table of any kind of columns, as numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._fields import Each, Kind, Part, Texts
+from .._notes import Note
+from .._numbers import category_columns, date_columns
+from .._parameters import Rules, check_parameters, whole
+from .._row_weights import check_frequency
+from .._types import Real, Rows
+from .._validation import column_names, unwrap_target
+from ..exceptions import InputError, UnseenLevelWarning
+from .cells import PLURAL, Cells, is_table, read_cells
+from .encoded import encoded
+from .feature import MISSING, Feature, Unseen
+from .learning import Limits, as_days, as_numbers, learn, of_kind
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Make numbers of a table as it comes: text, categories, dates, booleans and gaps.
+
+    ============================  ================================================================
+    column                        becomes
+    ============================  ================================================================
+    number, boolean               itself; true is 1
+    text or category              one column of 0 and 1 per level; one column for two levels
+    ordered category              0, 1, 2, ... in one column
+    date, ISO date as text        days since 1970-01-01; over a year apart, the quarter of the year
+                                  as a category; with times, the hour of the day
+    gap in a number or a date     the median of the training rows, and a column that marks gaps
+    gap in a category             a level of its own, "(missing)"
+    level with few rows           "(other)", together with other such levels
+    text different in every row   left out, as an identifier
+    constant column, or a copy    left out
+    ============================  ================================================================
+
+    It learns from training and target rows together (no outcome is looked at), so that a level or
+    a gap that only the target has is seen. All estimators, weighters and functions of covshift use
+    it for data frames that are not numbers already; use it yourself to see or to change what they
+    do, or to give other estimators the same numbers.
+
+    Parameters
+    ----------
+    kinds : dict, optional
+        What some columns are: "number", "category", "date", "drop", or for ordered categories the
+        list of levels, lowest first. Others are found out.
+    max_levels : int
+        Levels of a category that are kept, the most frequent ones; others become "(other)".
+    min_rows : int
+        A level with fewer rows, and less than 2 % of each sample, is joined to "(other)".
+
+    Attributes
+    ----------
+    features_ : tuple of Feature
+        One rule per column that is kept.
+    notes_ : tuple of Note
+        What was done, in words.
+    groups : (columns,) array
+        Number of the feature that each column of the result belongs to: the columns of one
+        category are one feature.
+    feature_names_in_, n_features_in_ : as in scikit-learn
+
+    Notes
+    -----
+    Cost: O((N + M) columns); 10^6 rows of a text column take about 0.5 s. At `transform`, a level
+    that was never seen counts as "(other)" if there is such a level, and else as none of the
+    known ones, with an `UnseenLevelWarning`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covshift import TableEncoder
+    >>> survey = pd.DataFrame({"age": [30, None, 51], "region": ["north", "east", "north"]})
+    >>> people = pd.DataFrame({"age": [44, 62, 38], "region": ["south", "north", "east"]})
+    >>> encoder = TableEncoder().fit(survey, X_target=people)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'age missing', 'region=north', 'region=east', 'region=south']
+    >>> encoder.transform(survey)
+    array([[30. ,  0. ,  1. ,  0. ,  0. ],
+           [40.5,  1. ,  0. ,  1. ,  0. ],
+           [51. ,  0. ,  1. ,  0. ,  0. ]])
+    >>> for note in encoder.notes_:
+    ...     print(note)
+    Categories, with the number of levels: 'region' (3).
+    Gaps (in training and target rows) were filled and marked: 'age' (1 and 0).
+    """
+
+    _rules: ClassVar[Rules] = {"max_levels": whole(2), "min_rows": whole(1)}
+    _saved: ClassVar[dict[str, Kind]] = {
+        "features_": Each(Part(Feature)),
+        "notes_": Each(Part(Note)),
+        "_names": Texts("c"),
+    }
+
+    features_: tuple[Feature, ...]
+    notes_: tuple[Note, ...]
+
+    def __init__(
+        self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 50, min_rows: int = 5
+    ) -> None:
+        self.kinds = kinds
+        self.max_levels = max_levels
+        self.min_rows = min_rows
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        frequency_weight: Any = None,
+        target_frequency: Any = None,
+    ) -> Self:
+        """Learn what each column is.
+
+        Parameters
+        ----------
+        X : data frame, or array (N, n)
+            Training rows. Columns of an array are called x0, x1, ...
+        y : ignored
+        X_target : data frame, or array (M, n), or a one-tuple of it, optional
+            Target rows, aligned by the names of their columns.
+        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
+            How often each row was seen: the rules are those of the repeated rows.
+        """
+        repeats = frequency_weight, unwrap_target(target_frequency)
+        self._learn(X, unwrap_target(X_target), {}, repeats)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        return self
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        X_target: Any = None,
+        *,
+        more: Mapping[str, Iterable[str]] | None = None,
+        repeats: tuple[Any, Any] = (None, None),
+    ) -> TableEncoder | None:
+        """Learn from a table; None where all columns are numbers without gaps, and need no rule.
+
+        ``more`` are further levels of some columns, known without rows; ``repeats`` says how often
+        each row of X and of X_target was seen, None for once.
+        """
+        target = unwrap_target(X_target)
+        if _is_plain(X) and _is_plain(target):
+            return None
+        if not is_table(X) or not (target is None or is_table(target)):
+            raise InputError(
+                "X and X_target must both be data frames with the same columns, since one of them "
+                "holds text, dates or gaps."
+            )
+        return cls()._learn(X, target, more or {}, repeats)
+
+    def _learn(
+        self,
+        X: Any,
+        target: Any,
+        more: Mapping[str, Iterable[str]],
+        repeats: tuple[Any, Any],
+    ) -> Self:
+        check_parameters(self)
+        kinds = dict(self.kinds or {})
+        train = _rows_of(X, "X")
+        unknown = [name for name in kinds if name not in train]
+        if unknown:
+            raise InputError(
+                f"kinds names {unknown[0]!r}, which X has not. Its columns are: "
+                f"{', '.join(map(repr, train))}."
+            )
+        there = None if target is None else _aligned(_rows_of(target, "X_target"), train)
+        limits = Limits(int(self.max_levels), int(self.min_rows))
+        often = (
+            _frequency(repeats[0], train, "frequency_weight", "X"),
+            (
+                None
+                if there is None
+                else _frequency(repeats[1], there, "target_frequency", "X_target")
+            ),
+        )
+        found = learn(train, there, kinds=kinds, limits=limits, more=more, repeats=often)
+        self.features_, self.notes_ = tuple(found.features), tuple(found.notes())
+        self._names = np.array(list(train), dtype=object)
+        if not self.features_:
+            one = " There is only one sample." if len(next(iter(train.values()))) == 1 else ""
+            notes = " ".join(map(str, self.notes_))
+            raise InputError(f"No column is left that varies.{one} {notes}".strip())
+        return self
+
+    def transform(self, X: Any) -> Real:
+        """Return the rows as numbers: (rows, columns)."""
+        check_is_fitted(self, "features_")
+        values = self.encode(X, "X")
+        if not is_table(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return values
+
+    def encode(self, X: Any, title: str) -> Real:
+        """Do the same; ``title`` says in messages which rows it was."""
+        if not is_table(X) and not all(name == f"x{k}" for k, name in enumerate(self._names)):
+            raise InputError(
+                f"{title} must be a data frame with the columns of the fit: "
+                f"{', '.join(map(repr, self._names[:10]))}{' ...' * (len(self._names) > 10)}."
+            )
+        cells = _rows_of(X, title)
+        absent = [feature.name for feature in self.features_ if feature.name not in cells]
+        if absent:
+            raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
+        values, unseen = self.encode_cells(cells, title)
+        for feature, found in unseen:
+            _warn(feature, found, len(values), title)
+        return values
+
+    def encode_cells(
+        self, cells: Mapping[str, Cells], title: str
+    ) -> tuple[Real, list[tuple[Feature, Unseen]]]:
+        """Return cells by name as numbers; and what rules had no place for."""
+        width = [len(feature.columns) for feature in self.features_]
+        rows = len(next(iter(cells.values())))
+        values = np.empty((rows, sum(width)))
+        at, strange = 0, []
+        for feature, columns in zip(self.features_, width, strict=True):
+            unseen = Unseen()
+            part = _like(feature, cells[feature.name], title)
+            values[:, at : at + columns] = feature.encode(part, unseen)
+            if unseen.rows or unseen.gaps:
+                strange.append((feature, unseen))
+            at += columns
+        return encoded(values, self.groups), strange
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns: "age", "age missing", "region=north"."""
+        check_is_fitted(self, "features_")
+        return np.array(self.columns, dtype=object)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the result."""
+        return tuple(column for feature in self.features_ for column in feature.columns)
+
+    @property
+    def made(self) -> list[tuple[str, str | None]]:
+        """For each column of the result: whose values it holds, or which level of what it marks."""
+        return [pair for feature in self.features_ for pair in feature.made]
+
+    @property
+    def groups(self) -> Rows:
+        """Number of the feature that each column of the result belongs to."""
+        place: dict[str, int] = {}
+        return np.array([place.setdefault(name, len(place)) for name, _ in self.made], np.intp)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Name of every feature that `groups` numbers."""
+        return tuple(dict.fromkeys(name for name, _ in self.made))
+
+    @classmethod
+    def _from_saved(cls, **fitted: Any) -> TableEncoder:
+        made = cls()
+        made.__dict__.update(fitted)
+        made._after_loading()
+        return made
+
+    def _after_loading(self) -> None:
+        names = [feature.name for feature in self.features_]
+        if not names or not set(names) <= set(self._names) or len(set(names)) < len(names):
+            raise ValueError("rules of other columns")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether rows are numbers without gaps, or no table at all."""
+    if X is None or not is_table(X):
+        return True
+    names = column_names(X) or []
+    if len(set(names)) < len(names):  # which the check of numbers refuses
+        return True
+    if category_columns(X) or date_columns(X):
+        return False
+    return not any(np.isnan(cells.values).any() for cells in read_cells(X, "X").values())
+
+
+def _rows_of(X: Any, title: str) -> dict[str, Cells]:
+    cells = read_cells(X, title)
+    if not cells or not len(next(iter(cells.values()))):
+        raise InputError(f"{title} is empty: it has no {'rows' if cells else 'columns'}.")
+    return cells
+
+
+def _frequency(given: Any, cells: Mapping[str, Cells], name: str, of: str) -> Any:
+    if given is None:
+        return None
+    return check_frequency(given, len(next(iter(cells.values()))), name, of=of)
+
+
+def _aligned(target: dict[str, Cells], train: dict[str, Cells]) -> dict[str, Cells]:
+    """Put the target's columns in the order of X; others are refused by name."""
+    absent = [name for name in train if name not in target]
+    extra = [name for name in target if name not in train]
+    if absent or extra:
+        parts = [f"lacks {', '.join(map(repr, absent[:10]))}"] * bool(absent)
+        parts += [f"has {', '.join(map(repr, extra[:10]))} besides"] * bool(extra)
+        raise InputError(
+            f"X_target must have the columns of X: it {' and '.join(parts)}. Select the columns "
+            "that both have."
+        )
+    return {name: target[name] for name in train}
+
+
+def _like(feature: Feature, cells: Cells, title: str) -> Cells:
+    """Return cells as the rule takes them; refuse, by name, what it cannot take."""
+    wanted = feature.kind
+    if cells.kind == wanted or cells.empty:
+        return of_kind(cells, wanted)
+    numbers = ("number", "boolean")
+    if wanted in ("category", "ordered"):
+        return of_kind(cells, wanted)
+    if cells.kind in numbers and wanted in numbers:
+        return of_kind(cells, wanted)
+    if cells.is_text:
+        try:
+            return Cells(
+                cells.name, wanted, as_days(cells) if wanted == "date" else as_numbers(cells)
+            )
+        except InputError:
+            pass
+    raise InputError(
+        f"{title}: column {cells.name!r} holds {PLURAL[cells.kind]}, and the fit saw "
+        f"{PLURAL[wanted]}."
+    )
+
+
+def _warn(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
+    if unseen.rows:
+        levels = sorted(unseen.levels)
+        if levels == [MISSING]:
+            what = "gaps, and the fit saw none"
+        else:
+            more = " ..." * (len(levels) > 5)
+            what = f"levels that the fit never saw: {', '.join(map(repr, levels[:5]))}{more}"
+        warnings.warn(
+            f"{title}: column {feature.name!r} has {what} ({unseen.rows:,} of {rows:,} rows). They "
+            "count as none of the known levels.",
+            UnseenLevelWarning,
+            stacklevel=5,
+        )
+    if unseen.gaps:
+        warnings.warn(
+            f"{title}: column {feature.name!r} has {unseen.gaps:,} gaps, and the fit saw none. "
+            f"They count as {feature.fill:.6g}, the median of the training rows.",
+            UnseenLevelWarning,
+            stacklevel=5,
+        )

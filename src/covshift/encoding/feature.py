@@ -1,0 +1,148 @@
+"""How one column of a table becomes columns of numbers: a rule, learned once and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._fields import FLAG, PLAIN, TEXT, Kind
+from .._types import Real
+from .cells import Cells
+
+FeatureKind = Literal["number", "boolean", "category", "ordered", "date"]
+KINDS = ("number", "boolean", "category", "ordered", "date")
+MISSING = "(missing)"
+OTHER = "(other)"
+SEASONS = ("Jan-Mar", "Apr-Jun", "Jul-Sep", "Oct-Dec")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """The rule of one column.
+
+    A number, a boolean (0, 1) and an ordered category (0, 1, 2, ...) become one column, and a
+    date becomes days since 1970-01-01; where they have gaps, these are filled and ``indicator``
+    adds a column that marks them. A category becomes one column of zeros and ones per level; one
+    of two levels becomes a single column, which marks the second.
+    """
+
+    name: str
+    kind: FeatureKind
+    levels: tuple[str, ...] = ()  # of a category; of an ordered one, in order
+    fill: float | None = None  # what a gap becomes where it is no level
+    gaps: bool = False  # whether there were any
+    indicator: bool = False  # whether a column marks them
+    season: bool = False  # of a date: whether the quarter of the year is a category beside it
+    hour: bool = False  # of a date: whether the hour of the day is a column beside it
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "name": TEXT,
+        "kind": TEXT,
+        "levels": PLAIN,
+        "fill": PLAIN,
+        "gaps": FLAG,
+        "indicator": FLAG,
+        "season": FLAG,
+        "hour": FLAG,
+    }
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError("a feature of unknown kind")
+        texts = isinstance(self.levels, tuple) and all(isinstance(v, str) for v in self.levels)
+        if not texts or len(set(self.levels)) < len(self.levels):
+            raise ValueError("levels that are not different texts")
+        if (self.kind in ("category", "ordered")) == (not self.levels):
+            raise ValueError("levels of what is no category")
+        number = isinstance(self.fill, int | float) and not isinstance(self.fill, bool)
+        if self.fill is not None and not (number and np.isfinite(self.fill)):
+            raise ValueError("a fill value that is not finite")
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Levels of a category that have a column of their own."""
+        return self.levels if len(self.levels) > 2 else self.levels[-1:]
+
+    @property
+    def made(self) -> list[tuple[str, str | None]]:
+        """For each of its columns: whose values it holds, or which level of what it marks."""
+        if self.kind == "category":
+            return [(self.name, level) for level in self.shown]
+        found: list[tuple[str, str | None]] = [(self.name, None)]
+        if self.season:
+            found += [(f"{self.name} season", level) for level in SEASONS]
+        if self.hour:
+            found.append((f"{self.name} hour", None))
+        if self.indicator:
+            found.append((f"{self.name} missing", None))
+        return found
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of its columns: "age", "region=north", "age missing"."""
+        return [name if level is None else f"{name}={level}" for name, level in self.made]
+
+    def encode(self, cells: Cells, unseen: Unseen) -> Real:
+        """Return the columns (rows, columns); count in ``unseen`` what the rule has no place for.
+
+        Cells must be of the rule's kind, as `aligned` makes them.
+        """
+        if self.kind == "category":
+            return self._one_hot(cells, unseen)
+        values = self._ranks(cells, unseen) if self.kind == "ordered" else cells.values
+        gaps = np.isnan(values)
+        lost = int(gaps.sum())
+        if lost:
+            if not self.gaps:
+                unseen.gaps = lost
+            values = np.where(gaps, 0.0 if self.fill is None else self.fill, values)
+        parts = [values]
+        if self.season:
+            quarter = np.where(gaps, -1, _quarters(values))
+            parts += [(quarter == k).astype(np.float64) for k in range(len(SEASONS))]
+        if self.hour:
+            parts.append(24 * (values % 1.0))
+        if self.indicator:
+            parts.append(gaps.astype(np.float64))
+        return np.column_stack(parts)
+
+    def _one_hot(self, cells: Cells, unseen: Unseen) -> Real:
+        place: dict[Any, float] = {level: float(k) for k, level in enumerate(self.levels)}
+        rest = place.get(OTHER, -1.0)
+        place[None] = place.get(MISSING, -1.0)
+        codes = cells.mapped(place, rest)
+        unseen.count(cells, codes < 0)
+        every = [self.levels.index(level) for level in self.shown]
+        return np.column_stack([(codes == k).astype(np.float64) for k in every])
+
+    def _ranks(self, cells: Cells, unseen: Unseen) -> Real:
+        place: dict[Any, float] = {level: float(k) for k, level in enumerate(self.levels)}
+        place[None] = np.nan
+        ranks = cells.mapped(place, -1.0)
+        unseen.count(cells, ranks < 0)
+        return np.where(ranks < 0, 0.0 if self.fill is None else self.fill, ranks)
+
+
+@dataclass
+class Unseen:
+    """Cells that a rule has no place for."""
+
+    levels: set[str] = field(default_factory=set)
+    rows: int = 0
+    gaps: int = 0
+
+    def count(self, cells: Cells, unknown: NDArray[np.bool_]) -> None:
+        """Keep the words of unknown cells, and how many rows have them."""
+        self.rows = int(unknown.sum())
+        if self.rows:
+            places = np.unique(cells.values[unknown])
+            self.levels = {MISSING if k < 0 else cells.words[k] for k in places}
+
+
+def _quarters(days: Real) -> NDArray[np.intp]:
+    """Quarter of the year, 0 to 3, of days since 1970-01-01."""
+    month = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    return np.asarray(month // 3, dtype=np.intp)

@@ -1,0 +1,409 @@
+"""What each column of a table is, and the rule that makes numbers of it.
+
+Decided from training and target rows together, without any outcome: a level or a gap that only the
+target has gets its place too. The order of rows, and the names of levels, do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from .._notes import Note
+from .._types import Real
+from ..exceptions import InputError
+from .cells import PLURAL, Cells
+from .feature import MISSING, OTHER, Feature, Unseen
+
+_ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
+_RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
+_YEAR = 366.0  # days from which the season is no function of the date
+_MANY_NUMBERS = 20  # different numbers written as text that are no codes
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]00:?00)?)?")
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When levels are joined."""
+
+    max_levels: int
+    min_rows: int
+
+
+@dataclass
+class Learned:
+    """The rules, and what happened to columns that have none."""
+
+    features: list[Feature] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    texts: list[tuple[str, int]] = field(default_factory=list)
+    constant: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)
+    same_gaps: list[tuple[str, str]] = field(default_factory=list)
+    joined: dict[str, tuple[int, float]] = field(default_factory=dict)  # levels, and their share
+    filled: dict[str, tuple[int, int]] = field(default_factory=dict)  # gaps of both samples
+    read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
+
+    def notes(self) -> list[Note]:
+        """Say it in words."""
+        found = []
+        several = {f.name: len(f.levels) for f in self.features if f.kind == "category"}
+        if several:
+            shown = ", ".join(f"{name!r} ({count})" for name, count in several.items())
+            found.append(Note("categories", f"Categories, with the number of levels: {shown}."))
+        for name, (count, share) in self.joined.items():
+            text = (
+                f"{name!r}: {count:,} levels with few rows were joined as {OTHER!r}, "
+                f"{_percent(share)} of the rows."
+            )
+            found.append(Note("joined levels", text))
+        for feature in self.features:
+            if feature.kind == "ordered":
+                order = " < ".join(feature.levels)
+                text = f"{feature.name!r} is ordered: {order}. It became 0, 1, 2, ..."
+                found.append(Note("ordered", text))
+        dates = [f.name for f in self.features if f.kind == "date"]
+        if dates:
+            season = [f.name for f in self.features if f.season]
+            more = f", and the quarter of the year of {_named(season)}" if season else ""
+            found.append(Note("dates", f"Dates, as days since 1970-01-01: {_named(dates)}{more}."))
+        for kind, names in self.read_as.items():
+            found.append(Note("text", f"Text that was read as {kind}: {_named(names)}."))
+        if self.filled:
+            shown = ", ".join(f"{n!r} ({a:,} and {b:,})" for n, (a, b) in self.filled.items())
+            text = f"Gaps (in training and target rows) were filled and marked: {shown}."
+            found.append(Note("gaps", text))
+        for name, other in self.same_gaps:
+            found.append(Note("gaps", f"{name!r} has its gaps where {other!r} has them."))
+        if self.ids:
+            text = f"Left out as identifiers, different in every row: {_named(self.ids)}."
+            found.append(Note("identifiers", text))
+        for name, count in self.texts:
+            text = (
+                f"Left out as names or free text: {name!r}, with {count:,} different texts. To "
+                'keep it, say that it is a category: kinds={"' + name + '": "category"}.'
+            )
+            found.append(Note("free text", text))
+        if self.constant:
+            text = f"Left out because they never vary: {_named(self.constant)}."
+            found.append(Note("constant columns", text))
+        for name, other in self.copies:
+            found.append(Note("copies", f"Left out as a copy of {other!r}: {name!r}."))
+        return found
+
+
+def learn(
+    train: Mapping[str, Cells],
+    target: Mapping[str, Cells] | None,
+    *,
+    kinds: Mapping[str, Any],
+    limits: Limits,
+    more: Mapping[str, Iterable[str]],
+    repeats: tuple[Any, Any] = (None, None),
+) -> Learned:
+    """Find a rule for every column of the training rows.
+
+    ``kinds`` says what some columns are: a kind, a list of levels in order, or "drop". ``more``
+    are further levels of some columns, known without rows. ``repeats`` says how often each row of
+    the two samples was seen.
+    """
+    found = Learned()
+    blocks: dict[bytes, str] = {}
+    marks: dict[bytes, str] = {}
+    for name in train:
+        if kinds.get(name) == "drop":
+            continue
+        pair = [train[name].seen(repeats[0])]
+        if target is not None:
+            pair.append(target[name].seen(repeats[1]))
+        pair = _alike(name, pair, kinds.get(name), found)
+        feature = _rule(name, pair, kinds.get(name), limits, tuple(more.get(name, ())), found)
+        if feature is None:
+            continue
+        values = np.concatenate([feature.encode(part, Unseen()) for part in pair])
+        feature, values = _without_repeated_marks(feature, values, marks, found)
+        first = blocks.setdefault(_digest(values), name)
+        if first != name and name not in more:
+            found.copies.append((name, first))
+            continue
+        gaps = [int(part.gaps.sum()) for part in pair]
+        if any(gaps) and feature.kind != "category":
+            found.filled[name] = gaps[0], gaps[1] if len(gaps) > 1 else 0
+        found.features.append(feature)
+    return found
+
+
+def _alike(name: str, pair: list[Cells], declared: Any, found: Learned) -> list[Cells]:
+    """Make the cells of both samples one kind; refuse, by name, what cannot be."""
+    pair = [_declared(part, declared) for part in pair]
+    if declared is None:
+        pair = [_found(part) for part in _of_text(name, pair, found)]
+    kinds = {part.kind for part in pair if not part.empty}
+    if not kinds:
+        return [Cells(name, "number", np.full(len(part), np.nan)) for part in pair]
+    if kinds <= {"number", "boolean"}:
+        kind = "boolean" if kinds == {"boolean"} else "number"
+    elif kinds <= {"category", "ordered", "text", "boolean"}:
+        kind = kinds.pop() if len(kinds) == 1 else "category"
+        levels = {part.levels for part in pair if part.kind == "ordered"}
+        kind = "category" if kind == "ordered" and len(levels) > 1 else kind
+    elif len(kinds) == 1:
+        kind = kinds.pop()
+    else:
+        a, b = (PLURAL[part.kind] for part in pair)
+        raise InputError(
+            f"Column {name!r} holds {a} in X, but {b} in X_target. Make them alike, or leave the "
+            "column out of both."
+        )
+    return [of_kind(part, kind) for part in pair]
+
+
+def of_kind(cells: Cells, kind: str) -> Cells:
+    """Return cells as those of a kind that they can be."""
+    if cells.kind == kind:
+        return cells
+    if kind in ("number", "boolean", "date"):
+        if cells.is_text:  # nothing but gaps
+            return _numbers_of(cells, kind, np.full(len(cells), np.nan))
+        return replace(cells, kind=kind)  # type: ignore[arg-type]
+    return replace(cells.as_text(), kind=kind)  # type: ignore[arg-type]
+
+
+def _numbers_of(cells: Cells, kind: Any, values: Real) -> Cells:
+    return replace(cells, kind=kind, values=values, words=(), levels=())
+
+
+def _declared(cells: Cells, declared: Any) -> Cells:
+    """Read cells as the user says."""
+    if declared is None or declared == cells.kind:
+        return cells
+    if isinstance(declared, list | tuple):
+        levels = tuple(map(str, declared))
+        strange = set(cells.as_text().words) - set(levels)
+        if strange:
+            raise InputError(
+                f"Column {cells.name!r} has {', '.join(map(repr, sorted(strange)[:5]))}, which the "
+                f"levels given for it lack: {', '.join(map(repr, levels))}."
+            )
+        return replace(cells.as_text(), kind="ordered", levels=levels)
+    if declared == "category":
+        return cells.as_text()
+    if declared == "number":
+        return _numbers_of(cells, "number", as_numbers(cells))
+    if declared == "date":
+        return _numbers_of(cells, "date", as_days(cells))
+    raise InputError(
+        f"kinds={{{cells.name!r}: {declared!r}}} is unknown. Choose 'number', 'category', 'date', "
+        "'drop', or the list of its levels in order."
+    )
+
+
+def as_numbers(cells: Cells) -> Real:
+    """Read cells as numbers, or refuse."""
+    if not cells.is_text:
+        return cells.values
+    try:
+        return cells.mapped({word: float(word) for word in cells.words}, np.nan)
+    except ValueError as error:
+        raise InputError(f"Column {cells.name!r} is no number: {error}.") from None
+
+
+def as_days(cells: Cells) -> Real:
+    """Read cells as dates, or refuse."""
+    if not cells.is_text:
+        return cells.values
+    try:
+        return _days_of(cells)
+    except ValueError as error:
+        raise InputError(f"Column {cells.name!r} is no date: {error}.") from None
+
+
+def _days_of(cells: Cells) -> Real:
+    """Days since 1970-01-01 of ISO dates."""
+    known: dict[Any, float] = {}
+    for text in cells.words:
+        plain = re.sub(r"(Z|[+-]00:?00)$", "", text.replace(" ", "T"))
+        known[text] = float(np.datetime64(plain, "us").astype(np.int64)) / 86_400e6
+    return cells.mapped(known, np.nan)
+
+
+def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
+    """Read text as dates or as numbers where all of it, in both samples, is."""
+    if any(part.kind != "category" and not part.empty for part in pair):
+        return pair
+    levels = {word for part in pair for word in part.words}
+    if not levels:
+        return pair
+    if all(map(_ISO.fullmatch, levels)):
+        try:
+            days = [_numbers_of(part, "date", _days_of(part)) for part in pair]
+        except ValueError:  # the 31st of February
+            return pair
+        found.read_as.setdefault("dates", []).append(name)
+        return days
+    if len(levels) > _MANY_NUMBERS and all(
+        _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in levels
+    ):
+        found.read_as.setdefault("numbers", []).append(name)
+        return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
+    return pair
+
+
+def _found(cells: Cells) -> Cells:
+    """Text that a reader took for identifiers is text like any other here."""
+    return replace(cells, kind="category") if cells.kind == "text" else cells
+
+
+def _rule(
+    name: str,
+    pair: list[Cells],
+    declared: Any,
+    limits: Limits,
+    more: tuple[str, ...],
+    found: Learned,
+) -> Feature | None:
+    if pair[0].kind in ("number", "boolean", "date"):
+        return _rule_of_numbers(name, pair, found)
+    if pair[0].kind == "ordered":
+        return _rule_of_order(name, pair, found)
+    return _rule_of_levels(name, pair, declared is not None or bool(more), limits, more, found)
+
+
+def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | None:
+    values = np.concatenate([part.values for part in pair])
+    _refuse_infinite(name, pair)
+    gaps = np.isnan(values)
+    present = values[~gaps]
+    if not len(present) or (present.min() == present.max() and not gaps.any()):
+        found.constant.append(name)
+        return None
+    own = pair[0].repeated(pair[0].values)
+    fill = float(np.median(own if len(own) else present))
+    if pair[0].kind == "boolean":
+        fill = float(fill > 0.5)
+    season = hour = False
+    if pair[0].kind == "date":
+        season = bool(present.max() - present.min() > _YEAR)
+        times = present % 1.0
+        hour = bool(times.max() > times.min())
+    kind: Any = pair[0].kind
+    lost = bool(gaps.any())
+    return Feature(name, kind, (), fill, lost, lost, season, hour)
+
+
+def _rule_of_order(name: str, pair: list[Cells], found: Learned) -> Feature | None:
+    levels = next(part.levels for part in pair if part.levels)
+    seen = {word for part in pair for word in part.counts()}
+    if len(seen) < 2:
+        found.constant.append(name)
+        return None
+    ranks = pair[0].mapped({level: float(k) for k, level in enumerate(levels)}, np.nan)
+    ranks = pair[0].repeated(ranks)
+    fill = float(np.quantile(ranks, 0.5, method="lower")) if len(ranks) else 0.0
+    return Feature(name, "ordered", levels, fill, None in seen, None in seen)
+
+
+def _rule_of_levels(
+    name: str,
+    pair: list[Cells],
+    insisted: bool,
+    limits: Limits,
+    more: tuple[str, ...],
+    found: Learned,
+) -> Feature | None:
+    counts: list[Counter[Any]] = [Counter(part.counts()) for part in pair]
+    levels: set[str] = set().union(*counts) - {None}
+    rows = pair[0].size
+    different = len(counts[0].keys() - {None})
+    if not insisted:
+        if different == rows >= _ID_ROWS:
+            found.ids.append(name)
+            return None
+        if different > limits.max_levels and 2 * different > rows:
+            found.texts.append((name, different))
+            return None
+    if len(levels | set(more)) + any(None in count for count in counts) < 2:
+        found.constant.append(name)
+        return None
+    mass = {
+        level: sum(count[level] / part.size for count, part in zip(counts, pair, strict=True))
+        for level in levels | set(more)
+    }
+    own = counts[0]  # the order must not depend on how the target is known
+    order = sorted(mass, key=lambda level: (-own[level], level))
+    joined = _joined(mass, counts, pair, limits, set(more))
+    kept = tuple(level for level in order if level not in joined and level != MISSING)
+    if joined:
+        share = sum(mass[level] for level in joined) / len(pair)
+        found.joined[name] = len(joined), share
+        kept = (*(level for level in kept if level != OTHER), OTHER)
+    if any(None in count for count in counts) or MISSING in levels:
+        kept = (*kept, MISSING)
+        if len(kept) == 2 and own[None] > own[kept[0]]:
+            kept = kept[::-1]
+    return Feature(name, "category", kept)
+
+
+def _joined(
+    mass: Mapping[str, float],
+    counts: list[Counter[Any]],
+    pair: list[Cells],
+    limits: Limits,
+    named: set[str],
+) -> set[str]:
+    """Levels with too few rows to tell anything, and those beyond the most that are kept."""
+    free = [level for level in mass if level not in named]
+    rare = {
+        level
+        for level in free
+        if sum(count[level] for count in counts) < limits.min_rows
+        and all(
+            count[level] < _RARE_SHARE * part.size for count, part in zip(counts, pair, strict=True)
+        )
+    }
+    kept = sorted((k for k in free if k not in rare), key=lambda level: (-mass[level], level))
+    most = max(limits.max_levels - len(named), 1)
+    joined = rare | set(kept[most:])
+    return joined if len(joined) > 1 else set()
+
+
+def _refuse_infinite(name: str, pair: list[Cells]) -> None:
+    for part, title in zip(pair, ("X", "X_target"), strict=False):
+        infinite = int(np.isinf(part.values).sum())
+        if infinite:
+            raise InputError(
+                f"{title} contains inf: column {name!r} ({infinite} inf). Repair or drop these "
+                "rows first."
+            )
+
+
+def _without_repeated_marks(
+    feature: Feature, values: Real, marks: dict[bytes, str], found: Learned
+) -> tuple[Feature, Real]:
+    """Mark the same gaps once: questions that a person skipped together."""
+    if not feature.indicator:
+        return feature, values
+    first = marks.setdefault(_digest(values[:, -1]), feature.name)
+    if first == feature.name:
+        return feature, values
+    found.same_gaps.append((feature.name, first))
+    return replace(feature, indicator=False), values[:, :-1]
+
+
+def _digest(values: Real) -> bytes:
+    return blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{share:.0%}".replace("%", " %")

@@ -1,0 +1,307 @@
+"""The command line asks once: all doubts in one message, with a command that answers them."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+from contextlib import redirect_stderr
+
+import numpy as np
+import pytest
+from command import covshift, write
+
+from covshift._tables import ColumnOptions, read_samples
+from covshift._tables.doubtful_numbers import sentinels
+from covshift.cli import options
+from covshift.cli.parser import build_parser
+
+N = 24
+
+
+def everyday(count, shift, seed, *, label=True):
+    """Seven columns as tables have them: an id, gaps, text, ISO dates, booleans; and a label."""
+    rng = np.random.default_rng(seed)
+    names = ["person", "age", "income", "town", "day", "smoker", "visits"]
+    lines = [[*names, "ill"][: 8 if label else 7]]
+    for k in range(count):
+        age = rng.normal(50 + 8 * shift, 10)
+        income = "" if rng.uniform() < 0.1 else f"{rng.lognormal(3, 0.4):.2f}"
+        town = "" if rng.uniform() < 0.05 else rng.choice(["Bern", "Basel", "Chur"])
+        day = np.datetime64("2024-01-05") + int(rng.integers(0, 900))
+        ill = int(rng.uniform() < 1 / (1 + np.exp((55 - age) / 6)))
+        row = [f"p{seed}-{k}", f"{age:.1f}", income, town, str(day)]
+        row += [str(rng.choice([True, False])), str(rng.poisson(3)), str(ill)]
+        lines.append(row[: 8 if label else 7])
+    return lines
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("everyday")
+    write(folder / "train.csv", everyday(600, 0.0, 0))
+    write(folder / "target.csv", everyday(600, 0.5, 1, label=False))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["diagnose", "--label", "ill"],
+        ["weigh", "--label", "ill"],
+        ["estimate", "--outcome", "ill"],
+        ["fit", "--label", "ill", "--learner", "linear", "-o", "{}/m.covshift", "--force"],
+        ["compare", "--label", "ill", "--learner", "linear", "--max-rows", "60"],
+    ],
+)
+def test_an_everyday_table_gets_an_answer_from_the_first_command(table, command):
+    options = [part.format(table) for part in command[1:]]
+    result = covshift(command[0], table / "train.csv", table / "target.csv", *options)
+    assert result.code == 0, result.err
+    assert "'person' is different in every row: taken as the id" in result.err
+    if command[0] == "weigh":
+        assert result.out.startswith("person,weight,")
+
+
+def test_gaps_dates_and_ids_are_taken_without_a_word(table):
+    paths = str(table / "train.csv"), str(table / "target.csv")
+    samples = read_samples(*paths, ColumnOptions(label="ill"))
+    assert samples.id_name == "person"
+    assert samples.ids[0] == "p0-0"
+    assert samples.target_ids[0] == "p1-0"
+    assert samples.encoding.kinds["day"] == "date"
+    assert "income missing" in samples.names
+    assert "town=(missing)" in samples.names
+    assert "person" not in samples.encoding.names
+
+
+# One message, whose command answers it
+
+
+def numbers(rng, count):
+    return [f"{x:.3f}" for x in rng.normal(size=count)]
+
+
+def few(values):
+    return lambda rng, count: [str(values[k % len(values)]) for k in range(count)]
+
+
+def sprinkled(word, base):
+    def made(rng, count):
+        cells = base(rng, count)
+        cells[1], cells[count // 2] = word, word
+        return cells
+
+    return made
+
+
+def serial(rng, count):
+    start = int(rng.integers(0, 1000))
+    return [str(start + k) for k in range(count)]
+
+
+DOUBTFUL = {  # name, cells of the training and of the target rows
+    "region": (few([1, 2, 5]), few([1, 2, 5])),
+    "zip": (few(["00123", "10001", "20001"]), few(["00123", "10001", "20001"])),
+    "answer": (few([1, 2, 3, 99]), few([1, 2, 3])),
+    "group": (few([1, 2, 3, 98, 99]), few([1, 2, 3])),
+    "debt": (few([0, 3, 40, -9]), few([0, 3, 40])),
+    "n": (serial, serial),
+    "row": (serial, serial),
+    "key": (few([12345678901234567, 22345678901234567]), few([12345678901234567])),
+    "when": (few(["1/2/26", "13/4/26"]), few(["1/2/26"])),
+    "price": (few(["$1", "$2", "$4"]), few(["$1", "$2"])),
+    "size": (sprinkled("?", numbers), numbers),
+    "race code": (sprinkled("?", few([1, 2, 3, 4])), few([1, 2, 3, 4])),
+    "odd's": (sprinkled("x", sprinkled("y z", few([1, 2, 3]))), few([1, 2, 3])),
+    "-tail": (sprinkled("--", numbers), numbers),
+    "much": (few(["a", "b"]), few([1, 2])),
+    "both": (few([1, 2]), few(["a", "1"])),
+    "a=b": (sprinkled("?", numbers), numbers),
+    "empty": (few([""]), numbers),
+    "void": (numbers, few([""])),
+    "endless": (sprinkled("inf", numbers), numbers),
+    "huge": (numbers, sprinkled("1e300", numbers)),
+}
+LABELS = {
+    "plain": few([0, 1]),
+    "gaps": sprinkled("", few([0, 1])),
+    "grades": few([1, 2, 3]),
+    "scores": few([1, 2, 3, 4, 5, 6]),
+    "worded": sprinkled("unknown", few([0, 1])),
+    "grades with gaps": sprinkled("", few([1, 2, 3])),
+}
+
+
+def nasty(folder, seed, names, label=None):
+    """Write two files with the columns ``names`` beside two of plain numbers."""
+    rng = np.random.default_rng(seed)
+    for file, side, count in (("train.csv", 0, N), ("target.csv", 1, N + 7)):
+        columns = {"u": numbers(rng, count), "v v": numbers(rng, count)}
+        columns |= {name: DOUBTFUL[name][side](rng, count) for name in names}
+        if label is not None and not side:
+            columns["y"] = LABELS[label](rng, count)
+        cells = [[f'"{cell}"' for cell in column] for column in columns.values()]
+        rows = [[f'"{name}"' for name in columns], *map(list, zip(*cells, strict=True))]
+        write(folder / file, rows)
+    return str(folder / "train.csv"), str(folder / "target.csv")
+
+
+def answered(result):
+    """The command at the end of the message."""
+    assert result.code == 2
+    assert result.err.startswith("covshift: ")
+    assert "ready to copy" in result.err
+    command = shlex.split(result.err.rstrip("\n").rsplit("\n", 1)[1])
+    assert command[0] == "covshift"
+    return command[1:]
+
+
+def drawn(seed):
+    """Some doubtful columns, in any order."""
+    rng = np.random.default_rng(seed)
+    return [str(name) for name in rng.permutation(list(DOUBTFUL))[: 1 + seed % 6]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed):
+    names, label = drawn(seed), list(LABELS)[seed % len(LABELS)]
+    files = nasty(tmp_path, seed, names, label)
+    asked = covshift("compare", *files, "--label", "y")
+    lines = asked.err.splitlines()
+    assert len(lines) == len(names) + asked.err.count("column 'y' is the label") + 3
+    for name in names:
+        assert sum(f"column {name!r} " in line for line in lines) == 1
+    args = build_parser().parse_args(answered(asked))
+    args.argv = []
+    with redirect_stderr(io.StringIO()):
+        samples = options.samples_of(args)
+    assert np.isfinite(samples.X).all()
+    assert np.isfinite(samples.X_target).all()
+    assert {"u", "v v"} <= {*samples.names}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_command_of_the_message_succeeds_and_auto_does_the_same(tmp_path, seed):
+    names = drawn(100 + seed)
+    files = nasty(tmp_path, seed, names)
+    command = ("diagnose", "weigh")[seed % 2]
+    again = covshift(*answered(covshift(command, *files)))
+    assert again.code == 0, again.err
+    auto = covshift(command, *files, "--auto")
+    assert auto.out == again.out
+    assert auto.err.count("note: ") - again.err.count("note: ") == len(names)
+
+
+@pytest.mark.parametrize("label", list(LABELS)[1:])
+def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
+    files = nasty(tmp_path, 3, ["region", "size"], label)
+    command = ["fit", *files, "--label", "y", "--learner", "linear", "--json"]
+    command += ["-o", tmp_path / "m", "--force"]
+    asked = covshift(*command)
+    assert "'region'" in asked.err
+    assert "'size'" in asked.err
+    assert "column 'y' is the label" in asked.err
+    assert not (tmp_path / "m").exists()
+    argv = answered(asked)
+    again = covshift(*argv)
+    assert again.code == 0, again.err
+    auto = json.loads(covshift(*command, "--auto").out)
+    kinds = [note["kind"] for note in auto["notes"]]
+    assert kinds.count("answers of --auto") == asked.err.count(": column ")
+    found = json.loads(again.out)
+    found.pop("notes"), auto.pop("notes")
+    assert found == auto
+
+
+@pytest.mark.parametrize(
+    ("label", "task"), [("grades", "classification"), ("scores", "regression")]
+)
+def test_up_to_five_whole_numbers_are_rather_classes(tmp_path, label, task):
+    files = nasty(tmp_path, 3, [], label)
+    asked = covshift("fit", *files, "--label", "y", "-o", tmp_path / "m")
+    assert answered(asked)[-2:] == ["--task", task]
+
+
+def test_rows_without_a_label_are_left_out_on_request_alone(tmp_path):
+    files = nasty(tmp_path, 3, [], "gaps")
+    command = ["fit", *files, "--label", "y", "--learner", "linear", "-o", tmp_path / "m"]
+    asked = covshift(*command)
+    assert "column 'y' is the label and is missing in 2 of 24 rows" in asked.err
+    assert answered(asked)[-1] == "--drop-unlabelled"
+    done = covshift(*command, "--drop-unlabelled")
+    assert done.code == 0
+    assert "missing in 2 of 24 rows, which were left out" in done.err
+    assert "on 22 rows" in done.out
+
+
+def test_the_label_of_an_estimate_is_asked_about_too(tmp_path):
+    files = nasty(tmp_path, 3, ["region"], "worded")
+    asked = covshift("estimate", *files, "--outcome", "y")
+    assert "column 'y' is an outcome and holds numbers and text" in asked.err
+    assert "'region'" in asked.err
+    assert covshift(*answered(asked)).code == 0
+
+
+def test_margins_ask_once_as_well(tmp_path):
+    train, _ = nasty(tmp_path, 3, ["region", "size", "n", "empty"])
+    asked = covshift("margins", train, "-o", tmp_path / "m.json")
+    argv = answered(asked)
+    assert "--id" not in argv
+    assert covshift(*argv).code == 0
+    assert covshift("margins", train, "-o", tmp_path / "a.json", "--auto").code == 0
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "m.json").read_text()
+
+
+def test_auto_cannot_read_standard_input_twice(tmp_path):
+    target = nasty(tmp_path, 3, ["region"])[1]
+    data = (tmp_path / "train.csv").read_bytes()
+    result = covshift("weigh", "-", target, "--auto", stdin=data)
+    assert result.code == 2
+    assert "standard input cannot be" in result.err
+    asked = covshift("weigh", "-", target, stdin=data)
+    assert covshift(*answered(asked), stdin=data).code == 0
+
+
+def test_the_first_of_two_row_numbers_is_the_id(tmp_path):
+    files = nasty(tmp_path, 3, ["n", "row"])
+    assert answered(covshift("weigh", *files))[3:] == ["--id", "n", "--drop", "row"]
+    assert answered(covshift("weigh", *files, "--id", "row"))[5:] == ["--drop", "n"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "found"),
+    [
+        ([1, 2, 3, 99], [99]),
+        ([1, 2, 3, 98, 99], [98, 99]),
+        ([1, 2, 3, 9], [9]),
+        ([1, 2, 4, 9], []),
+        ([0, 1, 2, -9], [-9]),
+        ([-20, -9, 0, 3], []),
+        ([50, 98, 99], []),
+        ([20, 45, 80, 999], [999]),
+    ],
+)
+def test_numbers_that_stand_for_missing_values(levels, found):
+    assert sentinels(np.array(levels, dtype=float)) == found
+
+
+def test_a_label_that_is_misspelt_is_named_with_its_option(table):
+    for command in ("weigh", "diagnose"):
+        result = covshift(command, table / "train.csv", table / "target.csv", "--label", "il")
+        assert result.code == 2
+        assert "no column 'il', which --label names" in result.err
+
+
+@pytest.mark.parametrize("option", ["--missing", "--ordered", "--date"])
+def test_options_of_columns_that_are_not_there(table, option):
+    value = {"--missing": "typo=9", "--ordered": "typo=a<b", "--date": "typo"}[option]
+    result = covshift("weigh", table / "train.csv", table / "target.csv", option, value)
+    assert result.code == 2
+    assert f"no column 'typo', which {option} names" in result.err
+
+
+def test_a_command_without_its_label_says_so(table):
+    result = covshift("compare", table / "train.csv", table / "target.csv")
+    assert result.code == 2
+    assert "needs --label COL" in result.err
