@@ -190,7 +190,8 @@ COMMANDS = {
     "diagnose": ["diagnose", "train.csv", "target.csv", "--drop", "ill", "--json"],
     "weigh": ["weigh", "train.csv", "target.csv", "--drop", "ill", "-o", "w.csv", "--json"],
     "estimate": [
-        "estimate", "train.csv", "target.csv", "--outcome", "ill", "--restrict", "overlap", "--json",
+        "estimate", "train.csv", "target.csv", "--outcome", "ill", "--restrict", "overlap",
+        "--json",
     ],
     "fit": ["fit", "train.csv", "target.csv", "--label", "ill", "-o", "m.covshift", "--json"],
 }  # fmt: skip
