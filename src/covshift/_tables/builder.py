@@ -110,10 +110,9 @@ class ColumnBuilder:
                 self._parts.append(self._text(cells))
                 return
             values = floats(numbers)
+            self._note_zeros("\n" + "\n".join(cells))
         values = self._missing.blank_numbers(values)
         self._numbers += int((~np.isnan(values)).sum())
-        if not self._zeros and self.kind is None:
-            self._zeros = _LEADING_ZERO.search("\n" + "\n".join(cells)) is not None
         self._parts.append(values)
 
     def _fast(self, cells: Sequence[str]) -> Real | None:
@@ -126,7 +125,15 @@ class ColumnBuilder:
             values = np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
             return None
-        return None if "_" in "".join(cells) else values  # Python reads 1_000 as a number
+        text = "\n" + "\n".join(cells)
+        if "_" in text:  # Python reads 1_000 as a number
+            return None
+        self._note_zeros(text)
+        return values
+
+    def _note_zeros(self, text: str) -> None:
+        if not self._zeros and self.kind is None:
+            self._zeros = _LEADING_ZERO.search(text) is not None
 
     def _is_decimal(self, cells: Sequence[str]) -> bool:
         text = "".join(cells)
@@ -201,7 +208,7 @@ class ColumnBuilder:
 
     def _no_number(self, block: TextBlock, row: int, cell: str) -> InputError:
         shown = cell.strip()
-        options = spelling.advice([shown]) if spelling.look_like_numbers([shown]) else ""
+        options = self._advice([shown]) if spelling.look_like_numbers([shown]) else ""
         if options:
             remedy = f"Say how numbers are spelled: {options}"
         else:
@@ -213,11 +220,16 @@ class ColumnBuilder:
         )
 
     def _doubt_of_mixture(self) -> Doubt:
-        some = next(iter(self._words))
-        if spelling.look_like_numbers(self._words):
-            text = f"holds numbers written in two ways (such as {some!r})"
-            return Doubt("numbers as text", text, some, spelling.advice(self._words))
-        return Doubt("mixed", f"holds numbers and text (such as {_short(some)})", some)
+        odd = [word for word in self._words if spelling.look_like_numbers([word])]
+        if len(odd) == len(self._words):
+            text = f"holds numbers written in two ways (such as {odd[0]!r})"
+            return Doubt("numbers as text", text, odd[0], self._advice(odd))
+        some = next(word for word in self._words if word not in odd)
+        text = f"holds numbers and text (such as {_short(some)})"
+        return Doubt("mixed", text, some, self._advice(odd) if odd else "")
+
+    def _advice(self, words: list[str]) -> str:
+        return spelling.advice(words, self._spelled.decimal)
 
     def _doubt_of_numbers(self, values: Real) -> Doubt | None:
         if self._zeros:

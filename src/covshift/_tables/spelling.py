@@ -58,7 +58,7 @@ def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:
     ('1234.5', None)
     """
     found = _pattern(decimal, thousands).fullmatch(text) if len(text) <= _LONGEST else None
-    if found is None:
+    if found is None or not any(map(str.isdecimal, found["whole"] + found["part"])):
         return None
     whole = found["whole"] if thousands is None else found["whole"].replace(thousands, "")
     if thousands == " ":
@@ -66,19 +66,24 @@ def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:
     return f"{found['sign']}{whole}{found['part'].replace(decimal, '.')}{found['power'] or ''}"
 
 
-def advice(levels: Iterable[str]) -> str:
+def advice(levels: Iterable[str], decimal: str = ".") -> str:
     """Return the options that would read such numbers; empty where none would.
+
+    ``decimal`` is the mark by which they could not be read.
 
     >>> advice(["1,282,697"]), advice(["1,5", "2"]), advice(["1.234,5"]), advice(["5 %"])
     ('--thousands ,', '--decimal ,', '--decimal , --thousands .', '')
     >>> advice(["1,234"])
     '--thousands , or --decimal ,'
+    >>> advice(["2.000"], ",")
+    '--decimal , --thousands .'
     """
     levels = list(levels)
     fitting = [
         options
-        for decimal, thousands, options in _SPELLINGS
-        if all(plain_number(level, decimal, thousands) is not None for level in levels)
+        for mark, thousands, options in _SPELLINGS
+        if decimal == "." or mark == ","
+        if all(plain_number(level, mark, thousands) is not None for level in levels)
     ]
     both = fitting[:2] == [_SPELLINGS[0][2], _SPELLINGS[1][2]]
     return " or ".join(fitting[: 2 if both else 1])
@@ -133,5 +138,5 @@ def _pattern(decimal: str, thousands: str | None) -> re.Pattern[str]:
         mark = "[ \u00a0\u202f]" if thousands == " " else re.escape(thousands)
         whole = rf"\d{{1,3}}(?:{mark}\d{{3}})+|\d*"
     return re.compile(
-        rf"(?P<sign>[-+]?)(?P<whole>{whole})(?P<part>(?:{point}\d*)?)(?P<power>[eE][-+]?\d+)?(?<=[\d{point}])"
+        rf"(?P<sign>[-+]?)(?P<whole>{whole})(?P<part>(?:{point}\d*)?)(?P<power>[eE][-+]?\d+)?"
     )

@@ -28,22 +28,22 @@ class SurveyTable:
 
     A column whose values all have a label holds these labels: ordered, where SPSS calls the
     variable ordinal. Where only some values have labels, as on a scale with named ends, the column
-    stays a number.
+    stays a number. The whole file is held in memory.
     """
 
     is_text = False
 
-    def __init__(self, source: str, file: BinaryIO, form: str, reading: ReadOptions) -> None:
+    def __init__(self, source: str, file: BinaryIO | None, form: str, reading: ReadOptions) -> None:
         self.title, self._reading = title_of(source), reading
         library: Any = import_extra("pyreadstat", extra="survey", needed_by=f"Reading {form} files")
         read = library.read_dta if form == "Stata" else library.read_sav
         kept = None
-        if source == "-":  # pyreadstat reads by name
+        if file is not None:  # a pipe, and pyreadstat reads by name
             with tempfile.NamedTemporaryFile(suffix=".dat", delete=False) as kept:
                 kept.write(file.read())
         path = source if kept is None else kept.name
         try:
-            self._cells, about = read(path, output_format="dict")
+            found, about = read(path, output_format="dict")
             _, shown = read(path, metadataonly=True, user_missing=True, output_format="dict")
         except Exception as error:  # pyreadstat has errors of its own, and passes on others
             reason = str(error).rstrip(".")[:200]
@@ -52,6 +52,7 @@ class SurveyTable:
             if kept is not None:
                 Path(kept.name).unlink()
         self.names = [str(name) for name in about.column_names]
+        self._cells = {name: _with_none(found.pop(name)) for name in about.column_names}
         self.index: set[str] = set()
         self.notes: list[Note] = []
         self._ordinal = {k for k, scale in about.variable_measure.items() if scale == "ordinal"}
@@ -167,6 +168,12 @@ def _is_lost(code: Any, ranges: list[Any]) -> bool:
         if isinstance(code, str) == isinstance(low, str) and low <= code <= high:
             return True
     return False
+
+
+def _with_none(cells: Any) -> list[Any]:
+    """Return a list of the cells, None for what is missing; older pyreadstat has arrays and NaN."""
+    plain = cells if isinstance(cells, list) else np.asarray(cells).tolist()
+    return [None if cell is None or cell != cell else cell for cell in plain]
 
 
 def _spelled(cell: Any) -> str:

@@ -18,7 +18,9 @@ from .reading import ReadOptions
 from .sources import opened
 from .text import may_be_index, no_name
 
-_READ_ROWS = 20_000
+_TEXT_ROWS = 500  # whose cells fit into the processor's cache: half the time of 20,000
+_TYPED_ROWS = 100_000
+_TITLE = "\0"  # stands for the title of a table
 
 
 @dataclass(frozen=True)
@@ -65,22 +67,28 @@ def read_table(
 
     Notes
     -----
-    Memory: 8 bytes per number, a pointer per text cell, one block of text. 0.1 µs per cell.
+    Memory: 8 bytes per number, a pointer per text cell, one block of text. 0.6 µs per cell of text.
     """
     with open_stream(source, kinds, reading) as stream:
-        parts = list(stream.parts(_READ_ROWS, whole=True))
-    table = parts[0] if parts else None
+        table = stream.whole()
     if table is None or not table.columns or not len(table):
         raise InputError(f"{stream.title} has a header but no rows.")
     return table
 
 
 def notes_of(*tables: Table) -> list[Note]:
-    """Return what reading found out about tables, each note once."""
-    notes = [note for table in tables for note in table.notes]
+    """Return what reading found out about tables; what holds for several is said once."""
+    said: dict[Note, dict[str, None]] = {}
+    for table in tables:
+        for note in table.notes:
+            alike = replace(note, text=note.text.replace(table.title, _TITLE))
+            said.setdefault(alike, {})[table.title] = None
+    notes = [
+        replace(note, text=note.text.replace(_TITLE, " and ".join(titles)))
+        for note, titles in said.items()
+    ]
     lost = frozenset.intersection(*(table.unmet for table in tables))
-    titles = dict.fromkeys(table.title for table in tables)
-    return list(dict.fromkeys([*notes, *unmet_note(lost, titles)]))
+    return [*notes, *unmet_note(lost, dict.fromkeys(table.title for table in tables))]
 
 
 class Stream:
@@ -98,6 +106,11 @@ class Stream:
         """What was found out so far."""
         notes: list[Note] = list(self._source.notes)
         return [*notes, *self._index_notes(self._left_out)]
+
+    def whole(self) -> Table | None:
+        """Return all rows as one table; None where there are none."""
+        size = _TEXT_ROWS if self._source.is_text else _TYPED_ROWS
+        return next(self.parts(size, whole=True), None)
 
     def parts(self, size: int, *, only: Any = None, whole: bool = False) -> Iterator[Table]:
         """Yield tables of ``size`` rows with the columns ``only``; or all rows as one table."""
@@ -160,10 +173,9 @@ class Stream:
         ids = [c.name for c in kept if c.kind == "text" and c.name not in self._kinds]
         notes = [*self.notes, *self._index_notes(indexes)]
         if ids:
-            them = "them as categories" if len(ids) > 1 else "it as categories"
             text = (
-                f"{self.title}: the text of {_listed(ids)} is another one in every row, as ids "
-                f"have it: no feature (--categorical takes {them})."
+                f"No feature, because its text is another one in every row, as ids have it: "
+                f"{_listed(ids)} of {self.title} (--categorical says otherwise)."
             )
             notes.append(Note("identifiers", text))
         return replace(
@@ -185,7 +197,9 @@ class Stream:
     def _index_notes(self, names: Any) -> list[Note]:
         if not names:
             return []
-        text = f"{self.title}: {_listed(sorted(names))} only numbers the rows, and was left out."
+        text = (
+            f"Left out, because it only numbers the rows: {_listed(sorted(names))} of {self.title}."
+        )
         return [Note("row numbers", text)]
 
     def _table(self, columns: list[Column]) -> Table:

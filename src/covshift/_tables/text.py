@@ -18,7 +18,7 @@ from .._notes import Note
 from ..exceptions import InputError
 from .builder import Spelling, TextBlock
 from .formats.encodings import Utf8
-from .formats.separators import SEPARATORS, SHOWN, found_separator, usual_separator
+from .formats.separators import SEPARATORS, SHOWN, found_separator, said_separator, usual_separator
 from .reading import MISSING as MISSING
 from .reading import ReadOptions as ReadOptions
 from .reading import is_number
@@ -44,19 +44,24 @@ class TextTable:
         plain = Utf8(title, file, head, reading.encoding, self.notes)
         text = io.TextIOWrapper(io.BufferedReader(plain, 1 << 18), "utf-8", newline="")
         sample = _whole_lines(text, _SAMPLE)
+        said = said_separator(sample)
+        usual = said or usual_separator(name)
         self._told = reading.separator is not None
-        usual = usual_separator(name)
         self._separator = reading.separator or usual
         rows: list[list[str]] = []
         if not self._told:
-            self._separator, rows = found_separator(sample, usual)
+            self._separator, rows = found_separator(_without_first(sample, said), usual)
             if self._separator != usual:
-                self._say("separator", f"Columns of {title} are separated by", self._separator)
+                self._say_separator()
         self.spelled = self._spelling(rows, reading)
         lines = chain(io.StringIO(sample, newline=""), text)
         self._reader = csv.reader(lines, delimiter=self._separator, strict=True)
+        if said:
+            self._rows(1)
         header = next(iter(self._rows(1)), None)
         if not header:
+            if any(self._rows(1000)):
+                raise InputError(f"{self.title}, line 1 is empty. Remove it.")
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.nameless: set[str] = set()  # columns without a name in the header, named by place
         self.index: set[str] = set()  # known before any row is read: none
@@ -116,9 +121,10 @@ class TextTable:
         if decimal is None and thousands is None and self._separator == ";":
             decimal, thousands = decimal_comma(cell for row in rows[1:] for cell in row)
             if decimal:
-                text = f"Numbers of {self.title} have a decimal comma"
-                text += " and points between thousands" * (thousands == ".")
-                self.notes.append(Note("decimal mark", f"{text} (--decimal . says otherwise)."))
+                more = " and points between thousands" * (thousands == ".")
+                text = f"Numbers with a decimal comma{more}: {self.title}"
+                text += " (--decimal . says otherwise)."
+                self.notes.append(Note("decimal mark", text))
         if decimal is None:
             decimal = "," if thousands == "." else "."
         return Spelling(decimal, thousands)
@@ -161,8 +167,10 @@ class TextTable:
             "separator is another one, say so with --sep."
         )
 
-    def _say(self, kind: str, text: str, mark: str) -> None:
-        self.notes.append(Note(kind, f"{text} {SEPARATORS[mark]} (--sep says otherwise)."))
+    def _say_separator(self) -> None:
+        mark = SEPARATORS[self._separator]
+        text = f"Separated by {mark}: {self.title} (--sep says otherwise)."
+        self.notes.append(Note("separator", text))
 
 
 def no_name(title: str, numbers: list[str]) -> InputError:
@@ -184,6 +192,11 @@ def _whole_lines(text: io.TextIOWrapper, size: int) -> str:
     if len(sample) == size:
         sample += text.readline()
     return sample
+
+
+def _without_first(sample: str, said: str | None) -> str:
+    """Return a sample without the line that says the separator."""
+    return re.split(r"\r\n|\r|\n", sample, maxsplit=1)[1] if said else sample
 
 
 def _newlines(cell: str) -> int:

@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
                 writer.writerows(_lines(model, table, id_name, first, findings, tally))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
+    for said in stream.notes:
+        console.tell(said)
     for found in findings.notes(stream.title):
         console.warn(found.text)
     if args.output not in (None, "-"):

@@ -31,11 +31,12 @@ class Utf8(io.RawIOBase):
     def __init__(
         self, title: str, file: BinaryIO, head: bytes, asked: str | None, notes: list[Note]
     ) -> None:
-        self.title, self._file, self._notes = title, file, notes
+        self.title, self._notes = title, notes
+        self._read = getattr(file, "read1", file.read)
         self.encoding = _known(asked) if asked else _shown(head)
         self._sure = asked is not None or self.encoding != "utf-8"
         if asked is None and self.encoding != "utf-8":
-            self._say(f"{title} was read as {self.encoding.upper()} (--encoding says otherwise).")
+            self._say(f"Read as {self.encoding.upper()}: {title} (--encoding says otherwise).")
         self._decoder = codecs.getincrementaldecoder(_decoded(self.encoding))()
         self._ascii = True  # so far
         self._lines, self._length = 0, 0
@@ -47,7 +48,7 @@ class Utf8(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._held and not self._ended:
-            data = self._file.read(_PIECE)
+            data = self._read(_PIECE)  # what is there: a signal ends a wait for more
             self._ended = not data
             self._held = memoryview(self._checked(self._as_utf8(data)))
         count = min(len(buffer), len(self._held))
@@ -64,6 +65,8 @@ class Utf8(io.RawIOBase):
             self._ascii = self._ascii and text.isascii()
             return text.encode("utf-8")
         except UnicodeDecodeError as error:
+            if b"\0" in data:
+                raise self._no_nul(data) from None
             if self._sure or not self._ascii or not error.object[: error.start].isascii():
                 raise self._no_text() from None
             return self._as_western(error.object)
@@ -79,18 +82,14 @@ class Utf8(io.RawIOBase):
             raise self._no_text() from None
         self.encoding, self._sure, self._ascii = _WESTERN, True, False
         self._say(
-            f"{self.title} is not UTF-8: it was read as Windows-1252 (Western European). If "
-            "letters look wrong, name its --encoding."
+            f"Not UTF-8, and read as Windows-1252 (Western European): {self.title}. If letters "
+            "look wrong, name the --encoding."
         )
         return text.encode("utf-8")
 
     def _checked(self, data: bytes) -> bytes:
         if b"\0" in data:
-            line = self._lines + _newlines(data[: data.index(b"\0")]) + 1
-            raise InputError(
-                f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair "
-                "it, or name its --encoding."
-            )
+            raise self._no_nul(data)
         self._lines += _newlines(data)
         last = max(data.rfind(b"\n"), data.rfind(b"\r"))
         self._length = len(data) - last - 1 if last >= 0 else self._length + len(data)
@@ -100,6 +99,13 @@ class Utf8(io.RawIOBase):
                 "this is no table."
             )
         return data
+
+    def _no_nul(self, data: bytes) -> InputError:
+        line = self._lines + _newlines(data[: data.index(b"\0")]) + 1
+        return InputError(
+            f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair it, or "
+            "name its --encoding."
+        )
 
     def _no_text(self) -> InputError:
         known = f"is not text in {self.encoding}"

@@ -31,6 +31,10 @@ _REFUSED = (
     (b"ORC", "an ORC file", "Save the table as Parquet or CSV."),
     (b"Obj\x01", "an Avro file", "Save the table as Parquet or CSV."),
     (b"\x93NUMPY", "a NumPy array", "Save it as CSV or Parquet, with names of the columns."),
+    (b'{"', "a JSON file", "Save the table as CSV or Parquet."),
+    (b"{\n", "a JSON file", "Save the table as CSV or Parquet."),
+    (b"[{", "a JSON file", "Save the table as CSV or Parquet."),
+    (b"[\n", "a JSON file", "Save the table as CSV or Parquet."),
     (b"%PDF", "a PDF", "Name a table: CSV, Parquet, Arrow, Excel, Stata or SPSS."),
     (b"7z\xbc\xaf", "a 7-zip archive", "Unpack it first."),
     (b"<!DOCTYPE", "a web page", "Download the table itself."),
@@ -84,5 +88,5 @@ def name_note(source: str, found: str) -> list[Note]:
     alike = {"Arrow stream": "Arrow", "Feather 1": "Arrow"}
     if said is None or said == alike.get(found, found):
         return []
-    text = f"{source} is {found}, whatever its name says, and was read as that."
+    text = f"Read as {found}, whatever the name says: {source}."
     return [Note("name of the file", text)]

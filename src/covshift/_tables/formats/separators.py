@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SHOWN = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
-_ROWS = 100
+_ROWS = 1000
+_SAID = re.compile(r'"?sep=(.)"?(?=[\r\n])')
 
 
 def usual_separator(name: str) -> str:
     """Return the separator that the name of a file says: a tab for .tsv and .tab."""
     return "\t" if name.lower().endswith((".tsv", ".tab")) else ","
+
+
+def said_separator(sample: str) -> str | None:
+    """Return the separator that a first line such as ``sep=;`` names; spreadsheets write it.
+
+    >>> said_separator("sep=;\\na;b\\n")
+    ';'
+    """
+    said = _SAID.match(sample)
+    return said[1] if said else None
 
 
 def found_separator(sample: str, usual: str) -> tuple[str, list[list[str]]]:

@@ -1,0 +1,233 @@
+"""Excel, Stata, SPSS and Zstandard: the same columns as from plain text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date, datetime, time, timedelta
+
+import numpy as np
+import pytest
+
+from covshift._tables import ReadOptions, missing_words, open_stream, read_table
+from covshift.exceptions import InputError
+
+from .conftest import require
+
+ROWS = 30
+DAYS = [date(2026, 1, 1) + timedelta(days=5 * k) for k in range(ROWS)]
+COLUMNS = {
+    "number": [None if k == 3 else k * 0.25 - 3 for k in range(ROWS)],
+    "category": [None if k == 5 else ["Zürich", "Bern", "Genève"][k % 3] for k in range(ROWS)],
+    "date": [None if k == 6 else DAYS[k] for k in range(ROWS)],
+    "moment": [datetime(2026, 3, 1, k % 24, 30) for k in range(ROWS)],
+    "text": [f"id {k}" for k in range(ROWS)],
+}
+KINDS = {**{name: name for name in COLUMNS}, "moment": "date"}
+
+
+def spelled(cell):
+    return "" if cell is None else str(cell)
+
+
+def from_csv(folder, columns):
+    sink = io.StringIO()
+    writer = csv.writer(sink)
+    writer.writerow(columns)
+    writer.writerows(map(spelled, row) for row in zip(*columns.values(), strict=True))
+    path = folder / "same.csv"
+    path.write_bytes(sink.getvalue().encode())
+    return read_table(str(path))
+
+
+def check(table, same):
+    assert table.names == same.names
+    for name, column in same.columns.items():
+        found = table.columns[name]
+        assert (found.kind, found.doubt) == (KINDS.get(name, name), None)
+        assert found.kind == column.kind
+        if found.values.dtype == object:
+            np.testing.assert_array_equal(found.values, column.values)
+        else:
+            np.testing.assert_allclose(found.values, column.values, rtol=0, atol=1e-9)
+
+
+def piped(monkeypatch, path):
+    raw = io.BufferedReader(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr("sys.stdin", type("Piped", (), {"buffer": raw}))
+    return "-"
+
+
+# Excel
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    library = require("openpyxl")
+
+    def write(columns, name="t.xlsx", *, title="people", more=()):
+        book = library.Workbook()
+        sheet = book.active
+        sheet.title = title
+        sheet.append(list(columns))
+        for row in zip(*columns.values(), strict=True):
+            sheet.append(list(row))
+        for other in more:
+            book.create_sheet(other)
+        book.save(tmp_path / name)
+        return tmp_path / name
+
+    return write
+
+
+TRUTHS = {**COLUMNS, "boolean": [None if k == 4 else k % 3 == 0 for k in range(ROWS)]}
+
+
+def test_a_sheet_gives_the_columns_of_the_text(tmp_path, workbook, monkeypatch):
+    path = workbook(TRUTHS)
+    same = from_csv(tmp_path, TRUTHS)
+    check(read_table(str(path)), same)
+    check(read_table(piped(monkeypatch, path)), same)
+
+
+def test_the_first_sheet_is_read_and_another_can_be_named(workbook):
+    path = workbook({"a": [1, 2]}, more=["notes"])
+    table = read_table(str(path))
+    assert table.columns["a"].values.tolist() == [1, 2]
+    assert "has the sheets 'people', 'notes': 'people' was read" in table.notes[0].text
+    with pytest.raises(InputError, match="sheet 'notes' is empty"):
+        read_table(str(path), reading=ReadOptions(sheet="notes"))
+    with pytest.raises(InputError, match=r"no sheet 'more'\. Its sheets are: 'people', 'notes'"):
+        read_table(str(path), reading=ReadOptions(sheet="more"))
+
+
+def test_rows_of_a_sheet_are_named_by_their_number(workbook):
+    path = workbook({"a": [1, 2, "x"], "b": [1, 2, 3]})
+    with pytest.raises(InputError, match="sheet 'people', line 4: 'x' in column 'a' is not a numb"):
+        read_table(str(path), {"a": "number"})
+    path = workbook({"a": [1, None, 3], "b": [1, None, 3]})
+    with pytest.raises(InputError, match="line 3 is empty"):
+        read_table(str(path))
+    path = workbook({"a": [1, 2, None], "b": [1, 2, None]})  # blank rows at the end
+    assert len(read_table(str(path))) == 2
+
+
+def test_a_missing_number_of_a_sheet_counts_by_value(workbook):
+    everywhere, _ = missing_words(["-9"])
+    path = workbook({"a": [1, -9, 2.5], "b": [1.5, -9.0, 3]})
+    table = read_table(str(path), reading=ReadOptions(missing=everywhere))
+    for name in ("a", "b"):
+        assert np.isnan(table.columns[name].values).tolist() == [False, True, False]
+
+
+def test_a_damaged_workbook_is_an_input_error(tmp_path, workbook):
+    path = workbook({"a": [1, 2]})
+    (tmp_path / "cut.xlsx").write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"cut\.xlsx"):
+        read_table(str(tmp_path / "cut.xlsx"))
+
+
+# Stata and SPSS
+
+
+def written(folder, form, frame, **more):
+    library = require("pyreadstat")
+    path = folder / f"t.{form}"
+    pandas = require("pandas")
+    write = library.write_dta if form == "dta" else library.write_sav
+    write(pandas.DataFrame(frame), str(path), **more)
+    return path
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_a_survey_file_gives_the_columns_of_the_text(tmp_path, form, monkeypatch):
+    frame = {**COLUMNS, "category": ["" if c is None else c for c in COLUMNS["category"]]}
+    path = written(tmp_path, form, frame)
+    same = from_csv(tmp_path, COLUMNS)
+    check(read_table(str(path)), same)
+    check(read_table(piped(monkeypatch, path)), same)
+    with open_stream(str(path), KINDS) as stream:
+        parts = list(stream.parts(7))
+    assert [len(part) for part in parts] == [7, 7, 7, 7, 2]
+
+
+LABELS = {1: "low", 2: "mid", 3: "high"}
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_labelled_values_are_categories(tmp_path, form):
+    frame = {"q": [1.0, 3.0, None, 1.0], "x": [1.5, 2.5, 3.5, 4.5]}
+    path = written(tmp_path, form, frame, variable_value_labels={"q": LABELS})
+    column = read_table(str(path)).columns["q"]
+    assert column.kind == "category"
+    assert column.values.tolist() == ["low", "high", None, "low"]
+    assert read_table(str(path), {"q": "number"}).columns["q"].values.tolist()[:2] == [1, 3]
+
+
+def test_ordinal_variables_are_ordered_and_user_missing_values_missing(tmp_path):
+    path = written(
+        tmp_path,
+        "sav",
+        {"q": [3.0, -9.0, 1.0], "age": [40.0, 50.0, 999.0]},
+        variable_value_labels={"q": {**LABELS, -9: "refused"}},
+        variable_measure={"q": "ordinal"},
+        missing_ranges={"q": [-9], "age": [{"lo": 900, "hi": 999}]},
+    )
+    table = read_table(str(path))
+    column = table.columns["q"]
+    assert (column.kind, column.levels) == ("ordered", ("low", "mid", "high"))
+    assert column.values.tolist() == ["high", None, "low"]
+    np.testing.assert_array_equal(table.columns["age"].values, [40, 50, np.nan])
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_a_scale_with_named_ends_stays_a_number_with_a_note(tmp_path, form):
+    labels = {"scale": {0: "never", 10: "always"}}
+    frame = {"scale": [0.0, 5.0, 10.0], "q": [1.0, 2.0, -9.0]}
+    path = written(tmp_path, form, frame, variable_value_labels=labels)
+    everywhere, by_column = missing_words(["q=-9"])
+    table = read_table(str(path), reading=ReadOptions(missing=everywhere, missing_in=by_column))
+    assert table.columns["scale"].values.tolist() == [0, 5, 10]
+    np.testing.assert_array_equal(table.columns["q"].values, [1, 2, np.nan])
+    (note,) = table.notes
+    assert "only some values have labels in 'scale' (0 'never', 10 'always')" in note.text
+
+
+def test_truths_of_labels_are_booleans(tmp_path):
+    labels = {"smoker": {0: "No", 1: "Yes"}}
+    path = written(tmp_path, "dta", {"smoker": [1.0, 0.0, None]}, variable_value_labels=labels)
+    column = read_table(str(path)).columns["smoker"]
+    assert (column.kind, column.levels) == ("boolean", ("No", "Yes"))
+    np.testing.assert_array_equal(column.values, [1, 0, np.nan])
+
+
+def test_times_of_the_day_are_doubtful(tmp_path):
+    path = written(tmp_path, "sav", {"t": [time(12, 30), time(8, 0)], "x": [1.0, 2.0]})
+    assert read_table(str(path)).columns["t"].doubt.kind == "dates"
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_a_damaged_survey_file_is_an_input_error(tmp_path, form):
+    path = written(tmp_path, form, {"x": [1.0, 2.0] * 100})
+    path.write_bytes(path.read_bytes()[:150])
+    with pytest.raises(InputError, match=r"is not a readable (Stata|SPSS) file"):
+        read_table(str(path))
+
+
+# Zstandard
+
+
+def test_zstandard_is_unpacked_while_it_is_read(tmp_path):
+    zstandard = require("zstandard")
+    data = ("a,b\n" + "1,2\n" * 5000).encode()
+    packed = zstandard.ZstdCompressor().compress
+    path = tmp_path / "t.csv.zst"
+    path.write_bytes(packed(data[:10_000]) + packed(data[10_000:]))  # two frames
+    table = read_table(str(path))
+    assert len(table) == 5000
+    path.write_bytes(packed(data)[:-8])
+    with pytest.raises(InputError, match="ends in the middle of its zstd data"):
+        read_table(str(path))
+    path.write_bytes(packed(data)[:12] + b"\xff" * 30)
+    with pytest.raises(InputError, match=r"cannot be unpacked|ends in the middle"):
+        read_table(str(path))

@@ -1,0 +1,331 @@
+"""Cells of files: what stands for a missing value, and what a column is."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import covshift, write
+
+from covshift._tables import ReadOptions, missing_words, read_table
+from covshift._tables.alike import made_alike
+from covshift._tables.columns import Column, as_category, objects
+from covshift._tables.spelling import plain_number
+from covshift._tables.table import Table, notes_of
+from covshift.exceptions import InputError
+
+NAN = float("nan")
+
+
+def saying(*missing, **more):
+    everywhere, by_column = missing_words(list(missing))
+    return ReadOptions(missing=everywhere, missing_in=by_column, **more)
+
+
+def read(path, cells, kind=None, reading=None, name="x"):
+    """One column, beside another one, from a text file."""
+    lines = [f'{name};"other"', *(f'"{cell}";{k}.5' for k, cell in enumerate(cells))]
+    write(path / "t.csv", "\n".join(lines) + "\n")
+    return read_table(str(path / "t.csv"), {name: kind} if kind else {}, reading).columns[name]
+
+
+# Missing values
+
+
+@pytest.mark.parametrize("word", ["-9", "-9.0", "-9e0", " -9.00"])
+@pytest.mark.parametrize("cell", ["-9", "-9.0", "-9.00", "-9e0", "-0.9E1"])
+@pytest.mark.parametrize("kind", [None, "number", "category"])
+def test_a_number_stands_for_a_missing_value_in_every_spelling(tmp_path, word, cell, kind):
+    column = read(tmp_path, ["1", cell, "2.5"], kind, saying(word))
+    lost = [v is None or v != v for v in column.values]
+    assert lost == [False, True, False]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "Int16", "str"])
+def test_missing_values_count_by_value_in_every_format(tmp_path, form, dtype):
+    cells = pd.Series([1, -9, 2, 999]).astype(dtype)
+    frame = pd.DataFrame({"a": cells, "b": [1.5, -9, 999, 2.5]})
+    path = str(tmp_path / f"t.{form}")
+    getattr(frame, f"to_{form}")(path, **({"index": False} if form == "csv" else {}))
+    table = read_table(path, {"a": "number"}, saying("-9.0", "a=999"))
+    np.testing.assert_array_equal(table.columns["a"].values, [1, NAN, 2, NAN])
+    np.testing.assert_array_equal(table.columns["b"].values, [1.5, NAN, 999, 2.5])
+    assert table.unmet == frozenset()
+
+
+def test_one_column_may_have_missing_values_of_its_own(tmp_path):
+    path = write(tmp_path / "t.csv", "a,b\n-9,-9\n2,NA\n0,4\n")
+    table = read_table(str(path), reading=saying("a=-9", "b=4"))
+    np.testing.assert_array_equal(table.columns["a"].values, [NAN, 2, 0])
+    np.testing.assert_array_equal(table.columns["b"].values, [-9, NAN, NAN])
+
+
+def test_words_replace_the_usual_ones_and_numbers_are_added(tmp_path):
+    path = write(tmp_path / "t.csv", "a,b\nNA,NA\nx,1\n?,2\n")
+    assert read_table(str(path), reading=saying("-9")).columns["a"].values[0] is None
+    column = read_table(str(path), reading=saying("?")).columns["a"]
+    assert column.values.tolist() == ["NA", "x", None]
+
+
+def test_a_missing_word_that_occurs_nowhere_is_noted(tmp_path):
+    a = write(tmp_path / "a.csv", "x,y\n1,2\n-9,4\n")
+    b = write(tmp_path / "b.csv", "x,y\n1,2\n3,4\n")
+    tables = [read_table(str(path), reading=saying("-9", "-8", "y=7")) for path in (a, b)]
+    (note,) = notes_of(*tables)
+    assert note.text.startswith("--missing '-8', --missing 'y=7': no cell of ")
+    assert "'-9'" not in note.text
+
+
+def test_what_holds_for_both_files_is_said_once(tmp_path):
+    paths = [write(tmp_path / name, "x;y\n1;2\n3;5\n") for name in ("a.csv", "b.csv")]
+    notes = notes_of(*(read_table(str(path)) for path in paths))
+    text = f"Separated by semicolons: {paths[0]} and {paths[1]} (--sep says otherwise)."
+    assert [note.text for note in notes] == [text]
+
+
+def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
+    lines = [f"{k % 4},{(k * 7) % 11}.5" for k in range(30)]
+    text = "answer,x\n" + "\n".join([*lines, "999,1.5"]) + "\n"
+    path = write(tmp_path / "t.csv", text)
+    refused = covshift("weigh", path, path)
+    assert refused.code == 2
+    assert "--missing 999" in refused.err
+    assert covshift("weigh", path, path, "--missing", "999", "--impute").code == 0
+
+
+def test_missing_dates_count_by_value(tmp_path):
+    days = pd.to_datetime(pd.Series(["2026-01-01", "1900-01-01"]))
+    pd.DataFrame({"d": days}).to_parquet(tmp_path / "t.parquet")
+    column = read_table(str(tmp_path / "t.parquet"), reading=saying("1900-01-01")).columns["d"]
+    assert column.kind == "date"
+    assert np.isnan(column.values).tolist() == [False, True]
+
+
+# Kinds
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "words"),
+    [
+        (["true", "false", ""], [1, 0, NAN], ("false", "true")),
+        (["TRUE", "FALSE", "TRUE"], [1, 0, 1], ("FALSE", "TRUE")),
+        (["yes", "no", "NA"], [1, 0, NAN], ("no", "yes")),
+        (["No", "No"], [0, 0], ("No", "yes")),
+    ],
+)
+def test_truths_are_one_column_of_zero_and_one(tmp_path, cells, values, words):
+    column = read(tmp_path, cells)
+    assert (column.kind, column.levels) == ("boolean", words)
+    np.testing.assert_array_equal(column.values, values)
+
+
+@pytest.mark.parametrize("cells", [["yes", "no", "maybe"], ["true", "no"], ["t", "f"]])
+def test_other_words_are_categories(tmp_path, cells):
+    assert read(tmp_path, cells).kind == "category"
+
+
+def test_a_boolean_becomes_one_feature(tmp_path):
+    from covshift._tables import ColumnOptions, read_samples
+
+    lines = [f"{k % 7}.5,{'yes' if k % 3 else 'no'}" for k in range(30)]
+    path = str(write(tmp_path / "t.csv", "x,smoker\n" + "\n".join(lines) + "\n"))
+    samples = read_samples(path, path, ColumnOptions())
+    assert samples.names == ["x", "smoker"]
+    assert samples.X[:3, 1].tolist() == [0, 1, 1]
+
+
+def test_iso_dates_are_dates_without_being_declared(tmp_path):
+    column = read(tmp_path, ["1970-01-02", "1970-01-03T12:00", "", "1970-01-01 18:00:00Z"])
+    assert (column.kind, column.doubt) == ("date", None)
+    np.testing.assert_array_equal(column.values, [1, 2.5, NAN, 0.75])
+
+
+@pytest.mark.parametrize("cells", [["2026-13-01", "2026-01-01"], ["2026-01-01", "soon"]])
+def test_what_is_no_date_is_none(tmp_path, cells):
+    assert read(tmp_path, cells).kind == "category"
+
+
+def test_other_dates_are_read_by_their_format(tmp_path):
+    cells = ["02.01.1970", "03.01.1970", ""]
+    doubt = read(tmp_path, cells, name="day").doubt
+    assert (doubt.kind, doubt.remedy) == ("dates", "--date 'day=%d.%m.%Y'")
+    column = read(tmp_path, cells, "date", ReadOptions(dates={"x": "%d.%m.%Y"}))
+    np.testing.assert_array_equal(column.values, [1, 2, NAN])
+
+
+@pytest.mark.parametrize(("given", "code"), [("day=%d.%m.%Y", 0), ("day=%m.%d.%Y", 2)])
+def test_the_format_of_dates_can_be_said(tmp_path, given, code):
+    lines = [f"{1 + k % 28}.{1 + k % 12}.2026,{k % 7}.5" for k in range(30)]
+    path = write(tmp_path / "t.csv", "day,x\n" + "\n".join(lines) + "\n")
+    refused = covshift("weigh", path, path)
+    assert refused.code == 2
+    assert "--date 'day=%d.%m.%Y'" in refused.err
+    assert covshift("weigh", path, path, "--date", given).code == code
+
+
+def test_a_format_without_a_year_is_refused(tmp_path):
+    path = write(tmp_path / "t.csv", "day,x\n1.1.2026,1\n2.1.2026,2\n")
+    refused = covshift("weigh", path, path, "--date", "day=%d.%m")
+    assert refused.code == 2
+    assert "a format such as %d.%m.%Y" in refused.err
+
+
+@pytest.mark.parametrize(("rows", "kind"), [(19, "category"), (20, "text")])
+def test_text_that_differs_in_every_row_is_an_id_from_20_rows_on(tmp_path, rows, kind):
+    assert read(tmp_path, [f"p{k}" for k in range(rows)]).kind == kind
+    assert read(tmp_path, ["p1", *(f"p{k}" for k in range(1, rows))]).kind == "category"
+
+
+def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
+    lines = [f"p{k},{k % 7}.5" for k in range(30)]
+    path = write(tmp_path / "t.csv", "name,x\n" + "\n".join(lines) + "\n")
+    found = covshift("weigh", path, path)
+    assert found.code == 0
+    assert "its text is another one in every row, as ids have it: 'name' of " in found.err
+
+
+# Spelling of numbers
+
+
+@pytest.mark.parametrize(
+    ("cells", "reading", "values"),
+    [
+        (["1,5", "2"], {"decimal": ","}, [1.5, 2]),
+        (["1,282,697", "12.5"], {"thousands": ","}, [1282697, 12.5]),
+        (["1.282.697,5", "12"], {"decimal": ",", "thousands": "."}, [1282697.5, 12]),
+        (["1.234", "12"], {"thousands": "."}, [1234, 12]),
+        (["1'234.5", "-12"], {"thousands": "'"}, [1234.5, -12]),
+        (["1 234", "1\u00a0234\u00a0567"], {"thousands": " "}, [1234, 1234567]),
+        (["-9,0", "1,5", ""], {"decimal": ",", "missing": frozenset({"", "-9"})}, [NAN, 1.5, NAN]),
+    ],
+)
+@pytest.mark.parametrize("kind", [None, "number"])
+def test_numbers_are_read_as_the_user_spells_them(tmp_path, cells, reading, values, kind):
+    column = read(tmp_path, cells, kind, ReadOptions(**{"decimal": None, **reading}))
+    assert (column.kind, column.doubt) == ("number", None)
+    np.testing.assert_array_equal(column.values, values)
+
+
+def test_other_spellings_are_not_guessed(tmp_path):
+    assert plain_number("1,5", ".", ",") is None
+    assert plain_number("12,34,567", ".", ",") is None
+    assert plain_number("1.5", ",", None) is None
+    assert plain_number("", ",", None) is None
+    assert plain_number("-", ",", ".") is None
+    assert plain_number("e5", ",", ".") is None
+    assert plain_number(",5e-3", ",", ".") == ".5e-3"
+
+
+def test_a_decimal_comma_is_found_in_semicolon_files_only_where_it_is_safe(tmp_path):
+    found = {}
+    for name, text in {
+        "comma": "a;b\n1,5;x\n2,25;y\n",
+        "thousands": "a;b\n1.234,5;x\n2,25;y\n",
+        "groups": "a;b\n1,234;x\n2,345;y\n",
+        "both": "a;b\n1,5;2.5\n2,25;3.5\n",
+    }.items():
+        table = read_table(str(write(tmp_path / f"{name}.csv", text)))
+        found[name] = (table.columns["a"].kind, "decimal mark" in {n.kind for n in table.notes})
+    assert found == {
+        "comma": ("number", True),
+        "thousands": ("number", True),
+        "groups": ("category", False),
+        "both": ("category", False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "advice"),
+    [("1,282,697", "--thousands ,"), ("1,5", "--decimal ,"), ("much", "--missing 'much'")],
+)
+def test_advice_on_a_number_that_is_none_makes_sense(tmp_path, cell, advice):
+    path = write(tmp_path / "t.csv", f'x,y\n1,2\n"{cell}",3\n')
+    with pytest.raises(InputError, match="line 3") as error:
+        read_table(str(path), {"x": "number"})
+    assert advice in str(error.value)
+    assert ("--missing" in str(error.value)) == (cell == "much")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "example", "remedy"),
+    [
+        (["1,282,697", "12"], "numbers as text", "1,282,697", "--thousands ,"),
+        (["1,282,697", "12", "x"], "mixed", "x", "--thousands ,"),
+        (["12", "x"], "mixed", "x", ""),
+        (["5 %", "12"], "numbers as text", "5 %", ""),
+    ],
+)
+def test_numbers_in_two_spellings_are_told_from_words(tmp_path, cells, kind, example, remedy):
+    doubt = read(tmp_path, cells).doubt
+    assert (doubt.kind, doubt.example, doubt.remedy) == (kind, example, remedy)
+
+
+def test_points_between_thousands_are_advised_beside_a_decimal_comma(tmp_path):
+    path = write(tmp_path / "t.csv", "x;y\n1,5;a\n2.000;b\n")
+    assert read_table(str(path)).columns["x"].doubt.remedy == "--decimal , --thousands ."
+
+
+def test_a_decimal_comma_reaches_labels_and_weights(tmp_path):
+    lines = [f"{k % 7},5;{k},25;1,5" for k in range(30)]
+    path = write(tmp_path / "t.csv", "x;y;w\n" + "\n".join(lines) + "\n")
+    argv = ("fit", path, path, "--label", "y", "--weight", "w", "-o", tmp_path / "m")
+    done = covshift(*argv, "--learner", "linear")
+    assert done.code == 0, done.err
+    assert "taken as a number" in done.err
+
+
+# Time
+
+
+def test_empty_and_blank_cells_take_no_time(tmp_path):
+    blank = "1" + " " * 3000 + "x"
+    text = "a,b,c\n" + ",,\n" * 100_000 + f"{blank},,1\n" * 20
+    path = write(tmp_path / "t.csv", text)
+    started = time.process_time()
+    read_table(str(path))
+    assert time.process_time() - started < 3
+
+
+# Two files
+
+
+def pair(one, other):
+    tables = [Table("a", {"x": one}), Table("b", {"x": other})]
+    return [table.columns["x"] for table in made_alike(*tables)]
+
+
+def text(*cells, kind="category", levels=()):
+    return Column("x", kind, objects(cells), levels=levels)
+
+
+def test_a_boolean_is_a_category_where_the_other_file_has_words():
+    boolean = Column("x", "boolean", np.array([0.0, NAN]), levels=("NO", "yes"))
+    found = pair(boolean, text("SE", "DK"))
+    assert [column.kind for column in found] == ["category"] * 2
+    assert found[0].values.tolist() == ["NO", None]
+
+
+@pytest.mark.parametrize(("values", "kind"), [([0, 1], "boolean"), ([0, 2], "number")])
+def test_zero_and_one_are_what_the_other_file_calls_false_and_true(values, kind):
+    boolean = Column("x", "boolean", np.array([0.0, 1.0]))
+    found = pair(boolean, Column("x", "number", np.array(values, dtype=float)))
+    assert [column.kind for column in found] == ["boolean", kind]
+
+
+def test_ordered_categories_share_one_order():
+    few = text("low", kind="ordered", levels=("low", "high"))
+    many = text("mid", kind="ordered", levels=("low", "mid", "high"))
+    assert [column.levels for column in pair(few, many)] == [("low", "mid", "high")] * 2
+    assert [column.kind for column in pair(many, text("high"))] == ["ordered"] * 2
+    assert [column.kind for column in pair(many, text("none"))] == ["category"] * 2
+    turned = text("low", kind="ordered", levels=("high", "low"))
+    assert [column.kind for column in pair(few, turned)] == ["category"] * 2
+
+
+def test_ids_of_the_target_alone_are_categories():
+    found = pair(text("a", "a"), text("a", "b", kind="text"))
+    assert [column.kind for column in found] == ["category"] * 2
+    assert as_category(found[1]).values.tolist() == ["a", "b"]
