@@ -277,25 +277,45 @@ def exact_fit(V, K, Y, gamma, digits=60):
         return np.array([float(f[i] + c) for i in range(N)])
 
 
-def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False):
+def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False, parts=None):
     """R and F of the CDF weights: one row for every view (a group of columns) and target row.
 
     R(q, i) = sqrt(share_q phi_q / G) if t_q dominates x_i in the view; F is the same for the
-    target. phi is one, or a sixth of Anderson and Darling's.
+    target. phi is one, or a sixth of Anderson and Darling's. ``parts`` are what the views have in
+    the mean, in place of 1 / G.
     """
+    parts = [1 / len(groups)] * len(groups) if parts is None else parts
     share = np.full(len(T), 1 / len(T)) if weight is None else weight / weight.sum()
     signs = (1, -1) if mirrored else (1,)
     rows, seen = [], []
-    for group in map(list, groups):
+    for group, part in zip(map(list, groups), parts, strict=True):
         for sign in signs:
             phi = anderson_darling_phi(sign * T[:, group]) / 6 if tails else np.ones(len(T))
             for q in range(len(T)):
-                scale = math.sqrt(share[q] * phi[q] / (len(groups) * len(signs)))
+                scale = math.sqrt(share[q] * phi[q] * part / len(signs))
                 t = sign * T[q, group]
                 rows.append([scale * theta(t - sign * x) for x in X[:, group]])
                 below = (share[p] * theta(t - sign * T[p, group]) for p in range(len(T)))
                 seen.append(scale * sum(below))
     return np.array(rows), np.array(seen)
+
+
+def parts_of_columns(features):
+    """What each column has in a mean over the columns of each feature, and then over features."""
+    return [1 / len(set(features)) / features.count(feature) for feature in features]
+
+
+def cdf_mismatch_of_features(X, T, w, features):
+    """Mean over features of the mean over their columns of the squared distance of the CDFs."""
+    by_feature = {}
+    for k, feature in enumerate(features):
+        gaps = []
+        for t in T[:, k]:
+            train = sum(w[i] for i in range(len(X)) if X[i, k] <= t) / sum(w)
+            target = sum(T[q, k] <= t for q in range(len(T))) / len(T)
+            gaps.append((train - target) ** 2)
+        by_feature.setdefault(feature, []).append(sum(gaps) / len(gaps))
+    return sum(sum(found) / len(found) for found in by_feature.values()) / len(by_feature)
 
 
 def quadratic_on_simplex(H, b, total, mass=None):

@@ -92,7 +92,8 @@ def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
     path = write(tmp_path / "t.csv", text)
     refused = covshift("weigh", path, path)
     assert refused.code == 2
-    assert "--missing 999" in refused.err
+    assert "--missing answer=999" in refused.err
+    assert covshift("weigh", path, path, "--missing", "answer=999", "--impute").code == 0
     assert covshift("weigh", path, path, "--missing", "999", "--impute").code == 0
 
 
@@ -162,7 +163,7 @@ def test_the_format_of_dates_can_be_said(tmp_path, given, code):
     path = write(tmp_path / "t.csv", "day,x\n" + "\n".join(lines) + "\n")
     refused = covshift("weigh", path, path)
     assert refused.code == 2
-    assert "--date 'day=%d.%m.%Y'" in refused.err
+    assert "--date day=%d.%m.%Y" in refused.err
     assert covshift("weigh", path, path, "--date", given).code == code
 
 
@@ -184,7 +185,9 @@ def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
     path = write(tmp_path / "t.csv", "name,x\n" + "\n".join(lines) + "\n")
     found = covshift("weigh", path, path)
     assert found.code == 0
-    assert "its text is another one in every row, as ids have it: 'name' of " in found.err
+    assert "Column 'name' is different in every row" in found.err
+    (note,) = read_table(str(path)).notes
+    assert "its text is another one in every row, as ids have it: 'name' of " in note.text
 
 
 # Spelling of numbers

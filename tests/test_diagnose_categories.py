@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 from covshift import TableEncoder, diagnose
+from covshift._distances import feature_differences
 from covshift._two_samples import two_samples
 from covshift.diagnostics.categories import _moments, chi_square_p_value, level_shares
-from covshift.diagnostics.features import feature_differences, feature_shifts
+from covshift.diagnostics.features import feature_shifts
 from covshift.exceptions import InputError
 
 pandas = pytest.importorskip("pandas")
@@ -151,7 +152,7 @@ def frame(n, p=(0.25, 0.25, 0.5), seed=0, shift=0.0):
         {
             "age": rng.normal(40 + 10 * shift, 10, n),
             "region": rng.choice(["east", "north", "south"], n, p=p),
-            "smoker": rng.choice(["no", "yes"], n),
+            "smoker": rng.choice(["no", "yes"], n, p=[0.7, 0.3]),
         }
     )
 
@@ -209,7 +210,7 @@ def test_names_and_groups_are_refused_beside_a_frame_that_has_its_own():
     for given in ({"feature_names": list("abc")}, {"groups": [0, 1, 2]}):
         with pytest.raises(InputError, match="data frame has text"):
             diagnose(frame(30), frame(30), **given)
-    with pytest.raises(InputError, match="one whole number per column"):
+    with pytest.raises(InputError, match="number of the feature"):
         diagnose(np.zeros((5, 2)), np.zeros((5, 2)), groups=[0])
 
 

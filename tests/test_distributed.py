@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR, distributed
-from covshift.distributed._cluster import Cluster
+from covshift.distributed._cluster import Cluster, partitions
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 
@@ -126,6 +126,49 @@ def test_data_frames_of_unknown_length():
     np.testing.assert_allclose(two.predict_proba(target), one.predict_proba(target), atol=1e-10)
     found = distributed.predict(two, data[list("abc")], "predict_proba").compute()
     np.testing.assert_allclose(found, one.predict_proba(kept[list("abc")]), atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Six Parquet files, of which Dask joins some where it reads one column of many."""
+    folder = tmp_path_factory.mktemp("parts")
+    frame = pd.DataFrame(X, columns=list("abc")).assign(ill=labels, w=w)
+    frame = frame.assign(**{f"other {j}": "text" for j in range(20)})
+    for number in range(6):
+        frame[number * N // 6 : (number + 1) * N // 6].to_parquet(folder / f"{number}.parquet")
+    return folder, frame
+
+
+def test_columns_of_parquet_files_stay_in_their_partitions(files):
+    folder, frame = files
+    data = dd.read_parquet(folder)
+    columns, target = list("abc"), pd.DataFrame(T, columns=list("abc"))
+    assert len(data["ill"].to_delayed()) != data.npartitions  # what Dask does when left alone
+    one = machine(VSVC, solver="primal").fit(
+        frame[columns], frame.ill, X_target=target, sample_weight=frame.w
+    )
+    for points in (data[columns], data.drop(columns=[c for c in data.columns if c not in columns])):
+        two = distributed.fit(machine(VSVC), points, data["ill"], target, sample_weight=data["w"])
+        np.testing.assert_allclose(two.predict_proba(target), one.predict_proba(target), atol=1e-7)
+    found = distributed.predict(two, data[columns], "predict_proba")
+    assert found.numblocks[0] == data.npartitions
+    np.testing.assert_allclose(found.compute(), one.predict_proba(frame[columns]), atol=1e-7)
+
+
+def test_weights_of_parquet_files_are_in_the_partitions_of_the_files(files):
+    folder, frame = files
+    data = dd.read_parquet(folder)
+    target = pd.DataFrame(T[:, :1], columns=["a"])
+    found = distributed.fit(CDFWeights(reg=3.0), data[["a"]], None, target)
+    one = CDFWeights(reg=3.0, solver="thresholds").fit(frame[["a"]], X_target=target)
+    assert found.weights_.numblocks == (data.npartitions,)
+    np.testing.assert_allclose(found.weights_.compute(), one.weights_, atol=1e-8)
+
+
+def test_no_other_columns_of_parquet_files_are_read(files):
+    parts = partitions(dd.read_parquet(files[0])[["a", "b"]])
+    (read,) = {key[0] for key in parts[0].dask if key[0].startswith("read_parquet")}
+    assert parts[0].dask[read, 0]().columns.tolist() == ["a", "b"]
 
 
 def test_arrays_in_other_chunks_are_aligned():

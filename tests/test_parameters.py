@@ -147,8 +147,8 @@ OUT_OF_RANGE = {
 WRONG_KIND = [object(), NAN, INF, {"a": 1}, 1j]
 OTHER = {  # what they may be is not a number, a word or a flag, and is checked where it is used
     "V", "by", "cdfs", "classifier", "correction", "directions", "estimator", "high",
-    "kernel_params", "kinds", "low", "mean", "preprocess", "random_state", "spread", "std", "weighter",
-    "weights",
+    "kernel_params", "kinds", "low", "mean", "preprocess", "random_state", "spread", "std",
+    "weighter", "weights",
 }  # fmt: skip
 REQUIRED = {
     Product: {"cdfs": lambda x: x},

@@ -28,6 +28,7 @@ LAYERS = [
         "_row_sample",
         "_frames",
         "_encoded",
+        "_both_samples",
         "_groups",
         "encoding",
         "exceptions",

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._types import Real
+from ._feature_columns import FeatureColumns
+from ._two_samples import TwoSamples
+from ._types import Flags, Real
 
 
 class Distances(NamedTuple):
@@ -36,6 +38,50 @@ def standardized_mean_differences(
         gap, spread = _mean(t, share) - _mean(x, w), pooled_spread(x, t, share, own)
         with np.errstate(divide="ignore", over="ignore"):
             found[k] = 0.0 if gap == 0 else np.divide(gap, spread)
+    return found
+
+
+class Known(NamedTuple):
+    """The rows in which a feature is known, in its columns."""
+
+    X: Real
+    T: Real
+    own: Real  # shares of the training rows
+    share: Real
+    rows: Flags | slice  # which of the training rows these are
+
+
+def known_rows(feature: FeatureColumns, samples: TwoSamples) -> Known | None:
+    """Leave out rows in which a feature was filled; None where a sample has no other."""
+    columns = list(feature.columns)
+    if feature.gaps is None:
+        X, T = samples.X[:, columns], samples.T[:, columns]
+        return Known(X, T, samples.own, samples.share, slice(None))
+    x, t = samples.X[:, feature.gaps] == 0, samples.T[:, feature.gaps] == 0
+    if not (x.any() and t.any()):
+        return None
+    own, share = samples.own[x], samples.share[t]
+    X, T = samples.X[np.ix_(x, columns)], samples.T[np.ix_(t, columns)]
+    return Known(X, T, own / own.sum(), share / share.sum(), x)
+
+
+def feature_differences(samples: TwoSamples, weights: Real | None = None) -> Real:
+    """Standardised mean difference of each feature, (features,): the largest of its columns.
+
+    A number is compared where it is known. ``weights`` (N,) as in `standardized_mean_differences`.
+    """
+    if samples.groups is None:
+        return standardized_mean_differences(
+            samples.X, samples.T, samples.share, weights, samples.own
+        )
+    found = np.zeros(len(samples.features))
+    for k, feature in enumerate(samples.features):
+        part = known_rows(feature, samples)
+        w = None if part is None or weights is None else weights[part.rows]
+        if part is None or (w is not None and not w.any()):
+            continue
+        every = standardized_mean_differences(part.X, part.T, part.share, w, part.own)
+        found[k] = every[np.argmax(np.abs(every))]
     return found
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from ._numbers import category_columns, date_columns
-from ._types import Real, Rows
+from ._row_weights import RowWeights, row_weights, target_weights
+from ._types import Real
 from ._validation import column_names, unwrap_target
 from .encoding import TableEncoder, read_cells
-from .exceptions import InputError
+from .exceptions import InputError, UnseenLevelWarning
 
 
 class EncodedSamples(NamedTuple):
@@ -24,23 +27,52 @@ class EncodedSamples(NamedTuple):
 
 
 def encode_samples(
-    X: Any, X_target: Any, *, more: Mapping[str, Iterable[str]] | None = None
+    X: Any,
+    X_target: Any,
+    *,
+    more: Mapping[str, Iterable[str]] | None = None,
+    sample_weight: Any = None,
+    frequency_weight: Any = None,
+    target_weight: Any = None,
+    target_frequency: Any = None,
 ) -> EncodedSamples:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
 
     ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
+    A row counts as often as it was seen, and rows of weight zero are not there: what they alone
+    have is unknown, as it is in new rows.
     """
     T = unwrap_target(X_target)
     encoder = TableEncoder.learn(X, T, more=more)
     if encoder is None:
         return EncodedSamples(X, X_target, None)
-    encoded = None if T is None else encoder.encode(T, "X_target")
-    return EncodedSamples(encoder.encode(X, "X"), encoded, encoder)
+    here, there = _times_seen(X, sample_weight, frequency_weight, row_weights), None
+    if T is not None:
+        weight, frequency = map(unwrap_target, (target_weight, target_frequency))
+        there = _times_seen(T, weight, frequency, target_weights)
+    if here is not None or there is not None:
+        encoder = TableEncoder.learn(X, T, more=more, repeats=(here, there)) or encoder
+    points = _encoded(encoder, X, "X", here)
+    return EncodedSamples(
+        points, None if T is None else _encoded(encoder, T, "X_target", there), encoder
+    )
 
 
-def known_groups(X: Any) -> Rows | None:
-    """Return the groups of the columns of encoded rows; None where they have none."""
-    return getattr(X, "groups", None) if isinstance(X, np.ndarray) else None
+def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWeights]) -> Any:
+    """Return how often each row counts (rows,); None where all count once."""
+    if weight is None and frequency is None:
+        return None
+    weights = check(_num_samples(X), weight, frequency)
+    times = np.where(weights.kept, weights.repeats, 0)
+    return None if (times == 1).all() else times
+
+
+def _encoded(encoder: TableEncoder, X: Any, title: str, times: Any) -> Real:
+    if times is None or times.all():
+        return encoder.encode(X, title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)  # of rows that weigh nothing
+        return encoder.encode(X, title)
 
 
 def by_table_column(encoder: TableEncoder, values: Real) -> Real:

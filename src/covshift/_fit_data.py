@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
-from ._encoded import EncodedSamples, encode_samples, known_groups
+from ._encoded import EncodedSamples, encode_samples
 from ._groups import feature_groups, order_by_content
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Rows, Whole
@@ -25,7 +25,7 @@ from ._validation import (
 from .corrections.at_cuts import AtCuts
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
-from .encoding import TableEncoder
+from .encoding import TableEncoder, groups_of
 from .exceptions import ConstantColumnWarning, InputError
 from .margins.made_rows import value_rows
 from .margins.reading import named_levels
@@ -172,13 +172,19 @@ class FitData:
         )
 
 
-def encode_fit_data(X: Any, X_target: Any) -> EncodedSamples:
+def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSamples:
     """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
     T = unwrap_target(X_target)
     if not is_margins(T):
-        return encode_samples(X, X_target)
+        return encode_samples(X, X_target, **given._asdict())
     cuts = AtCuts.of(T, X)
-    points, _, encoder = encode_samples(X, None, more=named_levels(T))
+    points, _, encoder = encode_samples(
+        X,
+        None,
+        more=named_levels(T),
+        sample_weight=given.sample_weight,
+        frequency_weight=given.frequency_weight,
+    )
     return EncodedSamples(points, cuts, encoder)
 
 
@@ -200,7 +206,7 @@ def check_fit_data(
     names and which of them are one feature.
     """
     names = column_names(X) if frame is None else list(frame.columns)
-    groups = known_groups(X) if frame is None else frame.groups
+    groups = groups_of(X) if frame is None else frame.groups
     if is_margins(unwrap_target(X_target)):
         X_target = AtCuts.of(unwrap_target(X_target), X)
     if isinstance(X_target, AtCuts):

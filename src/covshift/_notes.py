@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -22,3 +23,8 @@ class Note:
 
     def __str__(self) -> str:
         return self.text
+
+
+def distinct(notes: Iterable[Note]) -> list[Note]:
+    """Keep each note once, in the order in which they came."""
+    return list(dict.fromkeys(notes))

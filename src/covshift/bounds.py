@@ -30,10 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._encoded import encode_samples, known_groups
+from ._encoded import encode_samples
 from ._groups import column_shares, feature_groups
 from ._parameters import number, whole
 from ._types import Real
+from .encoding import groups_of
 from .exceptions import InputError
 
 __all__ = [
@@ -227,7 +228,7 @@ def loss_error_1d(
     r = _residuals(residuals)
     if np.ndim(X) == 2:
         X, _, encoder = encode_samples(X, None)
-        groups = known_groups(X) if encoder is None else encoder.groups
+        groups = groups_of(X) if encoder is None else encoder.groups
     else:
         groups = None
     views = np.asarray(X, dtype=np.float64)

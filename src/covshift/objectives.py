@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from ._array import to_numpy
-from ._encoded import encode_samples, known_groups
+from ._encoded import encode_samples
 from ._parameters import flag, one_of
 from ._repeats import Repeats
 from ._row_weights import row_weights
@@ -25,6 +25,7 @@ from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
+from .encoding import groups_of
 from .exceptions import InputError
 from .operators import VOperator
 from .operators.base import blocks
@@ -242,7 +243,7 @@ class VObjective:
         repeats = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
         X_target, target_weight = repeats.each(X_target=X_target, target_weight=target_weight)
         X, X_target, encoder = encode_samples(X, X_target)
-        groups = known_groups(X) if encoder is None else encoder.groups
+        groups = groups_of(X) if encoder is None else encoder.groups
         self.correction = of_features(self.correction, groups)
         samples = check_samples(X, X_target, target_weight)
         self._X, T, share = (to_numpy(part).astype(np.float64) for part in samples)

@@ -12,12 +12,17 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from ._fields import ESTIMATOR, Kind, Labels, Maybe, Reals
+from ._both_samples import takes_tables, with_groups
+from ._encoded import encode_samples
+from ._fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
+from ._frames import FrameColumns
 from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
 from ._validation import is_margins, unwrap_target
+from .encoding import groups_of
 from .exceptions import InputError, InputTypeError
+from .margins.reading import named_levels
 from .weights import as_weighter
 
 
@@ -47,13 +52,18 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         A name or an object of `covshift.weights`. None passes on the target without weights: the
         way to put a V-machine at the end of a pipeline.
     preprocess : transformer, optional
-        Fitted on X and applied to X and X_target before all else.
+        Fitted on X and applied to X and X_target before all else. One whose `fit` takes
+        ``X_target``, as `covshift.TableEncoder` does, gets it; so do the steps of a pipeline.
 
     Attributes
     ----------
     estimator_ : the fitted estimator, or pipeline with ``preprocess`` in front
     weighter_ : the fitted weighter, which saw the rows as the last step sees them
     weights_ : (N,) array, mean one; with ``sample_weight``, factors on it of weighted mean one
+    encoder_ : TableEncoder or None
+        What makes numbers of a data frame with text, dates or gaps for an estimator that takes
+        numbers alone. A pipeline, an estimator with ``preprocess`` and those of covshift get the
+        frame as it came.
     classes_, n_features_in_ : as of the fitted estimator
 
     Notes
@@ -85,6 +95,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "weighter_": Maybe(ESTIMATOR),
         "weights_": Reals("N"),
         "classes_": Maybe(Labels("K")),
+        "encoder_": Maybe(OrNone(Part(FrameColumns))),
     }
 
     def __init__(self, estimator: Any, *, weighter: Any = "cdf", preprocess: Any = None) -> None:
@@ -141,9 +152,14 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             own = row_weights(_num_samples(X), sample_weight).design
         *steps, (name, last) = self._steps()
+        came = X
+        X, target = self._as_numbers(X, target, last)
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
-            points = X if before is None else before.fit(X, y).transform(X)
+            points = X
+            if before is not None:
+                before = _fit_steps(before, X, y, target)
+                points = before.transform(X)
             looked_at = weights_of_target
             if itself and own is not None:
                 looked_at = {"target_weight": own}
@@ -154,7 +170,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                         f"{type(last).__name__} gets others, from {before.steps[-1][0]!r}: fit it "
                         "without preprocessing, or give target rows."
                     )
-                weights = self._weigh(X, y, target, looked_at, own)
+                weights = self._weigh(came, y, target, looked_at, own)
             else:
                 target = target if before is None else before.transform(target)
                 weights = self._weigh(points, y, target, looked_at, own)
@@ -186,7 +202,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.weighter is None:
             self.weights_ = np.ones(_num_samples(X))
             return None
-        self.weighter_ = clone(as_weighter(self.weighter))
+        weighter = clone(as_weighter(self.weighter))
+        self.weighter_ = with_groups(weighter, groups_of(X))[0]
         given = {} if own is None else {"sample_weight": own}
         if given and not has_fit_parameter(self.weighter_, "sample_weight"):
             raise InputTypeError(
@@ -204,6 +221,25 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = self.weighter_.weights_
         return np.asarray(self.weights_)
 
+    def _as_numbers(self, X: Any, target: Any, last: Any) -> tuple[Any, Any]:
+        """Encode tables for an estimator that takes numbers alone and brings no preprocessing."""
+        self.encoder_: FrameColumns | None = None
+        own = self.preprocess is not None or isinstance(self.estimator, Pipeline)
+        if own or takes_tables(last):
+            return X, target
+        if is_margins(target):  # they stay for the weighter, which sees the columns as they came
+            found = encode_samples(X, None, more=named_levels(target))
+        else:
+            found = encode_samples(X, target)
+        self.encoder_ = found.encoder
+        return found.X, target if is_margins(target) else found.X_target
+
+    def _rows(self, X: Any) -> Any:
+        """Return new rows as the fitted estimator takes them."""
+        check_is_fitted(self, "estimator_")
+        encoder = getattr(self, "encoder_", None)
+        return X if encoder is None else encoder.encode(X, "X")
+
     def _steps(self) -> list[tuple[str, Any]]:
         """Steps by name, the estimator last; those of a pipeline keep the names they have."""
         steps = [("estimator", self.estimator)]
@@ -219,32 +255,33 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_in_(self) -> int:
         check_is_fitted(self, "estimator_")
-        return int(self.estimator_.n_features_in_)
+        encoder = getattr(self, "encoder_", None)
+        return int(self.estimator_.n_features_in_) if encoder is None else len(encoder._names)
 
     @_has("predict")  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Any:
         """Predict with the fitted estimator."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(X)
+        rows = self._rows(X)
+        return self.estimator_.predict(rows)
 
     @_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of the fitted estimator."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict_proba(X)
+        rows = self._rows(X)
+        return self.estimator_.predict_proba(rows)
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Decision function of the fitted estimator."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.decision_function(X)
+        rows = self._rows(X)
+        return self.estimator_.decision_function(rows)
 
     @_has("score")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, *, sample_weight: Any = None) -> Any:
         """Score of the fitted estimator on rows with known outcomes."""
-        check_is_fitted(self, "estimator_")
+        rows = self._rows(X)
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.estimator_.score(X, y, **given)
+        return self.estimator_.score(rows, y, **given)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -266,7 +303,8 @@ def fit_for_target(
     """Fit an estimator, and hand it the target rows if it, or what it wraps, takes them.
 
     At the end of a pipeline the target arrives as the training rows do, transformed. It must take
-    ``sample_weight``, where there is one.
+    ``sample_weight``, where there is one. A table is encoded for an estimator that takes numbers
+    alone, with the help of the target's rows: it comes back inside of a `Reweighted`.
     """
     of_target = {} if target_weight is None else {"target_weight": unwrap_target(target_weight)}
     if target is not None and isinstance(estimator, Pipeline):
@@ -279,7 +317,21 @@ def fit_for_target(
         return (
             Reweighted(estimator, weighter=None).fit(X, y, sample_weight=sample_weight).estimator_
         )
+    rows = None if is_margins(target) else target
+    if not takes_tables(estimator) and FrameColumns.learn(X, rows) is not None:
+        given = {"X_target": None if rows is None else (rows,), "sample_weight": sample_weight}
+        return Reweighted(estimator, weighter=None).fit(X, y, **given)
     return _fit_last(estimator, X, y, target, sample_weight, of_target)
+
+
+def _fit_steps(steps: Pipeline, X: Any, y: Any, target: Any) -> Pipeline:
+    """Fit transformers one after the other; those that take the target's rows get them."""
+    if is_margins(target) or not any(takes(part, "X_target") for _, part in steps.steps):
+        return steps.fit(X, y)
+    for _, part in steps.steps:
+        part.fit(X, y, **({"X_target": (target,)} if takes(part, "X_target") else {}))
+        X, target = part.transform(X), part.transform(target)
+    return steps
 
 
 def takes(estimator: Any, parameter: str) -> bool:

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._encoded import encode_samples, known_groups
+from ._encoded import encode_samples
 from ._fields import ESTIMATOR, WHOLE, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
@@ -22,7 +22,7 @@ from ._row_weights import row_weights, target_weights
 from ._types import Real
 from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_target
 from .corrections.importance import of_features
-from .encoding import TableEncoder
+from .encoding import TableEncoder, groups_of
 from .exceptions import FewRowsWarning
 from .weights import Discriminative, as_weighter
 
@@ -131,8 +131,15 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
         refuse_margins(unwrap_target(X_target), "X_target")
-        X, X_target, self._frame = encode_samples(X, X_target)
-        groups = known_groups(X) if self._frame is None else self._frame.groups
+        X, X_target, self._frame = encode_samples(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+        )
+        groups = groups_of(X) if self._frame is None else self._frame.groups
         labels = check_labels(self, X, y)
         X, T = check_samples(X, X_target).on_host()
         rows = row_weights(len(X), sample_weight, frequency_weight)

@@ -67,9 +67,7 @@ def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:
 
 
 def advice(levels: Iterable[str], decimal: str = ".") -> str:
-    """Return the options that would read such numbers; empty where none would.
-
-    ``decimal`` is the mark by which they could not be read.
+    """Return the options that would read such numbers, in words; empty where none would.
 
     >>> advice(["1,282,697"]), advice(["1,5", "2"]), advice(["1.234,5"]), advice(["5 %"])
     ('--thousands ,', '--decimal ,', '--decimal , --thousands .', '')
@@ -77,6 +75,14 @@ def advice(levels: Iterable[str], decimal: str = ".") -> str:
     '--thousands , or --decimal ,'
     >>> advice(["2.000"], ",")
     '--decimal , --thousands .'
+    """
+    return " or ".join(spellings(levels, decimal))
+
+
+def spellings(levels: Iterable[str], decimal: str = ".") -> list[str]:
+    """Return the options that would read such numbers: two where a comma may be either mark.
+
+    ``decimal`` is the mark by which they could not be read.
     """
     levels = list(levels)
     fitting = [
@@ -86,7 +92,7 @@ def advice(levels: Iterable[str], decimal: str = ".") -> str:
         if all(plain_number(level, mark, thousands) is not None for level in levels)
     ]
     both = fitting[:2] == [_SPELLINGS[0][2], _SPELLINGS[1][2]]
-    return " or ".join(fitting[: 2 if both else 1])
+    return fitting[: 2 if both else 1]
 
 
 _SPELLINGS: tuple[tuple[str, str | None, str], ...] = (

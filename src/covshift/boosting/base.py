@@ -228,10 +228,10 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _after_loading(self) -> None:
         self.ensemble_.check(self._width)
 
-    def _read_tables(self, X: Any, X_target: Any) -> tuple[Any, Any]:
+    def _read_tables(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         X_given = X
-        X, X_target, self._frame = encode_fit_data(X, X_target)
+        X, X_target, self._frame = encode_fit_data(X, X_target, given)
         if self._frame is None:
             check_host_rows(self, X, reset=True)
         else:

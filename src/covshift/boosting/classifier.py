@@ -74,11 +74,11 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_tables(X, X_target)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_tables(X, X_target, weights)
         labels = check_labels(self, X, y)
         self.classes_ = at_least_two(self, np.unique(labels))
         Y = one_hot(labels, self.classes_)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return self._fit(X, Y, X_target, weights)
 
     def decision_function(self, X: Any) -> Real:

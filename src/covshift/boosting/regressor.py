@@ -149,9 +149,9 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_tables(X, X_target)
-        Y, self._single = check_outcomes(self, X, y)
         weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_tables(X, X_target, weights)
+        Y, self._single = check_outcomes(self, X, y)
         return self._fit(X, Y, X_target, weights)
 
     def predict(self, X: Any) -> Real:

@@ -6,7 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._notes import Note
+from ..exceptions import InputError
 from . import console, options
+from .row_flags import is_table, short_names, write_flags
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -25,10 +28,16 @@ def add(commands: Any) -> None:
         "diagnose",
         "is there a shift, where, and can it be corrected?",
         "Compare the distributions of the features in two samples, or of a sample with a file of "
-        "margins (see covshift margins). No label is needed.",
+        "margins (see covshift margins). No label is needed. With several targets, such as the "
+        "files of months, each gets one line.",
     )
     options.add_samples(parser, label="optional")
-    options.add_output(parser)
+    parser.add_argument("more", nargs="*", metavar="target", help="further targets, one line each")
+    options.add_output(
+        parser,
+        what="result, or, where FILE ends in .csv or .tsv, one line per target row: whether "
+        "training rows cover it, and why not,",
+    )
     options.add_verdict(parser)
     parser.set_defaults(run=run)
 
@@ -37,23 +46,52 @@ def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, verdict first."""
     from ..margins.files import is_margins_file
 
-    options.check_output(args)
-    notes: list[Any] = []
-    if is_margins_file(args.target):
-        found = _of_margins(args)
+    targets = [args.target, *args.more]
+    _check(args, targets)
+    if len(targets) == 1 and is_margins_file(args.target):
+        if is_table(args.output):
+            raise InputError(f"{args.target} holds margins, which have no rows to flag.")
+        found, notes, rows = _of_margins(args)
     else:
-        samples = options.samples_of(args, label=False)
-        found, notes = diagnosis_of(samples, args), [*samples.notes]
+        found, notes, rows = _of_rows(args, targets)
+    text = str(found)
     if args.json:
         data = found.to_dict()
         data["notes"] = [*notes, *data["notes"]]
-        console.emit(console.as_json(data), args.output)
-    else:
-        console.emit(str(found), args.output)
+        text = console.as_json(data)
+    console.emit(text, None if is_table(args.output) else args.output)
+    if is_table(args.output):
+        write_flags(args.output, rows, several=len(targets) > 1)
     return options.exit_code(found.verdict, args)
 
 
-def _of_margins(args: argparse.Namespace) -> Any:
+def _check(args: argparse.Namespace, targets: list[str]) -> None:
+    """Refuse bad places for the output, and a file that cannot be read twice."""
+    for target in targets:
+        args.target = target
+        options.check_output(args)
+    args.target = targets[0]
+    if len(targets) > 1 and "-" in (args.train, *targets):
+        raise InputError("Several targets are read one after the other: name files, not -.")
+
+
+def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[Note], list[Any]]:
+    """Diagnose every target: the result, the notes on the files, and the flags of their rows."""
+    from ..diagnostics import BatchesDiagnosis
+
+    found, notes, rows = {}, [], []
+    for name, target in zip(short_names(targets), targets, strict=True):
+        args.target = target
+        samples = options.samples_of(args, label=False, repeated=False)
+        found[name] = diagnosis_of(samples, args)
+        rows.append((name, samples, found[name].rows))
+        notes += [note for note in samples.notes if note not in notes]
+    if len(targets) == 1:
+        return found.popitem()[1], notes, rows
+    return BatchesDiagnosis(found), notes, rows
+
+
+def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     """Compare the training rows with a file of margins."""
     from ..diagnostics.margins import diagnose_margins
     from ..margins.known import KnownRows
@@ -65,7 +103,7 @@ def _of_margins(args: argparse.Namespace) -> Any:
     found = diagnose_margins(known, weight=None if args.weight is None else rows.design)
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
-    return found
+    return found, [], []
 
 
 def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
@@ -85,6 +123,7 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         target_weight=whole.target_weight,
         frequency_weight=whole.frequency,
         target_frequency=whole.target_frequency,
+        groups=whole.encoding.groups,
         random_state=seed,
     )
     if found.verdict == "no overlap":

@@ -45,6 +45,11 @@ def add(commands: Any) -> None:
         type=float,
         help="bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)",
     )
+    parser.add_argument(
+        "--restrict",
+        choices=("overlap",),
+        help="weigh towards the part of the target that the training rows cover",
+    )
     weigh_options.add_replicates(parser)
     weigh_options.add_file(options.add_output(parser, what="weights (CSV; TSV for .tsv)"))
     options.add_verdict(parser)
@@ -68,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     from . import weigh_margins, weigh_rows, weighed
 
     of_margins = is_margins_file(args.target)
+    if of_margins and args.restrict is not None:
+        raise InputError(f"--restrict needs target rows, and {args.target} holds margins.")
     found = (weigh_margins if of_margins else weigh_rows).weighed(args)
     weighed.write_weights(found, args)
     if args.codebook is not None:

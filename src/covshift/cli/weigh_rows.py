@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sklearn.preprocessing import StandardScaler
 
+from .._notes import Note
+from .._readable import percent
 from .._replicates import Replicates
 from .._row_weights import RowWeights, repeated, row_weights, target_weights
 from .._tables import Samples
 from .._types import Real
 from ..compare import imbalance
 from ..compare.methods import fit_weights
-from ..exceptions import InputError
+from ..diagnostics import RowFlags
+from ..encoding import scaled
+from ..exceptions import InputError, NoOverlapError
 from ..weights.base import Weighter
-from . import options
+from . import console, options
 from .diagnose import diagnosis_of
 from .limits import cost_line, cost_of, weighter_of
+from .row_flags import covered_part
 from .weigh_options import SIZE
 from .weigh_replicates import replicates_of, unfitted
 from .weighed import Weighed
@@ -32,11 +39,15 @@ def weighed(args: argparse.Namespace) -> Weighed:
             "--sum-to size is for margins: with target rows, name the population's size."
         )
     samples = _samples(args)
-    verdict = diagnosis_of(samples, args).verdict
+    found = diagnosis_of(samples, args)
+    if args.restrict is not None and found.rows.count:
+        samples = _covered(samples, found.rows)
+        found = diagnosis_of(samples, args)
+    verdict = found.verdict
     rows = row_weights(len(samples.X), samples.weight, samples.frequency)
     target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
     scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
-    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)  # of one row, however often it was seen
     counted = rows.repeats * w
@@ -67,10 +78,21 @@ def weighed(args: argparse.Namespace) -> Weighed:
     )
 
 
+def _covered(samples: Samples, flags: RowFlags) -> Samples:
+    """Leave out target rows without training rows near, and say which."""
+    if flags.uncovered.all():
+        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
+    kept = percent(1 - flags.count / len(flags.uncovered))
+    note = Note("restricted target", f"Weights for {kept} of the target. {flags}", "warning")
+    console.tell(note)
+    left = covered_part(samples, flags)
+    return replace(left, notes=[*left.notes, note])
+
+
 def _samples(args: argparse.Namespace) -> Samples:
     """Read both files; strata that the target has too are a feature as any other."""
     beside = () if args.cluster is None else (("--cluster", args.cluster),)
-    more = {"beside": beside, "by": args.strata, "by_option": "--strata"}
+    more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
     return options.samples_of(args, label=False, repeated=False, **more)
 
 

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from .._both_samples import BothSamples
 from .._gains import paired_gains
-from .._notes import Note
+from .._notes import Note, distinct
+from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import track
 from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
+from .._validation import unwrap_target
+from ..encoding import encoded as grouped
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
 from ..weights import effective_sample_size
@@ -75,8 +79,9 @@ def compare_methods(
     Parameters
     ----------
     X, y, X_target : (N, n), (N,) and (M, n) arrays
-        ``X_target`` may be `covshift.Margins`, and X then a data frame with categories. Methods
-        that need target rows are left out, and a note names them.
+        X and ``X_target`` may be data frames with text, categories, dates, booleans and gaps: all
+        methods get the same numbers (`covshift.TableEncoder`). ``X_target`` may be
+        `covshift.Margins`. Methods that need target rows are then left out, and a note names them.
     learner : str
         A name in `covshift.compare.LEARNERS`: "vsvm", "linear", "trees", "vboost".
     task : {"classification", "regression"}
@@ -130,8 +135,13 @@ def compare_methods(
     notes: list[Note] = []
     of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
     known = margin_rows(X, X_target, of_target)
+    groups = None
     if known is None:
-        X, T = np.asarray(X, dtype=np.float64), np.asarray(X_target, dtype=np.float64)
+        both = BothSamples.of(X, unwrap_target(X_target))
+        X, T, groups = both.X, both.T, both.groups
+        if X_scored is not None:
+            X_scored = both.rows(X_scored, "X_scored")
+        notes += both.notes
         judge = weighter or default_judge()
         methods = methods_for(learner, X.shape[1]) if methods is None else methods
     else:
@@ -161,7 +171,8 @@ def compare_methods(
         given = repeated(there.repeats, "target_frequency")
         there_rows = given[_some(len(given), limit, rng, "target", notes)]
         share = None if there.equal else _mean_one(there.design[there_rows])
-        target = RowTarget(scaler.transform(X[rows]), scaler.transform(T[there_rows]), share)
+        scaled = scaler.transform(X[rows]), scaler.transform(T[there_rows])
+        target = RowTarget(*scaled, share, groups)
     else:
         target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
     scored = None
@@ -169,20 +180,31 @@ def compare_methods(
         w = np.ones(len(X_scored)) if scored_weight is None else np.asarray(scored_weight)
         scored = scaler.transform(X_scored), np.asarray(y_target), w / w.sum()
     trial = _Trial(
-        learner, task, loss, scaler.transform(X[rows]), y[rows], target, scored, random_state, own
+        learner,
+        task,
+        loss,
+        grouped(scaler.transform(X[rows]), groups),
+        y[rows],
+        target,
+        scored,
+        random_state,
+        own,
     )
-    trial.prepare(n_folds, judge)
-    notes += trial.notes
-    table = [
-        trial.row(method) for method in track(methods, len(methods), "comparing", verbose=verbose)
-    ]
+    with one_thread(len(rows)):  # the fits are many and small: threads would wait for each other
+        trial.prepare(n_folds, judge)
+        notes += trial.notes
+        table = [
+            trial.row(method)
+            for method in track(methods, len(methods), "comparing", verbose=verbose)
+        ]
     return Comparison(
         table,
         trial.needed(),
         learner=learner,
         loss=loss,
         scored_on_target_labels=y_target is not None,
-        notes=notes,
+        notes=distinct(notes),
+        needed_by_control=trial.needed_by_control(),
     )
 
 
@@ -208,6 +230,8 @@ class _Trial:
         self.notes: list[Note] = []
         self.reference: Real | None = None
         self.contenders: list[Real] = []  # losses of the others, (N,) each
+        self.controls: list[Real] = []  # of these, those of other learners without correction
+        self.weights: dict[str, Real] = {}  # of weighters by name, each fitted once
         self.options: dict[str, dict[str, Any]] = {}  # of every learner, shared by its methods
 
     def prepare(self, n_folds: int, weighter: str) -> None:
@@ -277,6 +301,7 @@ class _Trial:
             self.reference = losses
         else:
             self.contenders.append(losses)
+            self.controls += [losses] * method.control
         risk = estimate_risk(losses, self.held_out)
         row["risk"], row["standard_error"] = risk.value, risk.standard_error
         if self.reference is not None:
@@ -288,7 +313,14 @@ class _Trial:
 
     def needed(self) -> float:
         """Return the standard errors that a gain must exceed to be clear, infinite without any."""
-        able = [losses for losses in self.contenders if np.isfinite(losses).all()]
+        return self._needed_among(self.contenders)
+
+    def needed_by_control(self) -> float | None:
+        """Return the same for controls alone; None without any."""
+        return self._needed_among(self.controls) if self.controls else None
+
+    def _needed_among(self, contenders: list[Real]) -> float:
+        able = [losses for losses in contenders if np.isfinite(losses).all()]
         if self.reference is None or not able:
             return math.inf
         return paired_gains(self.reference, np.array(able), self.held_out).needed()
@@ -314,7 +346,10 @@ class _Trial:
             )
 
     def _weigh(self, name: str) -> Real:
-        return self.target.weigh(name, self.y, self.own, self.random_state)
+        if name not in self.weights:
+            found = self.target.weigh(name, self.y, self.own, self.random_state)
+            self.weights[name] = found
+        return self.weights[name]
 
     def _final(self, w: Real | None) -> Real:
         """Weights (N,) to use: factors, one where there are none, times those of the design."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from .._both_samples import with_groups
 from .._registry import (
     MARGINS,
     NONE,
@@ -23,6 +24,7 @@ from .._registry import (
 from .._row_weights import RowWeights, row_weights
 from .._types import Real
 from ..corrections import CORRECTIONS, Importance, as_correction
+from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins.reading import table_parts
 from ..weights import WEIGHTERS, as_weighter
@@ -161,6 +163,7 @@ def fit_weights(
         given |= rows.options("sample_weight", "frequency_weight")
     if target is not None:
         given |= target.options("target_weight", "target_frequency")
+    weighter = with_groups(weighter, groups_of(X))[0]
     return weighter.fit(X, y, X_target=(X_target,), **given)
 
 

@@ -8,6 +8,7 @@ the target risk without bias where the weights are right.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,14 +18,18 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._both_samples import with_groups
+from .._encoded import EncodedSamples, encode_samples
 from .._gains import paired_gains
+from .._parallel import one_thread
 from .._parameters import function, one_of
 from .._registry import NONE
 from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
+from ..encoding import groups_of
 from ..estimates import estimate_risk
-from ..exceptions import InputError
+from ..exceptions import InputError, UnseenLevelWarning
 from ..reweighted import fit_for_target
 from ..weights import as_weighter
 from .methods import refuse_what_needs_rows
@@ -114,7 +119,7 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
         target_frequency: Any = None,
     ) -> Any:
         """Estimate the weights of the training rows for the target; weights as in `compare`."""
-        self.weighter_ = clone(as_weighter(self.weighter))
+        self.weighter_ = with_groups(clone(as_weighter(self.weighter)), groups_of(X))[0]
         given = {
             "sample_weight": sample_weight,
             "target_weight": target_weight,
@@ -209,6 +214,8 @@ def compare(
         Those that take ``X_target``, at the end of a pipeline or inside a search too, get the
         whole target in every fold, with its weights.
     X, y : training rows and outcomes
+        Data frames may have text, categories, dates, booleans and gaps: contenders that take
+        numbers alone get numbers (`covshift.TableEncoder`), and so does the weighter.
     X_target : rows of the target, `covshift.Margins`, or a one-tuple of them
         A contender that needs rows is refused by name where the target is margins.
     baseline : estimator, optional
@@ -279,18 +286,21 @@ def compare(
         kept = repeated(there.repeats, "target_frequency")
         X_target = (_safe_indexing(target, kept),)
         target_weight = None if there.equal else there.design[kept]
+    judged = EncodedSamples(X, X_target, None) if margins else encode_samples(X, X_target)
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
-        X, y, X_target=X_target, sample_weight=design, target_weight=target_weight
+        judged.X, y, X_target=judged.X_target, sample_weight=design, target_weight=target_weight
     )
     w = scorer.weighter_.weights_
     if design is not None:
         w = w * design
     lines, losses_of = [], []
+    notes = [] if judged.encoder is None else [*judged.encoder.notes_]
     for name, estimator in contenders.items():
         start = time.perf_counter()
         fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
         try:
-            losses = _held_out_losses(fits, X, y, _losses(loss))
+            with one_thread(len(w)):
+                losses = _held_out_losses(fits, X, y, _losses(loss))
         except InputError as error:
             if margins is None:
                 raise
@@ -307,7 +317,7 @@ def compare(
         }
         lines.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
     needed = paired_gains(losses_of[0], np.array(losses_of[1:]), w).needed()
-    return Comparison(lines, needed, loss=getattr(loss, "__name__", str(loss)))
+    return Comparison(lines, needed, loss=getattr(loss, "__name__", str(loss)), notes=notes)
 
 
 def _fits(
@@ -330,8 +340,10 @@ def _fits(
 
 def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Losses) -> Real:
     losses = np.full(len(y), np.nan)
-    for model, test in fits:
-        losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)  # of levels that one fold alone has
+        for model, test in fits:
+            losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
     if np.isnan(losses).any():
         raise InputError("cv leaves rows out: every row must be held out once.")
     return losses

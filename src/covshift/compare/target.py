@@ -18,6 +18,7 @@ from .._registry import TABLE, CorrectionEntry
 from .._types import Real, Rows
 from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
 from ..diagnostics import standardized_mean_differences
+from ..encoding import encoded as grouped
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.balance import balance_of
@@ -34,12 +35,14 @@ class RowTarget:
     X: Real  # (N, n)
     T: Real  # (M, n)
     share: Real | None  # (M,): weights of the target rows, mean one
+    groups: Rows | None = None  # (n,): feature of each column; None: every column is one
     measure: ClassVar[str] = "smd"  # what `off` is called in a row of the comparison
 
     def weigh(self, name: str, y: Any, own: Real | None, random_state: int) -> Real:
         """Weights (N,) of the training rows, factors on ``own``."""
         given = self.share, random_state, own
-        return np.asarray(fit_weights(name, self.X, y, self.T, *given).weights_)
+        X, T = (grouped(part, self.groups) for part in (self.X, self.T))
+        return np.asarray(fit_weights(name, X, y, T, *given).weights_)
 
     def off(self, own: Real | None, w: Real | None = None) -> float:
         """Mean absolute standardised mean difference of the columns, rows weighted by w."""
@@ -47,7 +50,7 @@ class RowTarget:
 
     def for_learner(self, method: str) -> Real:
         """What a learner takes as ``X_target``."""
-        return self.T
+        return grouped(self.T, self.groups)
 
 
 @dataclass(frozen=True, eq=False)

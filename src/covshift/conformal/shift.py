@@ -16,12 +16,14 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from .._array import to_numpy
-from .._fields import ESTIMATOR, PLAIN, Each, Kind, OrNone, Part, Reals
+from .._both_samples import BothSamples, with_groups
+from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from .._frames import FrameColumns
+from .._notes import Note
 from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
-from .._types import Real
-from .._validation import check_points, check_samples, column_names, is_margins
+from .._types import Real, Rows
+from .._validation import check_points, is_margins
 from ..exceptions import InputTypeError, WeightWarning
 from ..weights import as_weighter
 from ..weights.base import Weighter
@@ -41,6 +43,7 @@ class Shift:
     scaler: StandardScaler | None = None
     gaps: tuple[Uncovered, ...] = ()  # parts of the target without training rows
     names: tuple[str, ...] | None = None
+    order: Rows | None = None  # of the columns that a table becomes
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weighter": OrNone(ESTIMATOR),
@@ -49,6 +52,7 @@ class Shift:
         "scale": OrNone(Reals("z")),
         "gaps": Each(Part(Uncovered)),
         "names": PLAIN,
+        "order": Maybe(OrNone(Wholes("z", below="z"))),
     }
 
     @property
@@ -61,7 +65,14 @@ class Shift:
 
     @classmethod
     def _from_saved(
-        cls, weighter: Any, frame: Any, center: Any, scale: Any, gaps: Any, names: Any
+        cls,
+        weighter: Any,
+        frame: Any,
+        center: Any,
+        scale: Any,
+        gaps: Any,
+        names: Any,
+        order: Any = None,
     ) -> Shift:
         if weighter is not None and not hasattr(weighter, "predict_weights"):
             raise ValueError(f"{type(weighter).__name__} has no weights")
@@ -76,6 +87,8 @@ class Shift:
             raise ValueError("the scaling of the weights does not fit")
         if frame is not None and len(frame.columns) != n:
             raise ValueError("the scaling of the weights has another number of columns")
+        if order is not None and (frame is None or len(np.unique(order)) != n):
+            raise ValueError("columns in an order that is none")
         if not all(0 <= gap.column < n for gap in gaps):
             raise ValueError("a part of the target in no column")
         texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
@@ -84,7 +97,7 @@ class Shift:
         scaler = StandardScaler()
         scaler.mean_, scaler.scale_, scaler.var_ = center, scale, scale**2
         scaler.n_features_in_ = n
-        return cls(weighter, frame, scaler, gaps, names)
+        return cls(weighter, frame, scaler, gaps, names, order)
 
     @classmethod
     def fit(
@@ -103,13 +116,8 @@ class Shift:
         given = {} if design is None else {"sample_weight": design}
         if is_margins(target):
             return cls(made.fit(X, X_target=target, **given))
-        frame = FrameColumns.learn(X, target)
-        if frame is None:
-            Z, T = check_samples(X, target).on_host()
-            names = column_names(X)
-        else:
-            Z, T = frame.encode(X, "X"), frame.encode(target, "X_target")
-            names = list(frame.columns)
+        both = BothSamples.of(X, target)
+        Z, T, shown = both.X, both.T, both.names
         scaler = StandardScaler().fit(Z, sample_weight=design)
         rows = target_weights(len(T), of_target.get("target_weight"))
         gaps = [
@@ -118,7 +126,6 @@ class Shift:
         reach = ~np.any([part.holds(T) for part in gaps], axis=0) if gaps else np.ones(len(T), bool)
         if not reach.all() and (rows.share[reach] > 0).any():
             T, of_target = T[reach], {name: np.asarray(w)[reach] for name, w in of_target.items()}
-        shown = None if names is None else tuple(names)
         for part in gaps:
             warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
         if "allow_no_overlap" in made.get_params(deep=False):
@@ -126,13 +133,15 @@ class Shift:
         with warnings.catch_warnings():
             if gaps:  # said above, in the user's units
                 warnings.simplefilter("ignore", WeightWarning)
-            made.fit(scaler.transform(Z), X_target=(scaler.transform(T),), **of_target, **given)
+            scaled = scaler.transform(Z), scaler.transform(T)
+            made, rows_seen, target_seen = with_groups(made, both.groups, *scaled)
+            made.fit(rows_seen, X_target=(target_seen,), **of_target, **given)
         if not hasattr(made, "predict_weights"):
             raise InputTypeError(
                 f"{type(made).__name__} has no predict_weights, so that new rows have no weight. "
                 "Use a weighter of covshift.weights."
             )
-        return cls(made, frame, scaler, tuple(gaps), shown)
+        return cls(made, both.encoder, scaler, tuple(gaps), shown, both.order)
 
     def weigh(self, X: Any, N: int) -> Real:
         """Return one weight for each of the N rows X, on the scale of the fitted weights."""
@@ -149,9 +158,15 @@ class Shift:
     def encoded(self, X: Any) -> Real:
         """Return the rows as numbers."""
         if self.frame is not None:
-            return self.frame.encode(X, "X")
+            values = np.asarray(self.frame.encode(X, "X"))
+            return values if self.order is None else values[:, self.order]
         return np.asarray(to_numpy(check_points(X, "X")), dtype=np.float64)
 
     def described(self) -> list[str]:
         """Say which parts of the target have no training rows, and what follows."""
         return [f"{part.describe(self.names)}: {_NOTHING_KNOWN}" for part in self.gaps]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was made of a table, in words."""
+        return () if self.frame is None else tuple(self.frame.notes_)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
-from .._encoded import encode_samples, known_groups
+from .._encoded import encode_samples
 from .._groups import feature_groups
 from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._row_weights import RowWeights, row_weights, target_weights
@@ -21,6 +21,7 @@ from .._validation import (
     unwrap_target,
     weight_like,
 )
+from ..encoding import groups_of
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
@@ -97,8 +98,15 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             cuts = AtCuts.of(unwrap_target(X_target), X)
             weights = row_weights(len(cuts.Z), sample_weight, frequency_weight)
             return cuts.operator(self, X, weights)
-        X, X_target, encoder = encode_samples(X, X_target)
-        groups = known_groups(X) if encoder is None else encoder.groups
+        X, X_target, encoder = encode_samples(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+        )
+        groups = groups_of(X) if encoder is None else encoder.groups
         known = self if groups is None or self._groups is not None else self.of_features(groups)
         itself = unwrap_target(X_target) is None
         if itself and target_weight is None and target_frequency is None:

@@ -2,6 +2,7 @@
 
 from .._distances import standardized_mean_differences
 from .._support import Uncovered
+from .batches import BatchesDiagnosis, diagnose_batches
 from .covered import RowFlags
 from .features import FeatureShift
 from .intervals import IntervalOutlook
@@ -14,6 +15,7 @@ from .sizes import MethodSize
 from .support import Support
 
 __all__ = [
+    "BatchesDiagnosis",
     "Diagnosis",
     "FeatureShift",
     "IntervalOutlook",
@@ -28,6 +30,7 @@ __all__ = [
     "Uncovered",
     "diagnose",
     "diagnose_and_weigh",
+    "diagnose_batches",
     "restrict",
     "standardized_mean_differences",
 ]

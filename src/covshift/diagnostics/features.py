@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._distances import distances, standardized_mean_differences
+from .._distances import distances, feature_differences, known_rows
 from .._feature_columns import FeatureColumns, Kind
 from .._holm import holm
 from .._readable import percent
 from .._two_samples import TwoSamples
-from .._types import Flags, Real
+from .._types import Real
 from ..weights._design import kish
 from .categories import chi_square_p_value, level_shares
 from .ks import ks_p_value
@@ -92,23 +92,6 @@ def feature_shifts(
     )
 
 
-def feature_differences(samples: TwoSamples, weights: Real | None = None) -> Real:
-    """Standardised mean difference of each feature, (features,): the largest of its columns."""
-    if samples.groups is None:
-        return standardized_mean_differences(
-            samples.X, samples.T, samples.share, weights, samples.own
-        )
-    found = np.zeros(len(samples.features))
-    for k, feature in enumerate(samples.features):
-        part = _known(feature, samples)
-        w = None if part is None or weights is None else weights[part.rows]
-        if part is None or (w is not None and not w.any()):
-            continue
-        every = standardized_mean_differences(part.X, part.T, part.share, w, part.own)
-        found[k] = every[np.argmax(np.abs(every))]
-    return found
-
-
 class _Compared(NamedTuple):
     distance: float
     p_value: float
@@ -117,18 +100,8 @@ class _Compared(NamedTuple):
     shares: tuple[float | None, float | None] = (None, None)
 
 
-class _Known(NamedTuple):
-    """The rows in which a feature is known, in its columns."""
-
-    X: Real
-    T: Real
-    own: Real
-    share: Real
-    rows: Flags | slice
-
-
 def _compared(feature: FeatureColumns, samples: TwoSamples) -> _Compared:
-    part = _known(feature, samples)
+    part = known_rows(feature, samples)
     if part is None:  # never known in one of the samples: its mark of gaps tells
         return _Compared(0.0, 1.0, 0.0)
     size, columns = kish(part.share), range(part.X.shape[1])
@@ -151,20 +124,6 @@ def _compared(feature: FeatureColumns, samples: TwoSamples) -> _Compared:
     level = "missing" if feature.kind == "missing" else feature.levels[0]
     shares = float(part.own @ part.X[:, 0]), float(part.share @ part.T[:, 0])
     return found._replace(level=level, shares=shares)
-
-
-def _known(feature: FeatureColumns, samples: TwoSamples) -> _Known | None:
-    """Leave out rows in which a number was filled; None where a sample has no other."""
-    columns = list(feature.columns)
-    if feature.gaps is None:
-        X, T = samples.X[:, columns], samples.T[:, columns]
-        return _Known(X, T, samples.own, samples.share, slice(None))
-    x, t = samples.X[:, feature.gaps] == 0, samples.T[:, feature.gaps] == 0
-    if not (x.any() and t.any()):
-        return None
-    own, share = samples.own[x], samples.share[t]
-    X, T = samples.X[np.ix_(x, columns)], samples.T[np.ix_(t, columns)]
-    return _Known(X, T, own / own.sum(), share / share.sum(), x)
 
 
 def _is_constant(samples: TwoSamples, feature: FeatureColumns) -> bool:

@@ -194,7 +194,6 @@ def diagnose_and_weigh(
     They are final weights, factors times ``sample_weight``, of all rows that were seen, repeats
     included, and have mean one; None where there are none.
     """
-    _check(methods, confidence, random_state)
     samples = two_samples(
         X,
         X_target,
@@ -205,6 +204,20 @@ def diagnose_and_weigh(
         target_frequency=target_frequency,
         groups=groups,
     )
+    return diagnose_samples(
+        samples, methods=methods, confidence=confidence, random_state=random_state
+    )
+
+
+def diagnose_samples(
+    samples: TwoSamples,
+    *,
+    methods: Sequence[str] = METHODS,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> tuple[Diagnosis, Real | None]:
+    """`diagnose_and_weigh` of samples that were checked already."""
+    _check(methods, confidence, random_state)
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
     weights = None if cdf is None else _all_weights(cdf, samples)
@@ -219,7 +232,7 @@ def diagnose_and_weigh(
     judgement = judge(features, auc, sizes, support, overlap, first)
     intervals = None
     if cdf is not None:
-        drawn = samples.cut(row_limit("cdf"), random_state)
+        drawn = samples.cut(row_limit("cdf", samples.X.shape[1]), random_state)
         intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
     diagnosis = Diagnosis(
         *judgement,
@@ -253,7 +266,7 @@ def _sizes(
     """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
-        cut = samples.cut(row_limit(method), random_state)
+        cut = samples.cut(row_limit(method, samples.X.shape[1]), random_state)
         given = cut.weight, cut.sample_weight
         weighter, note = weigh(
             method, cut.X, cut.T, *given, random_state=random_state, groups=cut.groups

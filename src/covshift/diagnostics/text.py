@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._feature_columns import MISSING
 
@@ -81,7 +82,7 @@ def _columns(d: Diagnosis) -> str:
     shown = d.worst[:_SHOWN]
     names = [printable(feature.name) for feature in shown]
     title = f"{d.n_train:,} training rows, {d.n_target:,} target rows; worst columns first"
-    lines = [title, *_table("column", names, head, rows)]
+    lines = [title, *table("column", names, head, rows)]
     if len(d.features) > _SHOWN:
         lines.append(f"  and {len(d.features) - _SHOWN} more columns")
     if any(feature.kind == "category" for feature in shown):
@@ -119,6 +120,8 @@ def _joint(d: Diagnosis) -> str:
         f"({d.support.expected_range:.1%} without a shift)"
     )
     lines.append(f"  weights can cover the target: {'yes' if d.overlap else 'NO'}")
+    if d.rows is not None and d.rows.count:
+        lines.append(fill(str(d.rows), 88, initial_indent="  ", subsequent_indent="    "))
     return "\n".join(lines)
 
 
@@ -155,13 +158,23 @@ def _notes(d: Diagnosis) -> str:
     )
 
 
-def _table(first: str, names: list[str], head: list[str], rows: list[list[Any]]) -> list[str]:
+def table(
+    first: str,
+    names: list[str],
+    head: list[str],
+    rows: list[list[str]],
+    left: Container[int] = frozenset(),
+) -> list[str]:
+    """Lines of a table; columns ``left`` are aligned to the left."""
     width = max(map(len, [first, *names]))
     widths = [max(len(title), *(len(row[k]) for row in rows)) for k, title in enumerate(head)]
     lines = []
     for name, cells in zip([first, *names], [head, *rows], strict=True):
-        numbers = "  ".join(f"{cell:>{w}s}" for cell, w in zip(cells, widths, strict=True))
-        lines.append(f"  {name:{width}s}  {numbers}".rstrip())
+        parts = [
+            f"{cell:<{w}s}" if k in left else f"{cell:>{w}s}"
+            for k, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append(f"  {name:{width}s}  {'  '.join(parts)}".rstrip())
     return lines
 
 

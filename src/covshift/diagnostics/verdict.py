@@ -50,8 +50,9 @@ ADVICE: dict[Verdict, str] = {
     "CDFWeights with purpose='training'), report the effective sample size, and look for training "
     "rows like the target's.",
     "no overlap": "Do not correct by weights. Restrict the target to where there are training "
-    "rows, leave out the features that separate the samples if the outcome does not need them, or "
-    "collect labels there.",
+    "rows (--restrict overlap, and covshift diagnose -o rows.csv lists the rows; in Python "
+    "covshift.diagnostics.restrict), leave out the features that separate the samples if the "
+    "outcome does not need them, or collect labels there.",
 }
 
 

@@ -41,7 +41,7 @@ class Cluster:
             )
         if len(X.shape) != 2:
             raise InputError(f"Expected 2D array, got {len(X.shape)}D array instead for X.")
-        parts = _partitions(X)
+        parts = partitions(X)
         others = [
             _aligned(other, X, len(parts), name)
             for other, name in ((y, "y"), (weight, "sample_weight"))
@@ -155,12 +155,17 @@ def _current_client() -> Any:
         return None
 
 
-def _partitions(X: Any) -> list[Any]:
+def partitions(X: Any) -> list[Any]:
+    """Return the partitions of a collection, each delayed.
+
+    Those of a data frame are as many as it says: Dask's optimiser would join files of which few
+    columns are read, others for y than for X. That no other columns are read is kept.
+    """
     if hasattr(X, "rechunk"):
         if len(X.shape) == 2 and X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         return list(X.to_delayed().ravel())
-    return list(X.to_delayed())
+    return list(X.simplify().to_delayed(optimize_graph=False))
 
 
 def _aligned(other: Any, X: Any, count: int, name: str) -> list[Any]:
@@ -179,10 +184,11 @@ def _aligned(other: Any, X: Any, count: int, name: str) -> list[Any]:
             )
         if known and X.chunks[0] != other.chunks[0]:
             other = other.rechunk({0: X.chunks[0]})
-    parts = _partitions(other)
+    parts = partitions(other)
     if len(parts) != count:
         raise InputError(
             f"X has {count} partitions, but {name} has {len(parts)}, and their lengths are not "
-            f"known. Take {name} from the same data frame as X, or repartition both alike."
+            f"known. Take {name} from the same data frame as X, as a series (Dask may cut the "
+            "array in its .values otherwise), or repartition both alike."
         )
     return parts

@@ -13,7 +13,7 @@ from ..machine.base import KernelMachine
 from ..machine.blocks import BlockFit, Survey
 from ..machine.primal import Partial, Primal, combine
 from ..weights.cdf.weighter import CDFWeights
-from ._cluster import Cluster, dask_module, is_dask, named
+from ._cluster import Cluster, dask_module, is_dask, named, partitions
 from ._target import FixedTarget, check_by_features, of_margins, read_target
 from ._weights import fit_weights
 from .blocks import run_block_fit
@@ -148,7 +148,7 @@ def predict(estimator: Any, X: Any, method: str | None = None) -> Any:
         da.from_delayed(
             delayed(apply)(part, model), shape=(np.nan, *shown.shape[1:]), dtype=shown.dtype
         )
-        for part in X.to_delayed()
+        for part in partitions(X)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 

@@ -81,19 +81,20 @@ def row_list(rows: Rows) -> str:
     return shown + (f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else "")
 
 
-def texts(values: Any, size: int, name: str, of: str) -> NDArray[Any]:
+def texts(values: Any, size: int, name: str, of: str, gap: str | None = None) -> NDArray[Any]:
+    """Return one label per row, as text; a missing one is ``gap``, or refused."""
     if getattr(values, "ndim", 1) != 1:
         raise InputError(f"{name} has {values.ndim} dimensions. Pass one label per row of {of}.")
     cells = _plain_column(values)
     if len(cells) != size:
         raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
     lost = np.flatnonzero([_is_missing(cell) for cell in cells])
-    if len(lost):
+    if len(lost) and gap is None:
         raise InputError(
             f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
             "label of their own, or leave them out."
         )
-    return np.array([spelled(cell) for cell in cells], dtype=str)
+    return np.array([gap if _is_missing(cell) else spelled(cell) for cell in cells], dtype=str)
 
 
 def _columns(y: Any, title: str) -> list[Sequence[Any]]:

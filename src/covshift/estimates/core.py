@@ -81,8 +81,9 @@ def estimate(
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.
     X, X_target : (N, n) and (M, n) arrays or data frames
-        Features of the training rows and of the population's. Frames may hold categories. X_target
-        may be a `covshift.Margins`: then the weights meet its numbers exactly where that is
+        Features of the training rows and of the population's. Frames may hold text, categories,
+        dates, booleans and gaps (`covshift.TableEncoder` says what becomes of them). X_target may
+        be a `covshift.Margins`: then the weights meet its numbers exactly where that is
         possible (`EntropyBalancing`, else `CDFWeights`), the outcome model is linear in what is
         published, ``by`` names a column of the margins, and their ``size`` tells their sampling
         error (none without a size, or in a total of so many).
@@ -104,8 +105,9 @@ def estimate(
         squares. An array holds factors that are known already: they multiply ``sample_weight``.
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
-        was given. Default: ridge regressions on features, broken lines and a kernel, and boosted
-        trees, mixed by cross-fitted error.
+        was given; a frame with text, dates or gaps becomes numbers first, unless it is a pipeline
+        or a model of covshift. Default: ridge regressions on features, broken lines and a kernel,
+        and boosted trees, mixed by cross-fitted error.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Design weights, on any scale.
     frequency_weight, target_frequency : (N,) and (M,) arrays, optional
@@ -215,6 +217,7 @@ def estimate(
         finite_population = finite_population or of_these or margins.size is None
     else:
         design |= {"target_weight": target_weight, "feature_names": feature_names}
+        design["outcome_model"] = outcome_model
         sample = check_sample(X, X_target, by=by, **design)
     outcomes = check_outcomes(y, len(sample.Z), numbers=what != "proportion")
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))

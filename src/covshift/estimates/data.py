@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._both_samples import BothSamples, takes_tables
 from .._crossfit import Features
-from .._frames import FrameColumns, column_label
-from .._numbers import category_columns
+from .._frames import column_label
+from .._notes import Note
 from .._row_weights import check_weight
 from .._two_samples import feature_labels
 from .._types import Real, Rows
-from .._validation import check_samples, column_names, unwrap_target
+from .._validation import column_names, unwrap_target
+from ..encoding import MISSING
 from ..exceptions import InputError
 from ..margins.known import KnownRows
 from .columns import LARGEST, texts
@@ -84,6 +86,8 @@ class Sample:
     strata: NDArray[Any] | None  # (N,)
     cluster: NDArray[Any] | None  # (N,)
     known: KnownRows | None = None  # the rows as margins see them, where these are the target
+    one_feature: Rows | None = None  # (p,): feature of each column; None: every column is one
+    notes: tuple[Note, ...] = ()  # what was made of a table
 
     def rows(self, kept: Rows) -> Sample:
         """Keep some of the training rows."""
@@ -122,13 +126,20 @@ def check_sample(
     strata: Any,
     cluster: Any,
     feature_names: Any,
+    outcome_model: Any = None,
 ) -> Sample:
-    """Check both samples and all that belongs to their rows."""
+    """Check both samples and all that belongs to their rows.
+
+    An outcome model of the user's that takes numbers alone gets a table as numbers.
+    """
     target = unwrap_target(X_target)
     if target is None:
         raise InputError("X_target is None. Pass rows of the population that the answer is for.")
     by, by_target = _groups_given(by, X, target)
-    Z, T, names = _encoded(X, target, feature_names)
+    both = BothSamples.of(X, target)
+    Z, T, groups_of_columns = both.X, both.T, both.groups
+    given = None if both.names is None else list(both.names)
+    names = feature_labels(None if both.encoder else feature_names, given, Z.shape[1])
     _check_size(Z, names, "X")
     _check_size(T, names, "X_target")
     N, M = len(Z), len(T)
@@ -138,24 +149,40 @@ def check_sample(
     if target_weight is not None:
         v = check_weight(unwrap_target(target_weight), M, "target_weight", of="X_target")
     groups = None if by is None else _groups(by, by_target, N, M, v / v.sum())
-    if groups is not None and groups.target is not None and not _is_category(X, by):
+    if (
+        groups is not None
+        and groups.target is not None
+        and not (isinstance(by, str) and both.marks(by))
+    ):
         lost = groups.absence()  # without it they would pass for the first group
         Z = np.column_stack([Z, groups.dummies(), np.zeros((N, lost.shape[1]))])
         T = np.column_stack([T, groups.dummies(target=True), lost])
         names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
         names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
+        groups_of_columns = _with_feature(groups_of_columns, Z.shape[1])
+    encodes = both.encoder is not None and not takes_tables(outcome_model)
+    features = Features(both.X, both.T) if encodes else Features(X, target)
     return Sample(
         Z,
         T,
         names,
-        Features(X, target),
+        features,
         d / d[d > 0].mean(),
         weighted,
         v / v.max() / (v / v.max()).sum(),
         groups,
         labels_of_rows(strata, N, "strata", X),
         labels_of_rows(cluster, N, "cluster", X),
+        one_feature=groups_of_columns,
+        notes=both.notes,
     )
+
+
+def _with_feature(groups: Rows | None, width: int) -> Rows | None:
+    """Add columns up to ``width`` that are one feature more."""
+    if groups is None:
+        return None
+    return np.append(groups, np.full(width - len(groups), groups.max() + 1))
 
 
 def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
@@ -172,18 +199,6 @@ def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
 def _several(labels: list[str]) -> str:
     shown = " or ".join(labels[:3])
     return shown + (f" or {len(labels) - 3} more" if len(labels) > 3 else "")
-
-
-def _encoded(X: Any, target: Any, feature_names: Any) -> tuple[Real, Real, tuple[str, ...]]:
-    encoding = FrameColumns.learn(X, target)
-    if encoding is not None:
-        return encoding.encode(X, "X"), encoding.encode(target, "X_target"), encoding.columns
-    Z, T = check_samples(X, target).on_host()
-    return Z, T, feature_labels(feature_names, column_names(X), Z.shape[1])
-
-
-def _is_category(X: Any, by: Any) -> bool:
-    return isinstance(by, str) and by in category_columns(X)
 
 
 def _groups_given(by: Any, X: Any, target: Any) -> tuple[Any, Any]:
@@ -210,7 +225,8 @@ def _groups_given(by: Any, X: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
-    train = texts(by if pair is None else pair[0], N, "by", "X")
+    gap = MISSING if isinstance(by, str) else None
+    train = texts(by if pair is None else pair[0], N, "by", "X", gap)
     labels, codes = np.unique(train, return_inverse=True)
     if len(labels) > _MOST_GROUPS:
         raise InputError(
@@ -220,7 +236,7 @@ def _groups(by: Any, pair: Any, N: int, M: int, share: Real) -> Groups:
     codes = codes.reshape(-1).astype(np.intp)
     if pair is None:
         return Groups(tuple(labels.tolist()), codes, None)
-    target = texts(pair[1], M, "by", "X_target")
+    target = texts(pair[1], M, "by", "X_target", gap)
     place = np.minimum(np.searchsorted(labels, target), len(labels) - 1)
     known = labels[place] == target
     there = np.where(known, place, -1).astype(np.intp)

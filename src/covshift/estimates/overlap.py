@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._feature_columns import made_of
 from .._notes import Note
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
@@ -91,6 +92,7 @@ def check_overlap(
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
+    notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
     left = whole_sample if whole else whole_sample.target_rows(covered)
     return Covered(left, diagnosis, share, tuple(notes))
@@ -109,7 +111,16 @@ def _both(sample: Sample) -> TwoSamples:
     M = len(sample.T)
     weight = None if np.ptp(sample.share) <= 1e-12 * sample.share.max() else M * sample.share
     return TwoSamples(
-        sample.Z[rows], sample.T, sample.names, None, weight, rows, np.arange(M), n_given=M
+        np.asarray(sample.Z)[rows],
+        np.asarray(sample.T),
+        sample.names,
+        None,
+        weight,
+        rows,
+        np.arange(M),
+        groups=sample.one_feature,
+        made=made_of(sample.names),
+        n_given=M,
     )
 
 
@@ -132,7 +143,12 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Diagnosis = diagnose(
-            X, T, feature_names=sample.names, methods=(), random_state=random_state
+            X,
+            T,
+            feature_names=sample.names,
+            groups=sample.one_feature,
+            methods=(),
+            random_state=random_state,
         )
     return found
 
@@ -153,4 +169,4 @@ def _near(sample: Sample, random_state: int) -> Flags:
     rows = sample.Z[sample.d > 0]
     if len(rows) > _ROWS:
         rows = rows[rng.choice(len(rows), size=_ROWS, replace=False)]
-    return neighborhood(rows, sample.T, sample.share)
+    return neighborhood(rows, sample.T, sample.share, groups=sample.one_feature)

@@ -47,7 +47,8 @@ class TiltedCDFWeights(Weighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeightWarning)  # those of the product count
             warnings.simplefilter("ignore", ConvergenceWarning)
-            tilt, cdf = EntropyBalancing(moments=2, reg=_NOISE * noise), CDFWeights()
+            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise).of_features(self._groups)
+            cdf = CDFWeights().of_features(self._groups)
             tilt._part = cdf._part = True
             self._tilt = tilt.fit(X, sample_weight=self._own, **given)
             base = self._own * self._tilt.weights_

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from .._both_samples import with_groups
 from .._notes import Note
 from .._row_weights import check_weight
 from .._types import Real
@@ -134,9 +135,10 @@ def factors(
     # Shares, not counts: what weights of the target mean does not depend on their scale.
     target_weight = None if even else weight / weight.max() * (1 - 1e-9)
     given = {} if d is None else {"sample_weight": d[rows]}
+    made, X_seen, T_seen = with_groups(made, sample.one_feature, Z[rows], T[target])
     try:
         fitted: Weighter = made.fit(
-            Z[rows], X_target=(T[target],), target_weight=target_weight, **given
+            X_seen, X_target=(T_seen,), target_weight=target_weight, **given
         )
     except NoOverlapError as error:
         raise NoOverlapError(with_names(str(error), sample.names)) from error

@@ -91,7 +91,9 @@ def evaluate(
         Any pipeline; or (N,) scores, (N, K) probabilities or (N,) predictions of the labelled rows,
         with ``target_scores`` for the target rows. Several models are compared with the first.
     X, X_target : (N, n) and (M, n) arrays or data frames
-        Features of the labelled rows and of the target, as the model takes them.
+        Features of the labelled rows and of the target, as the model takes them: it gets them as
+        they came. For weights and outcome models text, categories, dates and gaps of frames become
+        numbers (`covshift.TableEncoder`).
     y : (N,) array
         Labels or numbers. Rows without one (NaN, None) are left out.
     metrics : str, function or list of these, optional
@@ -236,6 +238,7 @@ def evaluate(
         strata=strata,
         cluster=cluster,
         feature_names=feature_names,
+        outcome_model=outcome_model,
     )
     if sample.groups is not None and sample.groups.target is None:
         raise InputError(

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
-from .._encoded import known_groups, numbers_only, refuse_columns
+from .._encoded import numbers_only, refuse_columns
 from .._fit_data import warn_of_constant
 from .._groups import feature_groups
 from .._hashing import HashedSample, draw_seed
@@ -28,6 +28,7 @@ from .._types import Real, Whole
 from .._validation import check_points
 from ..corrections import as_correction
 from ..corrections.importance import of_features
+from ..encoding import groups_of
 from ..exceptions import InputError
 from .base import KernelMachine
 from .primal import Partial, Primal
@@ -99,7 +100,7 @@ class BlockFit:
         self.narrow = narrow  # the target came in single precision: so must the rows
         self._seed = draw_seed(check_random_state(estimator.random_state))
         self.columns: NDArray[np.intp] = np.arange(estimator.n_features_in_)
-        self._groups = known_groups(header)
+        self._groups = groups_of(header)
         self.unit = 1.0  # mean probability weight, once all rows were surveyed
 
     def read(

@@ -76,7 +76,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     coordinates : {"standard", "cdf", "cv", "none"}
         What the kernel sees of the columns: standardised with outliers bounded; their pooled
         distribution functions, which no monotone transformation changes; the better of both by the
-        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1.
+        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1;
+        two levels of a category are as far apart as these.
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional
@@ -240,12 +241,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_frames(X, X_target)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         labels = check_labels(self, X, y)
         self._take_outcomes(np.unique(labels), 0)
         Y = one_hot(labels, self.classes_)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return self._fit(X, Y, X_target, weights)
 
     def partial_fit(

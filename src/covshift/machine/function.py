@@ -11,7 +11,7 @@ from .._array import is_torch
 from .._coordinates import Ranked
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
-from .._fit_data import encode_fit_data, take_columns
+from .._fit_data import GivenWeights, encode_fit_data, take_columns
 from .._types import Real, Rows
 from .._validation import check_host_rows, check_rows
 from ..encoding import TableEncoder
@@ -66,10 +66,10 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
             return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
         return self._f(points)
 
-    def _read_frames(self, X: Any, X_target: Any) -> tuple[Any, Any]:
+    def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         validate_data(self, X, reset=True, skip_check_array=True)
-        X, X_target, self._frame = encode_fit_data(X, X_target)
+        X, X_target, self._frame = encode_fit_data(X, X_target, given)
         return X, X_target
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:

@@ -190,7 +190,7 @@ def _read(
 ) -> tuple[FitData, Real]:
     """Read the data as `fit` did, on a copy of the machine; return also Y of all rows (N, k)."""
     copied = copy.copy(machine)  # reading frames learns their columns
-    X, X_target = copied._read_frames(X, X_target)
+    X, X_target = copied._read_frames(X, X_target, weights)
     check_points(X, "X")
     y = copied._read_outcomes(X, y)
     labels = machine._distinct_labels(y)

@@ -71,10 +71,10 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         frequency_weight, target_frequency : (N,) and (M,) arrays, optional
             How often each row was seen: the result is that of the repeated rows.
         """
-        X, X_target = self._read_frames(X, X_target)
+        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return self._fit(X, Y, X_target, weights)
 
     def partial_fit(

@@ -15,6 +15,8 @@ from .._array import Array, is_torch, namespace
 from .._device.products import device_gram
 from .views import Views
 
+_THRESHOLDS = 1 << 13  # of all views together: with 300 landmarks 40 MB of sums, for every fold
+_FEWEST = 256  # of every view, however many there are
 _BLENDED_ROWS = 75.0  # that V speaks for in a blend; benchmarks/blend.py compares others
 
 
@@ -77,10 +79,17 @@ class TargetSums(Protocol):
 
 
 class ViewsTargetSums:
-    """V from views of the target, normalised and blended with the identity when asked."""
+    """V from views of the target, normalised and blended with the identity when asked.
+
+    The sums have a row for each bin between the target's values: a large target, of more than
+    8192 distinct values in all one-dimensional views together, is merged to so many quantiles (at
+    least 256 in a view). With 10 features that moves no distribution function by more than 0.0006,
+    the standard error of those of 700,000 target rows.
+    """
 
     def __init__(self, views: Views, *, normalize: bool, blend: float | str) -> None:
-        self._views, self._normalize, self._blend = views, normalize, blend
+        self._views = views.merged(_THRESHOLDS, _FEWEST)
+        self._normalize, self._blend = normalize, blend
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
         xp = namespace(A)

@@ -7,6 +7,7 @@ one against the same views, and their products with R added up (theory, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -34,6 +35,13 @@ class Views(Protocol):
 
     def rows_of(self, totals: Array) -> Array:
         """R A (m, q) from the totals over all training rows."""
+        ...
+
+    def merged(self, size: int, fewest: int) -> Views:
+        """Return lines of about ``size`` thresholds in all, at least ``fewest`` in each view.
+
+        Views of several dimensions stay as they are.
+        """
         ...
 
     def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
@@ -101,6 +109,11 @@ class LineViews:
     def rows_of(self, totals: Array) -> Array:
         return self._lines.rows_of(totals)
 
+    def merged(self, size: int, fewest: int) -> LineViews:
+        part = copy(self)
+        part._lines = self._lines.merged(size, fewest)
+        return part
+
     def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
         return self._lines.device_totals(self._project(X), A)
 
@@ -146,6 +159,9 @@ class BoxViews:
 
     def rows_of(self, totals: Array) -> Array:
         return totals
+
+    def merged(self, size: int, fewest: int) -> BoxViews:
+        return self
 
     def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
         xp, scale = namespace(X), len(self._parts) ** -0.5

@@ -27,6 +27,8 @@ class BatchesDisplay:
     observed : dict of str to float, optional
         What labels said later, by batch.
     ylabel : str
+    legend : two str
+        What the line and the points are called.
 
     Attributes
     ----------
@@ -49,12 +51,14 @@ class BatchesDisplay:
         reference: float | None = None,
         observed: Mapping[str, float] | None = None,
         ylabel: str = "",
+        legend: tuple[str, str] = ("labelled rows", "expected on the batch"),
     ) -> None:
         self.labels = tuple(map(str, labels))
         self.values = np.asarray(values, dtype=np.float64).reshape(-1, 3)
         self.reference = reference
         self.observed = {str(name): float(value) for name, value in (observed or {}).items()}
         self.ylabel = ylabel
+        self.legend = legend
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
@@ -67,7 +71,7 @@ class BatchesDisplay:
                 color=style.TRAIN,
                 linestyle="--",
                 linewidth=1.2,
-                label="labelled rows",
+                label=self.legend[0],
             )
         shown = np.isfinite(self.values[:, 0])
         drawn = style.drawable(self._finite()[shown])
@@ -79,7 +83,7 @@ class BatchesDisplay:
             "s",
             color=style.CORRECTED,
             markersize=5,
-            label="expected on the batch",
+            label=self.legend[1],
         )
         self._draw_observed(ax, place)
         step = -(-count // _MOST_NAMES)

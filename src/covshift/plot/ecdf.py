@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from .._distances import Known, known_rows
 from .._row_weights import check_weight
-from .._two_samples import two_samples
+from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..exceptions import InputError
 from . import style
 
+_MOST_LEVELS = 12  # of a category that are drawn
 _MOST_STEPS = 400  # of a drawn curve: finer steps cannot be seen
 
 
@@ -26,6 +28,9 @@ class ECDFDisplay:
         sample up to and including each.
     name : str
         Name of the feature.
+    levels : tuple of str, optional
+        Of a category, in place of a curve: ``curves`` then hold the numbers of the levels and their
+        shares, which are drawn as bars.
 
     Attributes
     ----------
@@ -39,9 +44,12 @@ class ECDFDisplay:
     array([0.25, 1.  ])
     """
 
-    def __init__(self, curves: dict[str, tuple[Real, Real]], name: str) -> None:
+    def __init__(
+        self, curves: dict[str, tuple[Real, Real]], name: str, levels: tuple[str, ...] = ()
+    ) -> None:
         self.curves = curves
         self.name = name
+        self.levels = levels
 
     @classmethod
     def from_samples(
@@ -59,25 +67,48 @@ class ECDFDisplay:
         """Compute the curves of one ``feature``, a number or a name, and draw them.
 
         ``sample_weight`` and ``target_weight`` are probability weights of the rows; ``weights`` are
-        final ones, in place of the former.
+        final ones, in place of the former. Data frames as in `covshift.diagnose`; of a category
+        the shares of its levels are drawn.
         """
         samples = two_samples(
             X, X_target, target_weight, feature_names, sample_weight=sample_weight
         )
-        k = _column(feature, samples.names)
-        curves = {
-            "training": _curve(samples.X[:, k], samples.own),
-            "target": _curve(samples.T[:, k], samples.share),
-        }
+        w = None
         if weights is not None:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
-            w = w / w.max()
-            curves["corrected"] = _curve(samples.X[:, k], w / w.sum())
-        return cls(curves, samples.names[k]).plot(ax)
+        names = tuple(part.name for part in samples.features)
+        return cls.of_feature(samples, _column(feature, names), w).plot(ax)
+
+    @classmethod
+    def of_feature(cls, samples: TwoSamples, number: int, weights: Real | None) -> Self:
+        """Compute the curves of the feature of this number, or the shares of its levels."""
+        feature = samples.features[number]
+        part = known_rows(feature, samples)
+        if part is None:  # never known in one of the samples: as it was filled
+            k = [feature.columns[0]]
+            part = Known(samples.X[:, k], samples.T[:, k], samples.own, samples.share, slice(None))
+        rows = {"training": (part.X, part.own), "target": (part.T, part.share)}
+        if weights is not None:
+            w = weights[part.rows]
+            if w.any():
+                rows["corrected"] = (part.X, w / w.max() / (w / w.max()).sum())
+        if feature.kind != "category":
+            curves = {kind: _curve(values[:, 0], share) for kind, (values, share) in rows.items()}
+            return cls(curves, feature.name)
+        bars = {kind: _shares(values, share) for kind, (values, share) in rows.items()}
+        others = max(float(heights[-1]) for _, heights in bars.values()) > 1e-12
+        last = "others" if len(feature.levels) > 1 else f"not {feature.levels[0]}"
+        levels = (*feature.levels, *([last] if others else []))
+        shown = {kind: (at[: len(levels)], h[: len(levels)]) for kind, (at, h) in bars.items()}
+        return cls(shown, feature.name, levels)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         ax = style.axes(ax, (5.0, 3.4))
+        if self.levels:
+            self._draw_bars(ax)
+            self.ax_, self.figure_ = ax, ax.figure
+            return self
         looks: dict[str, dict[str, Any]] = {
             "training": {"color": style.TRAIN, "linestyle": "--", "linewidth": 1.6},
             # Wide and pale, so that a corrected curve that lies on it leaves it in sight.
@@ -102,6 +133,24 @@ class ECDFDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _draw_bars(self, ax: Any) -> None:
+        """Draw the shares of the levels, the most frequent of the target first."""
+        order = np.argsort(-self.curves["target"][1], kind="stable")[:_MOST_LEVELS]
+        colors = {"training": style.TRAIN, "target": style.TARGET, "corrected": style.CORRECTED}
+        width = 0.8 / len(self.curves)
+        for number, (kind, (_, heights)) in enumerate(self.curves.items()):
+            at = np.arange(len(order)) + (number - (len(self.curves) - 1) / 2) * width
+            ax.bar(at, heights[order], 0.9 * width, color=colors[kind], label=kind)
+        names = [style.label(self.levels[k], 14) for k in order]
+        ax.set_xticks(range(len(order)), names)
+        if sum(map(len, names)) > 36:
+            ax.tick_params(axis="x", labelrotation=45)
+        more = len(self.levels) - len(order)
+        ax.set_xlabel(style.label(self.name, 48) + (f" ({more} more levels)" if more else ""))
+        ax.set_ylabel("share of rows")
+        ax.legend(frameon=False, fontsize=9)
+        style.tidy(ax)
+
 
 def _column(feature: int | str, names: tuple[str, ...]) -> int:
     if isinstance(feature, str):
@@ -120,6 +169,12 @@ def _curve(values: Real, share: Real) -> tuple[Real, Real]:
     ordered = values[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
     return ordered[last], np.minimum(np.cumsum(share[order])[last], 1.0)
+
+
+def _shares(columns: Real, share: Real) -> tuple[Real, Real]:
+    """Numbers of the levels and their shares; last, of rows in none of them."""
+    found = share @ columns
+    return np.arange(len(found) + 1.0), np.append(found, max(0.0, 1.0 - float(found.sum())))
 
 
 def _thin(values: Real, heights: Real) -> tuple[Real, Real]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._distances import standardized_mean_differences
+from .._distances import feature_differences
 from .._row_weights import check_weight
 from .._two_samples import two_samples
 from . import style
@@ -64,7 +64,8 @@ class LovePlotDisplay:
         """Compute the differences, with ``weights`` (N,) also the corrected ones, and draw them.
 
         ``sample_weight`` and ``target_weight`` are probability weights of the rows; ``weights`` are
-        final ones, in place of the former.
+        final ones, in place of the former. Data frames as in `covshift.diagnose`: a category has
+        one line, for the level that differs most.
         """
         samples = two_samples(
             X, X_target, target_weight, feature_names, sample_weight=sample_weight
@@ -72,11 +73,9 @@ class LovePlotDisplay:
         after = None
         if weights is not None:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
-            given = samples.share, w, samples.own
-            after = standardized_mean_differences(samples.X, samples.T, *given)
-        share, own = samples.share, samples.own
-        before = standardized_mean_differences(samples.X, samples.T, share, own=own)
-        return cls(samples.names, before, after).plot(ax)
+            after = feature_differences(samples, w)
+        names = [feature.name for feature in samples.features]
+        return cls(names, feature_differences(samples), after).plot(ax)
 
     @classmethod
     def from_diagnosis(cls, diagnosis: Any, *, ax: Any = None) -> Self:

@@ -49,6 +49,7 @@ class OverlapDisplay:
         plane: str = "shifted",
         feature_names: Any = None,
         target_weight: Any = None,
+        groups: Any = None,
         most: int = 600,
         random_state: int = 0,
         ax: Any = None,
@@ -58,8 +59,9 @@ class OverlapDisplay:
         ``plane="shifted"``: the two features of largest Kolmogorov-Smirnov distance.
         ``plane="principal"``: the first two principal directions of both samples together, in
         units of the pooled standard deviation. Weighted target rows are drawn by their weights.
+        Data frames and ``groups`` as in `covshift.diagnose`.
         """
-        samples = two_samples(X, X_target, target_weight, feature_names)
+        samples = two_samples(X, X_target, target_weight, feature_names, groups=groups)
         one_of("shifted", "principal").check(plane, "plane")
         project, labels = _shifted(samples) if plane == "shifted" else _principal(samples)
         rng = np.random.default_rng(random_state)
@@ -107,9 +109,13 @@ class OverlapDisplay:
 
 def _shifted(samples: TwoSamples) -> tuple[Any, tuple[str, str]]:
     share = samples.share
-    columns = range(samples.X.shape[1])
-    apart = [distances(samples.X[:, k], samples.T[:, k], share).ks for k in columns]
-    first, *rest = np.argsort(-np.array(apart), kind="stable")
+    n = samples.X.shape[1]
+    apart = np.array([distances(samples.X[:, k], samples.T[:, k], share).ks for k in range(n)])
+    # One column of each feature: of a category the level that differs most.
+    each = [
+        feature.columns[int(np.argmax(apart[[*feature.columns]]))] for feature in samples.features
+    ]
+    first, *rest = np.array(each)[np.argsort(-apart[each], kind="stable")]
     if not rest:  # one feature: against a scatter that only separates the points
         return _jittered(int(first)), (samples.names[first], "(scattered at random)")
     pair = [int(first), int(rest[0])]
@@ -122,7 +128,7 @@ def _jittered(column: int) -> Any:
 
 
 def _principal(samples: TwoSamples) -> tuple[Any, tuple[str, str]]:
-    units = pooled_units(samples.X, samples.T, samples.share)
+    units = pooled_units(samples.X, samples.T, samples.share, groups=samples.groups)
     cut = samples.cut(5000, 0)
     if samples.X.shape[1] == 1:
         return _shifted(samples)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import _num_samples
 
+from .._distances import feature_differences
 from .._files import write_atomically
 from .._optional import import_extra
 from .._row_weights import check_weight, row_weights
@@ -16,12 +17,8 @@ from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..conformal import Intervals, Sets
-from ..diagnostics import (
-    Diagnosis,
-    MarginsDiagnosis,
-    diagnose_and_weigh,
-    standardized_mean_differences,
-)
+from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..diagnostics.measure import diagnose_samples
 from ..diagnostics.text import printable
 from ..estimates import Estimates
 from ..evaluations import Evaluations
@@ -56,6 +53,7 @@ def build(
     target_weight: Any = None,
     frequency_weight: Any = None,
     target_frequency: Any = None,
+    groups: Any = None,
     title: str | None = None,
     command: str | None = None,
     date: str | None = None,
@@ -93,7 +91,7 @@ def build(
         usually for the target: coverage and width come after that.
     feature_names, random_state
         As in `covshift.diagnose`.
-    sample_weight, target_weight, frequency_weight, target_frequency
+    sample_weight, target_weight, frequency_weight, target_frequency, groups
         As in `covshift.diagnose`.
     title : str, optional
         Heading of the page.
@@ -124,6 +122,7 @@ def build(
             feature_names=feature_names,
             target_weight=target_weight,
             target_frequency=target_frequency,
+            groups=groups,
             evaluations=evaluations,
         )
         return margins_page(
@@ -151,18 +150,12 @@ def build(
             sample_weight=sample_weight,
             frequency_weight=frequency_weight,
             target_frequency=target_frequency,
+            groups=groups,
         )
     )
     found: Real | None = None
     if diagnosis is None:
-        diagnosis, found = diagnose_and_weigh(
-            samples.X,
-            samples.T,
-            feature_names=samples.names,
-            sample_weight=samples.sample_weight,
-            target_weight=samples.weight,
-            random_state=random_state,
-        )
+        diagnosis, found = diagnose_samples(samples, random_state=random_state)
     elif not isinstance(diagnosis, Diagnosis):
         raise InputTypeError(
             f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
@@ -187,6 +180,7 @@ def build(
         comparison=None if comparison is None else checked(comparison),
         command=command,
         date=date,
+        worst_gap=_worst_gap(samples, diagnosis),
         **_pictures(samples, diagnosis, found, y, y_target, random_state),
     )
 
@@ -198,7 +192,19 @@ def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -
 
 def _with_printable_names(samples: TwoSamples) -> TwoSamples:
     """Write control characters out, which neither HTML nor SVG can hold."""
-    return replace(samples, names=tuple(printable(name, width=1000) for name in samples.names))
+    made = [
+        (printable(name, width=1000), None if level is None else printable(level, width=1000))
+        for name, level in samples.made
+    ]
+    names = tuple(printable(name, width=1000) for name in samples.names)
+    return replace(samples, names=names, made=made)
+
+
+def _worst_gap(samples: TwoSamples, diagnosis: Diagnosis) -> str:
+    """Name of the feature that leaves most of the target without training rows."""
+    for part in diagnosis.support.uncovered[:1]:
+        return next(f.name for f in samples.features if part.column in f.columns)
+    return ""
 
 
 def _pictures(
@@ -211,8 +217,7 @@ def _pictures(
 ) -> dict[str, Any]:
     after = None
     if weights is not None:
-        given = samples.share, weights, samples.own
-        after = standardized_mean_differences(samples.X, samples.T, *given)
+        after = feature_differences(samples, weights)
     of_target = samples.T, y_target, samples.weight
     curves = reliability_curves(
         samples.X, y, samples.sample_weight, weights, random_state, of_target

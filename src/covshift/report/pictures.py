@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._readable import readable
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..conformal import Intervals
-from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..diagnostics import Diagnosis, FeatureShift, MarginsDiagnosis
 from ..estimates import Estimates
 from ..evaluations import Evaluations, Performances
 from ..evaluations.metrics import words
@@ -204,23 +205,38 @@ def distribution_functions(
     index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
     for feature in [f for f in diagnosis.worst if not f.constant][:_FEATURES]:
         k = index[id(feature)]
-        columns = (samples.X[:, [k]], samples.T[:, [k]])
-        options: Any = {"feature_names": [feature.name], "target_weight": samples.weight}
-        options["sample_weight"] = samples.sample_weight
-        quartiles = [_quartiles(values) for values in columns]
+        title, text, caption = _of_feature(samples, k, feature)
+        display = ECDFDisplay.of_feature(samples, k, weights)
         svg = draw_svg(
-            lambda ax, columns=columns, options=options: _same(  # type: ignore[misc]
-                ECDFDisplay.from_samples(columns[0], columns[1], weights, ax=ax, **options)
-            ),
+            lambda ax, display=display: _draw(display, ax),  # type: ignore[misc]
             size=(4.6, 3.1),
             name=f"ecdf{k}",
-            title=f"Distribution functions of {feature.name}",
-            text=f"Quartiles of the training rows {quartiles[0]}, of the target rows "
-            f"{quartiles[1]}; largest vertical distance {feature.ks:.2f}.",
+            title=title,
+            text=text,
         )
-        caption = f"KS distance {feature.ks:.3f}, energy distance {feature.energy:.3f}"
         found.append(Picture(svg, feature.name, caption))
     return found
+
+
+def _of_feature(samples: TwoSamples, k: int, feature: FeatureShift) -> tuple[str, str, str]:
+    """Title, text and caption of the picture of one feature."""
+    energy = f"energy distance {feature.energy:.3f}"
+    if feature.kind == "category":
+        text = (
+            f"Share that differs most: {feature.detail}; total variation distance {feature.ks:.2f}."
+        )
+        return f"Levels of {feature.name}", text, f"Distance {feature.ks:.3f}, {energy}"
+    columns = samples.features[k].columns[0]
+    quartiles = [_quartiles(values[:, columns]) for values in (samples.X, samples.T)]
+    text = (
+        f"Quartiles of the training rows {quartiles[0]}, of the target rows {quartiles[1]}; "
+        f"largest vertical distance {feature.ks:.2f}."
+    )
+    return (
+        f"Distribution functions of {feature.name}",
+        text,
+        f"KS distance {feature.ks:.3f}, {energy}",
+    )
 
 
 def weight_histogram(weights: Real) -> Picture:
@@ -243,6 +259,7 @@ def weight_histogram(weights: Real) -> Picture:
 def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) -> Picture:
     """Both samples in the plane of the two features that differ most."""
     options: Any = {"feature_names": samples.names, "target_weight": samples.weight}
+    options["groups"] = samples.groups
     outside = diagnosis.support.outside
     share = "" if outside is None else f" {outside:.1%} of the target lies outside the support."
     title = "Where the two samples lie"
@@ -281,7 +298,7 @@ def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Pic
 
 
 def _quartiles(values: Real) -> str:
-    return ", ".join(f"{q:.3g}" for q in np.quantile(values, [0.25, 0.5, 0.75]))
+    return ", ".join(readable(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
 
 
 def _draw(display: Any, ax: Any) -> None:

@@ -23,6 +23,9 @@ from ..margins.cells import Cells as ColumnCells
 _APART = 1e6  # distance of two levels of a category, in brackets
 _NAMED = 5
 
+OR_LEFT_OUT = ", or left out where it is a level that no training row has"
+"""What becomes of cells that have no neighbours, in words."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -111,12 +114,14 @@ def table_of(
     collapse: bool,
     label: Any,
     advice: str,
+    drop: bool = False,
 ) -> tuple[CellTable, float]:
     """Find the cells of the training rows Z, and share the target out among them.
 
     ``codes`` (C, axes) are the target's cells with their ``share`` (C,), and ``label(code)`` is
     what one is called. Returns also the share that joined another cell; without ``collapse``
-    empty cells are refused.
+    empty cells are refused. With ``drop`` cells of which no level agrees are left out, as long as
+    there are others, and count in what is returned.
     """
     known, _ = distinct_codes([axis.codes(Z) for axis in axes])
     cells, where = distinct_codes(list(codes.T))
@@ -126,6 +131,9 @@ def table_of(
     lost = place < 0
     empty = lost | (known[place] != cells).any(axis=1)
     refused = empty if not collapse else lost
+    moved = float(mass[empty].sum())
+    if drop and not lost.all():
+        place, mass, refused = place[~lost], mass[~lost], refused[:0]
     if refused.any():
         order = np.argsort(-mass[refused], kind="stable")[:_NAMED]
         names = [
@@ -138,7 +146,7 @@ def table_of(
             f"{', '.join(names)}{more}. {advice}"
         )
     found = np.bincount(place, weights=mass, minlength=len(known))
-    return CellTable(tuple(axes), known, found / found.sum()), float(mass[empty].sum())
+    return CellTable(tuple(axes), known, found / found.sum()), moved
 
 
 def quantile_axis(column: int, t: Real, share: Real, bins: int) -> Axis:
@@ -151,3 +159,20 @@ def quantile_axis(column: int, t: Real, share: Real, bins: int) -> Axis:
     at = np.searchsorted(below, np.arange(1, bins) / bins - 1e-9)
     cuts = np.unique(values[at])
     return Axis(column, cuts[cuts < values[-1]], True, True)
+
+
+def feature_axes(
+    X: Real, T: Real, share: Real, columns: Sequence[int], bins: int, *, table: bool
+) -> tuple[Axis, ...]:
+    """Cut the columns of a feature: at quantiles, or into the levels of a category.
+
+    ``table`` says that the columns come from a data frame, where zeros and ones are levels even if
+    the target has one of them alone.
+    """
+    levels = all(np.isin(rows[:, columns], (0, 1)).all() for rows in (X, T))
+    if levels and len(columns) > 1:
+        # One column for each level: the cells of all of them together are the levels.
+        return tuple(Axis(k, np.zeros(1), True, False) for k in columns)
+    if levels and table:
+        return (Axis(columns[0], np.zeros(1), True, True),)
+    return tuple(quantile_axis(k, T[:, k], share, bins) for k in columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +13,10 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._fields import FINITE, WHOLE, Kind, Maybe, Part, Reals
+from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
-from .._types import Real
+from .._types import Real, Rows
 from .._validation import (
     check_host_rows,
     check_samples,
@@ -24,15 +25,20 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
+from ..encoding import TableEncoder, groups_of
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
-from ..operators import LineViews
 from ._design import Design, design_of, kish, shares_of
+from ._features import EACH_COLUMN, Features, level_sides
 from ._limits import BalanceCost, clipped, largest_difference, largest_gap
-from ._selfcheck import shift
+from ._selfcheck import cdf_mismatch, missing_levels, shift
+from ._tables import encoded
+
+__all__ = ["LogRatioWeighter", "Weighter", "cdf_mismatch", "effective_sample_size"]
 
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
+_NAMED = 5  # parts of the target without training rows that a message names
 _LARGEST_EXPONENT = 600.0  # far above any weight that is used, and exp() does not overflow
 
 
@@ -47,7 +53,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
     (M,) and ``_target_size`` do. The training rows have shares too, ``_own`` (N,), equal unless
     ``sample_weight`` was given: a subclass that uses them sets ``_takes_sample_weight``. It gets
-    only rows that have a share.
+    only rows that have a share. A data frame with text, categories, dates or gaps has become
+    numbers by then, and ``_groups`` (n,) tells which of their columns are one feature, such as the
+    levels of a category; None: every column by itself.
     One that can learn from `covshift.Margins` in place of target rows implements ``_read(margins,
     X)``, which says how rows become numbers, and ``_fit_margins(Z, margins)``, with Z (N, p) these
     numbers; ``_ratio`` gets them as well.
@@ -60,6 +68,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     effective_sample_size_ : float
         Kish's (sum w)^2 / sum w^2: the number of equally weighted rows that are as precise. With
         ``sample_weight``, of the products.
+    encoder_ : TableEncoder or None
+        What makes numbers of the data frames; None: they are numbers already.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
@@ -70,6 +80,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Rules] = {}
     _takes_sample_weight: ClassVar[bool] = False
     _part = False  # of other weights, which check what comes out
+    _tells_overlap = False  # whether the fit itself tells of parts without training rows
+    _given_groups: Any = None  # see `of_features`
+    _layout = EACH_COLUMN  # while fit runs, of the columns that it gets
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weights_": Reals("N"),
@@ -78,6 +91,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         "_most": FINITE,
         "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
         "_reading": Maybe(Part(Reading)),  # of fits to margins
+        "encoder_": Maybe(OrNone(Part(TableEncoder))),
         "balance_cost_": Maybe(Part(BalanceCost)),  # of fits within limits
     }
 
@@ -97,7 +111,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (N, n) array or data frame
-            Training rows.
+            Training rows. A data frame may have text, categories, dates, booleans and gaps.
         y : (N,) array, optional
             Labels; ignored, except by a weighter that chooses a parameter with their help.
         X_target : (M, n) array or data frame, or a one-tuple of it
@@ -120,37 +134,72 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             return self._fit_repeated(X, y, frequency_weight, given)
         check_parameters(self)
         validate_data(self, X, reset=True, skip_check_array=True)
-        for name in ("_reading", "balance_cost_", "_unlimited"):
+        for name in ("_reading", "encoder_", "balance_cost_", "_unlimited"):
             self.__dict__.pop(name, None)
-        target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
+        of_target = unwrap_target(target_weight), unwrap_target(target_frequency)
         if is_margins(unwrap_target(X_target)):
-            of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
-            return self._fit_to_margins(X, unwrap_target(X_target), of_target, sample_weight)
-        samples = check_samples(X, X_target, target_weight, target_frequency)
+            given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
+            return self._fit_to_margins(X, unwrap_target(X_target), given, sample_weight)
+        known = self._given_groups if self._given_groups is not None else groups_of(X)
+        X, X_target, self.encoder_ = encoded(X, X_target, sample_weight, *of_target)
+        samples = check_samples(X, X_target, *of_target)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
         design = design_of(sample_weight, len(X))
         self._refuse_if_ignored(design)
-        none = target_weight is None and target_frequency is None
-        if unwrap_target(X_target) is None and none:
-            target_weight = design.of_all()
-            share = shares_of(target_weight)
+        if unwrap_target(X_target) is None and all(given is None for given in of_target):
+            of_target = design.of_all(), None
+            share = shares_of(of_target[0])
         rows, y = X[design.kept], _labels_of(y, design)
-        target = target_weights(len(T), target_weight, target_frequency)
+        target = target_weights(len(T), *of_target)
         self._target_counts, self._target_size = target.repeats, target.size
-        size = target.size
-        self._own = design.share
+        self._own, self._layout = design.share, self._layout_of(X.shape[1], known)
         try:
             raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
+            final = self._keep(X, design, raw)
+            both = rows, T, share, design.share
+            names = self._layout.columns
+            self._tell_cost(design, lambda w: largest_difference(*both, w, names))
+            if not self._part:
+                self._warn_of_levels(rows, design.share, T, share, target.size)
+                self._warn_of_the_shift(rows, design.share, final, T, share, target.size)
         finally:
-            del self._target_counts, self._target_size, self._own
-        final = self._keep(X, design, raw)
-        names = getattr(self, "feature_names_in_", None)
-        both = rows, T, share, design.share
-        self._tell_cost(design, lambda w: largest_difference(*both, w, names))
-        if not self._part:
-            self._warn_of_the_shift(rows, design.share, final, T, share, size)
+            del self._target_counts, self._target_size, self._own, self._layout
         return self
+
+    def of_features(self, groups: Any) -> Self:
+        """Copy the weighter, for numbers of which some columns are one feature.
+
+        ``groups`` (n,) holds the number of the feature that each column of X belongs to. Data
+        frames need no such thing: there it is known.
+        """
+        found = copy(self)
+        found._given_groups = groups
+        return found
+
+    @property
+    def _groups(self) -> Rows | None:
+        return self._layout.groups
+
+    @property
+    def _column_names(self) -> Any:
+        """Names of the columns of numbers; None where they have none."""
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
+        return getattr(self, "feature_names_in_", None) if encoder is None else encoder.columns
+
+    @property
+    def _width(self) -> int:
+        """Number of columns that `_ratio` gets."""
+        reading: Reading | None = getattr(self, "_reading", None)
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
+        if reading is not None:
+            return reading.width
+        return int(self.n_features_in_) if encoder is None else len(encoder.columns)
+
+    def _layout_of(self, n: int, groups: Any) -> Features:
+        if self.encoder_ is not None:
+            return Features.encoded(self.encoder_)
+        return Features.of(groups, n, self._column_names)
 
     def _fit_to_margins(
         self, X: Any, margins: Margins, of_target: dict[str, Any], sample_weight: Any
@@ -158,6 +207,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         if type(self)._fit_margins is Weighter._fit_margins:
             refuse_margins(margins, "X_target", type(self).__name__)
         refuse_target_weights(**of_target)
+        self.encoder_ = None
         design = design_of(sample_weight, _num_samples(X))
         self._refuse_if_ignored(design)
         reading = self._read(margins, X if design.kept.all() else _safe_indexing(X, design.kept))
@@ -246,6 +296,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
 
     def _points(self, X: Any) -> Real:
         """Return checked rows in the form that `_ratio` takes."""
+        encoder: TableEncoder | None = getattr(self, "encoder_", None)
+        if encoder is not None:
+            return encoder.encode(X, "X")
         reading: Reading | None = getattr(self, "_reading", None)
         if reading is None:
             return check_host_rows(self, X, reset=False)
@@ -284,9 +337,12 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         N = getattr(self, "_n_rows", self._most)
         if len(self.weights_) != N:
             raise ValueError(f"{len(self.weights_)} weights of {N:g} rows")
-        reading: Reading | None = getattr(self, "_reading", None)
-        if reading is not None:
-            self._ratio(np.zeros((1, reading.width)))  # which may be of another width
+        units = getattr(self, "_units", None)
+        if units is not None and getattr(units, "center", np.zeros(0)).shape != (self._width,):
+            raise ValueError("units of other columns")
+        framed = getattr(self, "_reading", None) or getattr(self, "encoder_", None)
+        if framed is not None:
+            self._ratio_of_unused(np.zeros((1, self._width)))  # which may be of another width
 
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""
@@ -319,10 +375,28 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         """Whether the parameters ask for weights that leave part of the shift."""
         return self._limits is not None
 
+    def _warn_of_levels(self, X: Real, own: Real, T: Real, share: Real, size: float) -> None:
+        """Tell of levels of an encoded frame that the target has and no training row."""
+        if self._tells_overlap or self.encoder_ is None:
+            return
+        found = missing_levels(X, own, T, share, size)
+        if found:
+            parts = [part.describe(self._layout.columns) for part in found[:_NAMED]]
+            warnings.warn(
+                f"There is no overlap: {'; '.join(parts)}. The weights of {type(self).__name__} "
+                "cannot represent it: restrict the target to what training rows have, or leave "
+                "out the column.",
+                WeightWarning,
+                stacklevel=3,
+            )
+
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
     ) -> None:
-        found = shift(X, own, final, T, share, size)
+        if self.encoder_ is not None:
+            sides = level_sides(T, share, self._groups)
+            X, T = sides * X, sides * T
+        found = shift(X, own, final, T, share, size, self._layout)
         before, after = float(found.before.mean()), float(found.after.mean())
         N = kish(own)
         noise = (1 / N + 1 / size) / 6  # mean square distance of two samples' CDFs
@@ -335,11 +409,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         elif found.stays and not self._flat_on_purpose() and not self._rests_on_few(N):
-            clear = found.clear
-            columns = f"column{'s' if len(clear) > 1 else ''} {', '.join(map(str, clear[:5]))}"
             warnings.warn(
                 f"The weights of {type(self).__name__} do not move the sample towards the target: "
-                f"in {columns}{', ...' if len(clear) > 5 else ''} the samples differ clearly, and "
+                f"in {self._layout.listed(found.clear)} the samples differ clearly, and "
                 f"{found.left:.0%} of the squared distance between their distribution functions is "
                 "left. Use fewer features, or another weighter: CDFWeights() also tells whether "
                 "the samples overlap.",
@@ -387,20 +459,3 @@ def _labels_of(y: Any, design: Design) -> Any:
 def effective_sample_size(weights: Real) -> float:
     """Kish's effective sample size, (sum w)^2 / sum w^2."""
     return float(weights.sum() ** 2 / (weights @ weights))
-
-
-def cdf_mismatch(X: Real, T: Real, share: Real, weights: Real) -> float:
-    """Mean squared distance of the weighted training CDF from the target's, over the features.
-
-    ||R w / N - F||^2 in the additive views (theory, section 7), F the target seen by the same rows.
-    """
-    views = LineViews(
-        lambda points: (points[:, k] for k in range(points.shape[1])),
-        T,
-        share,
-        symmetric=False,
-        anderson_darling=False,
-    )
-    weighted = views.factor(X).matmat(weights[:, None] / weights.sum())
-    target = views.factor(T).matmat(share[:, None])
-    return float(((weighted - target) ** 2).sum())

@@ -90,7 +90,7 @@ class Discriminative(LogRatioWeighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units, n="p"),
         "_varies": FLAG,
         "_log_prior": FINITE,
         "classifier_": ESTIMATOR,
@@ -150,7 +150,7 @@ class Discriminative(LogRatioWeighter):
         classifier = self.classifier_
         if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
             raise ValueError("a classifier of something else than the two samples")
-        if classifier.n_features_in_ != self.n_features_in_:
+        if classifier.n_features_in_ != self._width:
             raise ValueError("a classifier of other columns")
 
     def _has_mean_influence(self) -> bool:

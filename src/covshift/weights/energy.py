@@ -88,11 +88,11 @@ class EnergyWeights(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units, n="p"),
         "_unit": FINITE,
-        "_X": Reals("rows", "n"),  # those of positive sample_weight
+        "_X": Reals("rows", "p"),  # those of positive sample_weight
         "_w": Reals("rows"),
-        "_T": Reals("M", "n"),
+        "_T": Reals("M", "p"),
         "_share": Reals("M"),
         "_level": FINITE,
         "distance_": FINITE,
@@ -116,7 +116,9 @@ class EnergyWeights(Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
         check_fits(N, self.refuse_above, "EnergyWeights")
-        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
+        self._units = pooled_units(
+            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+        )
         X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
         apart = target_mean(  # d(x_i)
             cdist, X, T, share, label="EnergyWeights: distances", verbose=self.verbose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -95,6 +96,7 @@ class EntropyBalancing(LogRatioWeighter):
     """
 
     _takes_sample_weight = True
+    _labels: Sequence[str] = ()  # of the moments that margins give, while fit runs
 
     _rules: ClassVar[Rules] = {
         "moments": whole(1, 2),
@@ -174,9 +176,7 @@ class EntropyBalancing(LogRatioWeighter):
             gap, exact = found.gap, found.exact
         self.imbalance_ = float(np.abs(gap).max())
         if not (exact or self.reg) and self.imbalance_ > max(self.tol, 1e-7):
-            labels: list[str] = getattr(self, "_labels", [])
-            worst = int(np.abs(gap).argmax())
-            name = labels[worst] if labels else f"moment {worst}"
+            name = self._moment_name(int(np.abs(gap).argmax()))
             warnings.warn(
                 f"Within limits={tuple(self.limits)} no weights balance all moments: {name} is off "
                 f"by {self.imbalance_:.2g} standard deviations, of what comes nearest. Widen the "
@@ -233,8 +233,7 @@ class EntropyBalancing(LogRatioWeighter):
         return np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
 
     def _after_loading(self) -> None:
-        reading = getattr(self, "_reading", None)
-        n = self.n_features_in_ if reading is None else reading.width
+        n = self._width
         if len(self._units.center) != n or self._raw_moments(np.zeros((1, n))).shape[1] != len(
             self.coef_
         ):
@@ -294,15 +293,27 @@ class EntropyBalancing(LogRatioWeighter):
 
     def _refuse(self, Z: Real, weight: Real) -> None:
         n = len(self._units.center)
-        labels: list[str] = getattr(self, "_labels", [])
         worst = np.argsort(-np.abs(weight @ Z))[:3]
         low, high = Z.min(axis=0), Z.max(axis=0)
         outside = np.flatnonzero((low > 0) | (high < 0))
         columns = sorted({int(k) for k in (outside[:5] if len(outside) else worst) if k < n})
-        named = ", ".join(labels[k] if labels else str(k) for k in columns)
-        where = f" ({named if labels else 'columns ' + named})" if columns else ""
+        nameless = self._layout.columns is None and not self._labels
+        named = ", ".join(str(k) if nameless else self._moment_name(k) for k in columns)
+        where = f" ({'columns ' if nameless else ''}{named})" if columns else ""
         raise NoOverlapError(
             f"No weights give the training rows the moments of the target{where}: there is too "
             "little overlap. Restrict the target, leave out features, use moments=1, or allow a "
             "difference with reg > 0."
         )
+
+    def _moment_name(self, k: int) -> str:
+        """What a message calls the k-th moment."""
+        columns, n = self._layout, len(self._units.center)
+        if self._labels:
+            return self._labels[k]
+        if columns.columns is None:
+            return f"moment {k}"
+        if k < 2 * n:
+            return f"{'the square of ' if k >= n else ''}{columns.column(k % n)}"
+        first, second = (int(part[k - 2 * n]) for part in np.triu_indices(n, 1))
+        return f"the product of {columns.column(first)} and {columns.column(second)}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._fields import Each, Kind, Part, Reals
 from .._parameters import Rules, number
-from .._types import Real
+from .._types import Flags, Real
 from ._points import Units, pooled_units
 from .base import LogRatioWeighter
 
@@ -25,6 +25,12 @@ class GaussianRatio(LogRatioWeighter):
     S_T <- (1 - shrinkage) S_T + shrinkage S, and directions in which neither sample varies are
     left out. The result does not change when both samples go through the same invertible affine
     map.
+
+    Columns of zeros and ones, which categories and gaps of a data frame become, are far from
+    normal: a level that has become frequent would make all others unlikely. In data frames that are
+    not numbers they have the covariance S in both samples, and the other columns are normal given
+    them, with one regression for both: in the levels the log ratio is linear, about (q - p) /
+    ((q + p) / 2), which is close to log(q / p).
 
     Parameters
     ----------
@@ -57,8 +63,8 @@ class GaussianRatio(LogRatioWeighter):
     _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "_axes": Reals("n", "r"),
+        "_units": Part(Units, n="p"),
+        "_axes": Reals("p", "r"),
         "_variances": Each(Reals("r"), 2),
         "_means": Each(Reals("r"), 2),
     }
@@ -70,13 +76,19 @@ class GaussianRatio(LogRatioWeighter):
         self._units = pooled_units(X, T, share, own=self._own)
         mean_X, S_X = _mean_and_covariance(self._units(X), self._own)
         mean_T, S_T = _mean_and_covariance(self._units(T), share)
+        turn = np.eye(X.shape[1])
+        if self._groups is not None or self.encoder_ is not None:
+            both = np.concatenate([X, T])
+            levels = np.asarray(np.isin(both, (0, 1)).all(axis=0))
+            turn, S_X, S_T = _alike_in(levels, S_X, S_T)
+            mean_X, mean_T = mean_X @ turn, mean_T @ turn
         # Where (S_X + S_T) / 2 is the identity, the two are diagonal together: u and 2 - u.
         white = _whitening((S_X + S_T) / 2)  # (n, r)
         u, rotation = np.linalg.eigh(white.T @ S_X @ white)
         u = np.clip(u, 0.0, 2.0)
         axes = white @ rotation
         pull = self.shrinkage
-        self._axes = axes
+        self._axes = turn @ axes
         self._variances = tuple(
             np.maximum((1 - pull) * v + pull, np.finfo(float).tiny) for v in (u, 2 - u)
         )
@@ -98,6 +110,25 @@ def _mean_and_covariance(X: Real, share: Real) -> tuple[Real, Real]:
     mean = share @ X
     centered = X - mean
     return mean, (centered * share[:, None]).T @ centered
+
+
+def _alike_in(levels: Flags, S_X: Real, S_T: Real) -> tuple[Real, Real, Real]:
+    """Make two covariances equal in some columns, and these independent of what is left of others.
+
+    Returns the map Z -> Z A (n, n) that takes from the other columns what the levels tell of them,
+    and both covariances there.
+    """
+    S = (S_X + S_T) / 2
+    inside, across = np.ix_(levels, levels), np.ix_(levels, ~levels)
+    turn = np.eye(len(S))
+    turn[across] = -np.linalg.pinv(S[inside], rcond=_NO_SPREAD, hermitian=True) @ S[across]
+    found = []
+    for own in (S_X, S_T):
+        turned = turn.T @ own @ turn
+        turned[across] = turned[np.ix_(~levels, levels)] = 0.0
+        turned[inside] = S[inside]
+        found.append(turned)
+    return turn, found[0], found[1]
 
 
 def _whitening(S: Real) -> Real:

@@ -12,7 +12,7 @@ from .._fields import FINITE, PLAIN, Each, Kind, Maybe, Part, Reals
 from .._moments import moments
 from .._parallel import over_rows
 from .._parameters import Rules, number, one_of
-from .._types import Real
+from .._types import Real, Rows
 from ..exceptions import InputError
 from ._points import Units, blocks, pooled_units, squared_distances
 from ._rows import Distinct, distinct, fold_of
@@ -49,19 +49,22 @@ class _Density:
         return cls(h, sample.points / h, np.log(sample.share), alone)
 
     @classmethod
-    def fit(cls, sample: Distinct, width: Any, units: Units) -> _Density:
+    def fit(cls, sample: Distinct, width: Any, scale: Real, groups: Rows | None) -> _Density:
         points, share = sample.points, sample.share
-        n = points.shape[1]
         if not isinstance(width, str):
-            return cls.of(sample, float(width) / units.scale)
+            return cls.of(sample, float(width) / scale)
         m = 1 / float(share @ sample.row)  # Kish's number of rows
         _, std = moments(points, share)
+        n = points.shape[1]
+        if groups is not None:  # a feature of several columns is one dimension, of their variance
+            n = int(groups.max()) + 1
+            std = np.sqrt(np.bincount(groups, weights=std**2))[groups]
         # The unit is the spread of both samples; it serves where this one does not vary.
         h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
         if width == "silverman":
             h = h * ((n + 2) / 4) ** (-1 / (n + 4))
         if width == "cv" and len(points) > 1:
-            h = h * _most_likely_factor(sample._replace(points=points / h))
+            h = h * _most_likely_factor(sample._replace(points=points / h), n)
         return cls.of(sample, h)
 
     def log(self, X: Real, *, floor: bool = False) -> Real:
@@ -148,9 +151,9 @@ class KDE(LogRatioWeighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "_densities": Each(Part(_Density, n="n"), 2),
-        "width_": Reals(2, "n", finite=False),
+        "_units": Part(Units, n="p"),
+        "_densities": Each(Part(_Density, n="p"), 2),
+        "width_": Reals(2, "p", finite=False),
         "tau_": FINITE,
         "tau_scores_": Maybe(PLAIN),
     }
@@ -186,15 +189,19 @@ class KDE(LogRatioWeighter):
         return self._exponential(self.tau_ * log_ratio)
 
     def _set_densities(self, X: Real, T: Real, share: Real) -> None:
-        self._units = pooled_units(X, T, share, own=self._own)
+        groups = self._groups
+        self._units = pooled_units(X, T, share, own=self._own, groups=groups)
+        scale = self._units.scale  # of a width in the units of the features
+        if groups is not None:  # where two levels of a category are at distance one
+            scale = np.where(np.bincount(groups)[groups] > 1, 1.0, scale)
         varies = (T.min(axis=0) != T.max(axis=0)) | (X.min(axis=0) != X.max(axis=0))
         samples = ((X, self._own, None), (T, share, self._target_counts))
         self._densities = tuple(
-            _Density.fit(distinct(self._units(points), *rest), self.width, self._units)
+            _Density.fit(distinct(self._units(points), *rest), self.width, scale, groups)
             for points, *rest in samples
         )
         in_units = np.stack([density.h for density in self._densities])
-        self.width_ = np.where(varies, in_units * self._units.scale, np.inf)
+        self.width_ = np.where(varies, in_units * scale, np.inf)
 
     def _flat_on_purpose(self) -> bool:
         return bool(self.tau != 1)
@@ -213,10 +220,12 @@ def _log_sum_exp(exponent: Real) -> Real:
     return np.asarray(np.log(exponent.sum(axis=1)) + largest)
 
 
-def _most_likely_factor(sample: Distinct) -> float:
-    """Factor on the width with the largest likelihood of single rows, each left out."""
+def _most_likely_factor(sample: Distinct, n: int) -> float:
+    """Factor on the width with the largest likelihood of single rows, each left out.
+
+    The points have n features.
+    """
     Z, share, row = sample.points, sample.share, sample.row
-    n = Z.shape[1]
     likelihood = np.zeros(len(_FACTORS))
     log_share = np.log(share)
     with np.errstate(divide="ignore"):

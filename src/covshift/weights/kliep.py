@@ -108,10 +108,10 @@ class KLIEP(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units, n="p"),
         "_proportions": Reals("b"),
         "_log_means": Reals("b", finite=False),
-        "centers_": Reals("b", "n"),
+        "centers_": Reals("b", "p"),
         "coef_": Reals("b"),
         "width_": FINITE,
         "scores_": Maybe(PLAIN),
@@ -134,7 +134,9 @@ class KLIEP(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         rng = check_random_state(self.random_state)
-        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
+        self._units = pooled_units(
+            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+        )
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
         T, share = target.points, target.share

@@ -107,9 +107,9 @@ class KMM(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
+        "_units": Part(Units, n="p"),
         "_kernel": Part(Kernel),
-        "_X": Reals("values", "n"),
+        "_X": Reals("values", "p"),
         "_w": Reals("values"),
         "_count": Numbers("values"),  # rows at a value
         "width_": OrNone(FINITE),
@@ -142,7 +142,9 @@ class KMM(Weighter):
         N = len(X)
         check_fits(N, self.refuse_above, "KMM")
         total = self._total(N)
-        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
+        self._units = pooled_units(
+            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+        )
         # Equal rows are one variable: they make K singular and have equal weights.
         X, place = np.unique(self._units(X), axis=0, return_inverse=True)
         count = np.bincount(place.ravel(), weights=masses(self._own))

@@ -110,9 +110,9 @@ class NearestNeighbors(Weighter):
     _rules: ClassVar[Rules] = {"n_neighbors": whole(1) | one_of("cv"), "standardize": flag()}
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "_train": Part(_Sample, n="n"),
-        "_target": Part(_Sample, n="n"),
+        "_units": Part(Units, n="p"),
+        "_train": Part(_Sample, n="p"),
+        "_target": Part(_Sample, n="p"),
         "n_neighbors_": WHOLE,
         "scores_": Maybe(PLAIN),
     }
@@ -122,7 +122,9 @@ class NearestNeighbors(Weighter):
         self.standardize = standardize
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
+        self._units = pooled_units(
+            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+        )
         X, T = self._units(X), self._units(T)
         self._train = _Sample(X, self._own)
         self._target = _Sample(T[share > 0], share[share > 0])

@@ -14,7 +14,7 @@ from ..exceptions import InputError, WeightWarning
 from ..margins import Margins
 from ..margins.kinds import Table
 from ..margins.reading import Reading, reading_of, refuse_outside, table_parts
-from ._cells import CellTable, quantile_axis, table_of
+from ._cells import OR_LEFT_OUT, CellTable, feature_axes, table_of
 from ._margin_cells import crossed
 from .base import Weighter
 
@@ -89,15 +89,24 @@ class PostStratification(Weighter):
         return self._weigh(Z, table)
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        axes = [quantile_axis(k, T[:, k], share, self.bins) for k in self._columns(X.shape[1])]
+        framed = self.encoder_ is not None
+        wanted, features = self._columns(X.shape[1]), self._layout.members(X.shape[1])
+        axes = [
+            axis
+            for columns in features
+            if columns[0] in wanted
+            for axis in feature_axes(X, T, share, columns, self.bins, table=framed)
+        ]
         codes = np.column_stack([axis.codes(T) for axis in axes])
-        given: dict[str, Any] = {"collapse": True, "label": str, "advice": ""}
+        given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}
         table, moved = table_of(axes, X, codes, share, **given)
         if moved > _MOVED:
+            left_out = "" if self._groups is None else OR_LEFT_OUT
             warnings.warn(
                 f"{moved:.0%} of the target lies in cells without training rows, and was counted "
-                "in the nearest cells that have some. Cross fewer columns with by=[...], use "
-                "fewer bins, or use Raking, which does not cross them.",
+                f"in the nearest cells that have some{left_out}. "
+                "Cross fewer columns with by=[...], use fewer bins, or use Raking, which does not "
+                "cross them.",
                 WeightWarning,
                 stacklevel=5,
             )
@@ -117,12 +126,13 @@ class PostStratification(Weighter):
         """Numbers of the columns that are crossed."""
         if self.by is None:
             return list(range(n))
-        names = [str(name) for name in getattr(self, "feature_names_in_", range(n))]
+        sources = self._layout.sources or tuple(map(str, range(n)))
         wanted = _listed(self.by)
-        absent = [name for name in wanted if name not in names]
+        absent = [name for name in wanted if name not in sources]
         if absent:
+            names = list(dict.fromkeys(sources))
             raise InputError(f"by={self.by!r}: X has no column {absent[0]!r}. It has {names}.")
-        return [names.index(name) for name in wanted]
+        return [k for k, source in enumerate(sources) if source in wanted]
 
     def _chosen(self, margins: Margins) -> tuple[tuple[str, ...], Any]:
         """Columns and cells of the one margin or table that is used."""
@@ -148,10 +158,12 @@ class PostStratification(Weighter):
         return parts[0]
 
     def _after_loading(self) -> None:
-        reading = getattr(self, "_reading", None)
-        n = self.n_features_in_ if reading is None else reading.width
         columns = [axis.column for axis in self._table.axes]
-        if min(columns) < 0 or max(columns) >= n or len(self._table.share) != len(self._factor):
+        if (
+            min(columns) < 0
+            or max(columns) >= self._width
+            or len(self._table.share) != len(self._factor)
+        ):
             raise ValueError("cells of other columns")
         super()._after_loading()
 

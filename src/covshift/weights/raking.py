@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from .._types import Real, Whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
-from ._cells import CellTable, distinct_codes, quantile_axis, table_of
+from ._cells import OR_LEFT_OUT, CellTable, distinct_codes, feature_axes, table_of
 from ._factors import Fitted, Raked, factors_within, fitted_factors, product
 from ._limits import LIMITS, clipped, inside
 from ._margin_cells import crossed
@@ -131,30 +132,47 @@ class Raking(Weighter):
         return self._rake(Z, tables, labels, self._fitted(Z, tables))
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        features = self._layout.members(X.shape[1])
         for bins in range(self.bins, 1, -1):
-            found = [self._cut(X, T, share, k, bins) for k in range(X.shape[1])]
+            found = [part for columns in features for part in self._cut(X, T, share, columns, bins)]
             tables = [table for table, _ in found]
             fitted = self._fitted(X, tables)
             if fitted.converged:
                 break
         moved = max(joined for _, joined in found)
         if moved > _MOVED:
+            left_out = "" if self._groups is None else OR_LEFT_OUT
             warnings.warn(
                 f"{moved:.0%} of the target lies in cells of a column without training rows, and "
-                "was counted in the nearest cell that has some: Raking does nothing about it.",
+                f"was counted in the nearest cell that has some{left_out}: Raking does nothing "
+                "about it.",
                 WeightWarning,
                 stacklevel=5,
             )
-        labels = [
-            [f"cell {c} of column {k}" for c in range(len(table.share))]
-            for k, table in enumerate(tables)
-        ]
-        return self._rake(X, tables, labels, fitted)
+        return self._rake(X, tables, [self._labels(table) for table in tables], fitted)
 
-    def _cut(self, X: Real, T: Real, share: Real, k: int, bins: int) -> tuple[CellTable, float]:
-        axis = quantile_axis(k, T[:, k], share, bins)
-        given: dict[str, Any] = {"collapse": True, "label": str, "advice": ""}
-        return table_of([axis], X, axis.codes(T)[:, None], share, **given)
+    def _cut(
+        self, X: Real, T: Real, share: Real, columns: list[int], bins: int
+    ) -> Iterator[tuple[CellTable, float]]:
+        """Yield a margin for the levels of a category, or for each column of a feature."""
+        framed = self.encoder_ is not None
+        axes = feature_axes(X, T, share, columns, bins, table=framed)
+        for part in [axes] if not axes[0].ordered else [(axis,) for axis in axes]:
+            codes = np.column_stack([axis.codes(T) for axis in part])
+            given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}
+            yield table_of(part, X, codes, share, **given)
+
+    def _labels(self, table: CellTable) -> list[str]:
+        """What the cells of a margin of target rows are called."""
+        if len(table.axes) == 1:
+            name = self._layout.column(table.axes[0].column)
+            return [f"cell {c} of {name}" for c in range(len(table.share))]
+        names = [self._layout.column(axis.column) for axis in table.axes]
+        return [
+            " and ".join(name for name, here in zip(names, code, strict=True) if here)
+            or "no known level"
+            for code in table.known
+        ]
 
     def _fitted(self, X: Real, tables: list[CellTable]) -> Fitted:
         return fitted_factors(*self._masses(X, tables), self.tol, self.max_iter)
@@ -215,10 +233,8 @@ class Raking(Weighter):
         return clipped(product(self._raked, X), self.limits)
 
     def _after_loading(self) -> None:
-        reading = getattr(self, "_reading", None)
-        n = self.n_features_in_ if reading is None else reading.width
         columns = [axis.column for part in self._raked for axis in part.table.axes]
-        if not columns or min(columns) < 0 or max(columns) >= n:
+        if not columns or min(columns) < 0 or max(columns) >= self._width:
             raise ValueError("cells of other columns")
         super()._after_loading()
 

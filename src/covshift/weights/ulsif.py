@@ -52,8 +52,8 @@ class _LeastSquaresRatio(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="n"),
-        "centers_": Reals("b", "n"),
+        "_units": Part(Units, n="p"),
+        "centers_": Reals("b", "p"),
         "coef_": Reals("b"),
         "width_": FINITE,
         "reg_": FINITE,
@@ -65,7 +65,9 @@ class _LeastSquaresRatio(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         alpha = self._mixture()
-        self._units = pooled_units(X, T, share, own=self._own, standardize=self.standardize)
+        self._units = pooled_units(
+            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+        )
         X = self._units(X)
         target = distinct(self._units(T), share, self._target_counts)
         T, share = target.points, target.share

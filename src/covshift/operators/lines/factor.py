@@ -111,6 +111,16 @@ class Lines:
         roots = [xp.sqrt(line.weights) for line in self.lines for _ in range(self.sides)]
         return xp.sum(xp.concat(roots) * self.rows_of(totals[:, None])[:, 0])
 
+    def merged(self, size: int, fewest: int) -> Lines:
+        """Merge neighbouring thresholds to about ``size`` over all views, ``fewest`` in each.
+
+        No distribution function of the target moves by more than the weight of one threshold.
+        """
+        part = copy(self)
+        each = max(fewest, size // len(self.lines))
+        part.lines = [line.merged(each).thresholds for line in self.lines]
+        return part
+
     def only(self, views: slice) -> Lines:
         """Keep some consecutive views, with their part of the average."""
         part = copy(self)

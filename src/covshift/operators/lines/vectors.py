@@ -65,10 +65,16 @@ class LineTarget:
         *,
         anderson_darling: bool = False,
         scale: float = 1.0,
+        shares: Real | None = None,
     ) -> LineTarget:
-        """Sort the target T (M, n) in each view; ``scale`` multiplies R'R."""
+        """Sort the target T (M, n) in each view.
+
+        ``scale`` multiplies R'R; ``shares`` are those of the views in the average, None: equal.
+        """
         lines = [Thresholds.of(t, share) for t in project(T)]
-        return cls.from_lines(project, lines, anderson_darling=anderson_darling, scale=scale)
+        return cls.from_lines(
+            project, lines, anderson_darling=anderson_darling, scale=scale, shares=shares
+        )
 
     @classmethod
     def from_lines(
@@ -78,12 +84,17 @@ class LineTarget:
         *,
         anderson_darling: bool = False,
         scale: float = 1.0,
+        shares: Real | None = None,
     ) -> LineTarget:
         """Take each view by itself: its thresholds, and the share of the target at each."""
         below = [line.below() for line in lines]
         if anderson_darling:
             lines = [line.anderson_darling() for line in lines]
-        return cls(project, [line.scaled(scale).averaged(len(lines)) for line in lines], below)
+        lines = [line.scaled(scale) for line in lines]
+        if shares is None:
+            return cls(project, [line.averaged(len(lines)) for line in lines], below)
+        pairs = zip(lines, shares, strict=True)
+        return cls(project, [line.scaled(float(part)) for line, part in pairs], below)
 
     def rows(self, X: Array) -> LineRows:
         """R for the rows X (N, n)."""

@@ -60,4 +60,17 @@ class _Target(Part):
         return super().write(value, path, out)
 
 
-TARGET = _Target(SavedLines, FactorTarget, n="n")
+TARGET = _Target(SavedLines, FactorTarget, n="p")
+
+
+def check_columns(target: LineTarget | FactorTarget, n: int) -> None:
+    """Refuse a target whose rows have another number of columns."""
+    project: Any = target.project
+    if isinstance(target, FactorTarget):
+        found = target.T.shape[1]
+    elif isinstance(project, Projections):
+        found = project.directions.shape[1]
+    else:
+        found = len(target.lines)
+    if found != n:
+        raise ValueError("views of other columns")

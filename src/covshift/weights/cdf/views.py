@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..._fields import FLAG, Kind, Part, Reals, Wholes
+from ..._fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
+from ..._groups import column_shares, members
 from ..._moments import moments
 from ..._types import Flags, Real, Whole
+from ..._types import Rows as FeatureGroups
 from ...operators import (
     BoxViews,
     Coordinates,
@@ -91,24 +93,27 @@ def make_target(
     symmetric: bool,
     n_directions: int,
     random_state: Any,
+    groups: FeatureGroups | None = None,
 ) -> Target:
     """Build the views named ``views`` of the target T (M, n).
 
     ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
+    Columns of one feature (``groups``) share the weight of one: in the mean over single columns, in
+    a pair, which is of all columns of two features, and in a projection.
     """
-    n = T.shape[1]
+    n, shares = T.shape[1], None
     if views == "sliced":
-        project: Any = Projections(_directions(T, share, n_directions, random_state))
+        project: Any = Projections(_directions(T, share, n_directions, random_state, groups))
     elif views == "additive" or n == 1:
         project = Coordinates()
+        shares = None if groups is None else column_shares(groups)
     else:
-        groups = combinations(range(n), 2) if views == "pairwise" else [range(n)]
-        boxes = Boxes(np.array([list(group) for group in groups]))
+        boxes = Boxes.of_pairs(groups, n) if views == "pairwise" else Boxes(np.arange(n)[None, :])
         return FactorTarget(boxes, T, share, symmetric=symmetric, even_tails=even_tails)
     if symmetric:
-        return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails)
+        return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails, shares=shares)
     scale = tails_scale(even_tails)
-    return LineTarget.of(project, T, share, anderson_darling=even_tails, scale=scale)
+    return LineTarget.of(project, T, share, anderson_darling=even_tails, scale=scale, shares=shares)
 
 
 def tails_scale(even_tails: bool) -> float:
@@ -123,6 +128,17 @@ class Boxes:
     groups: Whole  # (G, columns in each)
 
     _saved: ClassVar[dict[str, Kind]] = {"groups": Wholes("views", "columns", below="n")}
+
+    @classmethod
+    def of_pairs(cls, groups: FeatureGroups | None, n: int) -> Boxes:
+        """Take every pair of features, or the only feature there is, with all their columns.
+
+        A box of fewer columns than others has its first one again, which changes nothing.
+        """
+        features = [[k] for k in range(n)] if groups is None else members(groups)
+        boxes = [one + other for one, other in combinations(features, 2)] or features
+        wide = max(map(len, boxes))
+        return cls(np.array([box + box[:1] * (wide - len(box)) for box in boxes]))
 
 
 @dataclass(frozen=True)
@@ -148,6 +164,7 @@ class FactorTarget:
         "project": Part(Boxes, Coordinates, Projections, n="n"),
         "symmetric": FLAG,
         "even_tails": FLAG,
+        "shares": Maybe(OrNone(Reals("views"))),  # files from before groups have none
     }
 
     def __init__(
@@ -158,15 +175,18 @@ class FactorTarget:
         *,
         symmetric: bool,
         even_tails: bool,
+        shares: Real | None = None,
     ) -> None:
+        if shares is not None and not (shares > 0).all():
+            raise ValueError("views without a share in their mean")
         self.project, self.T, self.share = project, T, share
-        self.symmetric, self.even_tails = symmetric, even_tails
+        self.symmetric, self.even_tails, self.shares = symmetric, even_tails, shares
         sides: dict[str, Any] = {"symmetric": symmetric, "anderson_darling": even_tails}
         views: Views
         if isinstance(project, Boxes):
             views = BoxViews(project.groups.tolist(), T, share, **sides)
         else:
-            views = LineViews(project, T, share, **sides)
+            views = LineViews(project, T, share, shares=shares, **sides)
         scale = tails_scale(even_tails)
         self._views, self._scale = views, float(np.sqrt(scale))
         kept = share > 0
@@ -204,8 +224,16 @@ class FactorRows:
         return None
 
 
-def _directions(T: Real, share: Real, count: int, random_state: Any) -> Real:
-    """Random unit directions (G, n), for features in units of the target's standard deviation."""
+def _directions(
+    T: Real, share: Real, count: int, random_state: Any, groups: FeatureGroups | None
+) -> Real:
+    """Random unit directions (G, n), for features in units of the target's standard deviation.
+
+    The entries of the L columns of a feature are divided by sqrt(L).
+    """
     directions = random_directions(count, T.shape[1], random_state)
     _, std = moments(T, share)
-    return np.asarray(directions / np.where(std > 0, std, 1.0))
+    unit = np.where(std > 0, std, 1.0)
+    if groups is not None:
+        unit = unit * np.sqrt(np.bincount(groups)[groups])
+    return np.asarray(directions / unit)

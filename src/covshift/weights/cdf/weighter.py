@@ -9,44 +9,43 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..._array import is_numpy, is_torch, like, to_numpy
-from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, Part, Reals
+from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, OrNone, Part, Reals
 from ..._parallel import one_blas_thread
-from ..._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
-from ..._row_weights import target_weights
-from ..._support import NO_OVERLAP, Uncovered, beyond_extremes, uncovered
+from ..._parameters import VERBOSE, Rules, flag, number, one_of, whole
+from ..._support import NO_OVERLAP, Uncovered, uncovered
 from ..._types import Real
-from ..._validation import check_rows, check_samples, is_margins, unwrap_target
+from ..._validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, WeightWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...operators.lines.vectors import LineTarget
 from .._design import kish
-from .._limits import LIMITS, clipped, inside, only_one
+from .._features import level_sides
+from .._limits import LIMITS, clipped
 from .._rows import distinct
 from ..base import Weighter
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
+from .device import DENSE_LINES, OnDevice
+from .limited import WithinLimits
 from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
+from .overlap import ADVICE, no_overlap
 from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
-from .saved import TARGET
+from .saved import TARGET, check_columns
 from .thresholds import LocalParts, ThresholdMatching
 from .views import VIEWS, Target, make_target, tails_scale
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
-_DENSE_LINES = 300  # rows up to which an N x N kernel is faster than products, in lines
-_DENSE_BOXES = 3000  # and in views of several dimensions
+_DENSE_BOXES = 3000  # as many, in views of several dimensions
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
-_NAMED = 5  # parts of the target without training rows that a message names
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
 _SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
 _LARGE = 50_000  # rows from which the self-check trusts the fit's own views
 
 
-class CDFWeights(Weighter):
+class CDFWeights(OnDevice, WithinLimits, Weighter):
     """Weights under which the training sample has the target's distribution functions (ours).
 
     In the views of the target (theory, section 2.2), with R their factor and F the target seen by
@@ -167,6 +166,8 @@ class CDFWeights(Weighter):
     """
 
     _takes_sample_weight = True
+    _tells_overlap = True
+    _sides: Real | None = None
 
     _rules: ClassVar[Rules] = {
         "views": one_of(*VIEWS),
@@ -193,6 +194,7 @@ class CDFWeights(Weighter):
         "overlap_": FLAG,
         "uncovered_": Each(Part(Uncovered, UncoveredCells)),
         "scores_": Maybe(Reals(2, "penalties")),
+        "_sides": Maybe(OrNone(Reals("p"))),
     }
 
     def __init__(
@@ -259,64 +261,11 @@ class CDFWeights(Weighter):
 
     fit.__doc__ = Weighter.fit.__doc__
 
-    def predict_weights(self, X: Any) -> Any:
-        check_is_fitted(self, "weights_")
-        made: Any = self._made
-        if not is_torch(made.F):
-            return super().predict_weights(X)
-        points = check_rows(self, X, reset=False)
-        thresholds = made.lines[0].values
-        rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
-        found: Any = (self._ratio(rows) * self._scale).clip(None, self._most)
-        return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
-
-    predict_weights.__doc__ = Weighter.predict_weights.__doc__
-
-    def _runs_on_device(self, X: Any) -> bool:
-        """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
-        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
-            return False
-        large = X.ndim == 2 and int(X.shape[0]) > _DENSE_LINES
-        return self.reg != "cv" and (
-            self.solver == "thresholds" or (self.solver == "auto" and large)
-        )
-
-    def _refuse_on_device(self, **given: Any) -> None:
-        """Say what to do about that which is done on the host alone."""
-        name = next((name for name, value in given.items() if value is not None), None)
-        if name is not None:
-            raise InputError(
-                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
-                "or solver='matrix-free', which copies the rows to the host."
-            )
-
-    def _fit_on_device(
-        self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
-    ) -> Self:
-        check_parameters(self)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
-        target: Any = self._target(T, share)
-        N = int(X.shape[0])
-
-        def make(lines: Any) -> ThresholdMatching:
-            parts = LocalParts([lines.rows(X)])
-            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
-
-        given = unwrap_target(target_weight), unwrap_target(target_frequency)
-        size = target_weights(int(T.shape[0]), *given).size
-        low, high = X.amin(dim=0), X.amax(dim=0)
-        gaps = beyond_extremes(low, high, N, T, share, size)
-        match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
-        raw: Any = match.ratio(target.rows(X))
-        self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
-        self.weights_ = (raw * self._scale).to(X.dtype)
-        self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
-        self._warn_if_few_rows(N)
-        return self
-
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
+        gaps = uncovered(X, T, share, self._target_size, own=self._own)
+        self._sides = None if self.encoder_ is None else level_sides(T, share, self._groups)
+        X, T = self._seen(X), self._seen(T)
         target = self._target(T, share)
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
@@ -326,7 +275,7 @@ class CDFWeights(Weighter):
                 self._target_size,
                 lambda target: self._problem(X, self._own, target),
                 lambda: self._by_folds(X, T, share),
-                uncovered(X, T, share, self._target_size, own=self._own),
+                gaps,
             )
             return self._within_limits(X, target, match)
 
@@ -341,6 +290,7 @@ class CDFWeights(Weighter):
         return replace(reading, features=cdf_features(margins, reading.names)[0])
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+        self._sides = None
         lines = cdf_features(margins, tuple(cell_columns(margins)))[1]
         even_tails = self.phi is not None
         target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
@@ -355,35 +305,6 @@ class CDFWeights(Weighter):
                 uncovered_cells(Z, lines, N, size),
             )
             return self._within_limits(Z, target, match)
-
-    def _within_limits(self, X: Real, target: Target, match: Match) -> Real:
-        """Weights of a match; with limits that these exceed, those of the same penalty within."""
-        w = match.w if len(match.w) else match.ratio(target.rows(X))
-        if self.limits is None:
-            return w
-        self._unlimited = w / float(self._own @ w)
-        if inside(self._unlimited, self.limits):
-            return w
-        self._match = self._limited(X, target, match)
-        self.mismatch_ = self._match.mismatch
-        return self._ratio(X)
-
-    def _limited(self, X: Real, target: Target, match: Match) -> Match:
-        problem = self._problem(X, self._own, target)
-        if only_one(self.limits):
-            return problem.unweighted()
-        low, high = (float(end) for end in self.limits)
-        if isinstance(problem, Matching) and problem.K is not None:
-            return problem.within(match.reg, low, high)
-        if not isinstance(target, LineTarget):
-            raise InputError(
-                f"limits with views={self.views!r} and symmetric={self.symmetric!r} need the dense "
-                f"solver for {len(X)} rows. Pass solver='dense', or use views='additive' and "
-                "symmetric=False."
-            )
-        parts = LocalParts([with_mass(target.rows(X), unequal_masses(self._own))])
-        made = ThresholdMatching(parts, len(X), target, max_iter=self.max_iter, limits=(low, high))
-        return made.solve(match.reg, match, min(self.tol, 1e-7))
 
     def _match_rows(
         self,
@@ -411,7 +332,7 @@ class CDFWeights(Weighter):
         self._match, self._made = match, target
         self.reg_, self.mismatch_ = match.reg, match.mismatch
         if not self.overlap_:
-            self._refuse_no_overlap(matched, missing, self._tolerated(target, N))
+            self._tell_no_overlap(matched, missing, self._tolerated(target, N))
         if not match.converged:
             warnings.warn(
                 f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise "
@@ -430,13 +351,19 @@ class CDFWeights(Weighter):
             raise ValueError("weights for other views")
         super()._after_loading()
         if getattr(self, "_reading", None) is None:
-            self._made.rows(np.zeros((1, self.n_features_in_)))  # which may have other columns
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+            check_columns(self._made, self._width)
+        if self._sides is not None and self._sides.shape != (self._width,):
+            raise ValueError("sides of other columns")
+        names = range(self._width) if self._column_names is None else self._column_names
         for part in self.uncovered_:
             part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
-        return clipped(self._match.ratio(self._made.rows(X)), self.limits)
+        return clipped(self._match.ratio(self._made.rows(self._seen(X))), self.limits)
+
+    def _seen(self, X: Real) -> Real:
+        """Rows of a data frame, each column from the side that shows it (`level_sides`)."""
+        return X if self._sides is None else self._sides * X
 
     def _matched(
         self,
@@ -493,6 +420,7 @@ class CDFWeights(Weighter):
             symmetric=self.symmetric,
             n_directions=self.n_directions,
             random_state=self.random_state,
+            groups=self._groups,
         )
 
     def _problem(self, X: Real, own: Real, target: Target) -> Matching | ThresholdMatching:
@@ -513,32 +441,16 @@ class CDFWeights(Weighter):
         )
 
     def _is_dense(self, X: Real, target: Target) -> bool:
-        most = _DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
+        most = DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
 
-    def _refuse_no_overlap(
+    def _tell_no_overlap(
         self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
     ) -> None:
-        names = getattr(self, "feature_names_in_", None)
-        reasons = [part.describe(names) for part in missing[:_NAMED]]
-        if len(missing) > _NAMED:
-            reasons.append(f"and {len(missing) - _NAMED} more such columns or values")
-        if not matched:
-            reasons.append(
-                f"in the {self.views} view(s), the distribution functions differ by "
-                f"{self.mismatch_:.3g} in mean square, sampling noise is {noise:.3g}, and weaker "
-                "penalties do not close the gap"
-            )
-        message = (
-            "No weights make X look like X_target: parts of the target have no training rows, "
-            f"there is no overlap. Found: {'; '.join(reasons)}."
-        )
+        mismatch = None if matched else self.mismatch_
+        message = no_overlap(self.views, missing, self._column_names, mismatch, noise)
         if not self.allow_no_overlap:
-            raise NoOverlapError(
-                message + " Restrict the target to where there is training data, leave out columns "
-                "that the outcome does not need, or pass allow_no_overlap=True to go on with the "
-                "nearest weights."
-            )
+            raise NoOverlapError(f"{message} {ADVICE}")
         warnings.warn(message, WeightWarning, stacklevel=6)
 
     def _flat_on_purpose(self) -> bool:

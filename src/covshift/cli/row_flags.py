@@ -1,0 +1,64 @@
+"""``covshift diagnose -o rows.csv``: whether training rows cover each target row, and why not."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import console
+
+if TYPE_CHECKING:
+    from .._tables import Samples
+    from ..diagnostics import RowFlags
+
+
+def is_table(output: str | None) -> bool:
+    """Whether the output is a table of rows, by its name."""
+    return str(output).lower().endswith((".csv", ".tsv"))
+
+
+def write_flags(
+    output: str, found: Sequence[tuple[str, Samples, RowFlags]], *, several: bool
+) -> None:
+    """Write the flags of the rows of every target: its name, the sample and the flags."""
+    separator = "\t" if output.lower().endswith(".tsv") else ","
+    named = all(samples.target_ids is not None for _, samples, _ in found)
+    first = str(found[0][1].id_name) if named else "row"
+    with console.text_file(output) as file:
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        head = [first, "overlap", "why"]
+        writer.writerow(["target", *head] if several else head)
+        for name, samples, flags in found:
+            ids: Any = samples.target_ids if named else range(1, len(flags.uncovered) + 1)
+            for key, bad, why in zip(ids, flags.uncovered, flags.why, strict=True):
+                row = ["" if key is None else key, "no" if bad else "yes", why]
+                writer.writerow([name, *row] if several else row)
+    console.note(f"wrote {output}")
+
+
+def covered_part(samples: Samples, flags: RowFlags) -> Samples:
+    """Leave out the target rows that are flagged; labels of target rows are not for this."""
+    kept = (~flags.uncovered).nonzero()[0]
+
+    def taken(values: Any) -> Any:
+        return None if values is None else values[kept]
+
+    return replace(
+        samples,
+        X_target=samples.X_target[kept],
+        target_ids=taken(samples.target_ids),
+        target_weight=taken(samples.target_weight),
+        target_rows=samples.target_rows[kept],
+        target_beside={name: cells[kept] for name, cells in samples.target_beside.items()},
+        target_groups=taken(samples.target_groups),
+        target_frequency=taken(samples.target_frequency),
+    )
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Names of files without their folders, unless two would be the same."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)

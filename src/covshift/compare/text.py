@@ -1,0 +1,206 @@
+"""A comparison in words: what to use and why, then the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Comparison
+
+_LOSS_WORDS = {
+    "squared_error": "squared error (Brier score for classes)",
+    "zero_one": "share of wrong classes",
+    "log_loss": "log loss",
+}
+_HEADINGS = {
+    "risk": "risk",
+    "standard_error": "s.e.",
+    "gain": "gain",
+    "gain_standard_error": "s.e.",
+    "true_risk": "truth",
+    "effective_sample_size": "ESS",
+    "smd_after": "balance",
+    "gap_after": "gap",
+    "seconds": "time s",
+}
+_FORMATS = {
+    "effective_sample_size": "{:,.0f}",
+    "smd_after": "{:.3f}",
+    "gap_after": "{:.3f}",
+    "seconds": "{:,.2f}",
+}  # of the others: as the risks are written
+_WIDTHS = {"risk": 8, "gain": 8, "true_risk": 8, "smd_after": 8, "gap_after": 8}  # at least; else 7
+_ALWAYS = ("risk", "standard_error", "gain", "gain_standard_error")
+_DIGITS = 4  # of the unweighted model's risk
+_MOST_DECIMALS = 8
+_UNITS = {1e6: "million", 1e9: "billion", 1e12: "trillion"}
+_LARGEST = 1e15  # from which a unit helps no more
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How all risks and gains of a table are written: four digits of the first, and no more.
+
+    >>> [Scale.of(risk).words(risk) for risk in (129071.6878, 23.14104, 0.13754, 489798608.2)]
+    ['129,072', '23.14', '0.1375', '489.8 million']
+    """
+
+    unit: float
+    word: str  # of the unit, or none
+    form: str
+
+    @classmethod
+    def of(cls, risk: float | None) -> Scale:
+        """Return the scale for numbers like this one."""
+        if risk is None or not math.isfinite(risk) or risk == 0:
+            return cls(1.0, "", "{:,.4f}")
+        size = abs(risk)
+        unit = max((unit for unit in _UNITS if size >= unit), default=1.0)
+        decimals = _DIGITS - 1 - math.floor(math.log10(size / unit))
+        if size >= _LARGEST or decimals > _MOST_DECIMALS:
+            return cls(1.0, "", "{:.3e}")
+        return cls(unit, _UNITS.get(unit, ""), f"{{:,.{max(decimals, 0)}f}}")
+
+    def number(self, value: float) -> str:
+        """Write a number without its unit."""
+        return self.form.format(value / self.unit)
+
+    def words(self, value: float) -> str:
+        """Write a number for a sentence."""
+        return f"{self.number(value)} {self.word}".strip()
+
+
+def recommendation(found: Comparison) -> str:
+    """Say what to use, and why, in one sentence."""
+    baseline, able, clear = found.rows[0], found.able()[1:], found.clear()
+    learner = f" ({found.learner})" if found.learner else ""
+    if not able:
+        return "Keep the unweighted model: nothing could be compared with it."
+    if clear:
+        return _use(min(clear, key=_risk), baseline, found.learner)
+    best = min(able, key=_risk)
+    if best["gain"] <= 0:
+        reason = "no method has a lower estimated target risk"
+    else:
+        needed = found.needed_for(best)
+        errors, limit = _apart(best["gain"] / best["gain_standard_error"], needed)
+        several = len(able) > 1 and needed == found.needed
+        compared = f" when {len(able)} methods are compared" if several else ""
+        reason = (
+            f"{best['method']}, the best, improves the risk by {_written(best['gain'], baseline)} "
+            f"({errors} standard errors), short of the {limit} needed{compared}"
+        )
+    return f"Keep the unweighted model{learner}: {reason}."
+
+
+def _use(best: dict[str, Any], baseline: dict[str, Any], learner: str | None) -> str:
+    risk, before, gain, error = (
+        _written(value, baseline)
+        for value in (best["risk"], baseline["risk"], best["gain"], best["gain_standard_error"])
+    )
+    share = f" ({best['gain'] / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
+    told = f"a gain of {gain}{share} with a standard error of {error}"
+    if best.get("control"):
+        other = best["method"].partition(":")[0]
+        return (
+            f"Use {other} without a correction ({best['method']}) in place of "
+            f"{learner or 'this learner'}: its estimated target risk is {risk} against {before} "
+            f"for the unweighted model, {told}. It is a control: the gain comes from the learner, "
+            "not from a correction."
+        )
+    of = f" ({learner})" if learner else ""
+    return (
+        f"Use {best['method']}{of}: its estimated target risk is {risk} against {before} for the "
+        f"unweighted model, {told}."
+    )
+
+
+def _apart(errors: float, needed: float) -> tuple[str, str]:
+    """Write a number below another one so that a reader sees that it is below."""
+    for decimals in (1, 2, 3):
+        rounded = f"{errors:.{decimals}f}", f"{needed:.{decimals}f}"
+        if rounded[0] != rounded[1]:
+            break
+    return rounded
+
+
+def describe(found: Comparison) -> str:
+    """Write the sentence, the table, and what its columns mean."""
+    keys = [
+        key
+        for key in _HEADINGS
+        if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
+    ]
+    scale = Scale.of(found.rows[0]["risk"])
+    cells = [[_cell(row.get(key), key, scale) for key in keys] for row in found.rows]
+    widths = [
+        max(_WIDTHS.get(key, 7), *(len(row[k]) for row in cells)) for k, key in enumerate(keys)
+    ]
+    name = max(15, *(len(row["method"]) for row in found.rows))
+    head = [f"{_HEADINGS[key]:>{width}s}" for key, width in zip(keys, widths, strict=True)]
+    lines = [recommendation(found), *_checked(found), "", f"{'method':{name}s}  {' '.join(head)}"]
+    for row, shown in zip(found.rows, cells, strict=True):
+        mark = "*" if row["method"] == found.recommended else " "
+        line = " ".join(f"{cell:>{width}s}" for cell, width in zip(shown, widths, strict=True))
+        note = f"  {row['note']}" if row.get("note") else ""
+        lines.append(f"{row['method']:{name}s}{mark} {line}{note}")
+    return "\n".join([*lines, "", *_legend(found, keys)])
+
+
+def _legend(found: Comparison, keys: list[str]) -> list[str]:
+    word = Scale.of(found.rows[0]["risk"]).word
+    lines = [
+        f"risk{f' in {word}s' if word else ''}: {_LOSS_WORDS.get(found.loss, found.loss)} on the "
+        "target, estimated from held-out training rows",
+        "weighted to look like it; gain: over the unweighted model, with the standard error of "
+        "the difference;",
+    ]
+    if math.isfinite(found.needed) and len(found.rows) > 1:
+        lines.append(f"gains of more than {found.needed:.1f} standard errors are clear;")
+    alone = found.needed_by_control
+    if alone is not None and any(row.get("control") for row in found.rows):
+        lines.append(f"of a control, which is one question by itself, more than {alone:.1f};")
+    for key, what in (
+        ("smd", "balance: mean absolute standardised mean difference"),
+        ("gap", "gap: mean absolute difference from the published numbers"),
+    ):
+        if f"{key}_after" in keys:
+            before = found.rows[0][f"{key}_before"]
+            lines.append(f"{what}, {before:.3f} before weighting;")
+    lines.append("* recommended.")
+    if found.scored_on_target_labels:
+        lines.append("truth: measured on the target's labels, which had no part in the choice.")
+    return lines
+
+
+def _checked(found: Comparison) -> list[str]:
+    """Set the recommendation against the truth, where it is known."""
+    if not found.scored_on_target_labels:
+        return []
+    baseline = found.rows[0]
+    risks = {row["method"]: row["true_risk"] for row in found.rows}
+    chosen, plain = risks[found.recommended], baseline["true_risk"]
+    if chosen is None or plain is None:
+        return []
+    if found.recommended == baseline["method"]:
+        return [f"On the target's labels its risk is {_written(plain, baseline)}."]
+    return [
+        f"On the target's labels the risk of {found.recommended} is {_written(chosen, baseline)}, "
+        f"that of the unweighted model {_written(plain, baseline)}."
+    ]
+
+
+def _written(value: float, baseline: dict[str, Any]) -> str:
+    return Scale.of(baseline["risk"]).words(value)
+
+
+def _risk(row: dict[str, Any]) -> float:
+    return float(row["risk"])
+
+
+def _cell(value: float | None, key: str, scale: Scale) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    return _FORMATS[key].format(value) if key in _FORMATS else scale.number(value)

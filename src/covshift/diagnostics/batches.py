@@ -1,0 +1,168 @@
+"""Several targets, such as months, each compared with the same training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._optional import import_extra
+from ..exceptions import InputError
+from .features import FeatureShift
+from .measure import diagnose
+from .result import Diagnosis
+from .text import printable, table
+from .verdict import Verdict
+
+_ORDER: tuple[Verdict, ...] = ("no shift", "correctable", "strong", "no overlap")
+_NAMED = 3  # targets that the first line names
+_OF_ROWS = ("target_weight", "target_frequency")
+
+
+@dataclass(frozen=True)
+class BatchesDiagnosis:
+    """What `diagnose_batches` found: one `Diagnosis` per target, by its name."""
+
+    batches: dict[str, Diagnosis]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all targets."""
+        return max((found.verdict for found in self.batches.values()), key=_ORDER.index)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """One line per target, as numbers and words."""
+        return [_line(name, found) for name, found in self.batches.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data that JSON can hold."""
+        targets = {name: found.to_dict() for name, found in self.batches.items()}
+        return {"verdict": self.verdict, "targets": targets, "notes": []}
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per target."""
+        pandas = import_extra("pandas", extra="pandas", needed_by="BatchesDiagnosis.to_frame")
+        return pandas.DataFrame(self.lines).set_index("target")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the two-sample AUC of every target; returns a `covshift.plot.BatchesDisplay`."""
+        from ..plot import BatchesDisplay  # it needs matplotlib: loaded when asked for
+
+        values = [
+            (np.nan, np.nan, np.nan)
+            if found.auc is None
+            else (found.auc.value, *found.auc.interval)
+            for found in self.batches.values()
+        ]
+        display = BatchesDisplay(
+            list(self.batches),
+            values,
+            reference=0.5,
+            ylabel="two-sample AUC",
+            legend=("no shift", "target against training rows"),
+        )
+        return display.plot(ax)
+
+    def __str__(self) -> str:
+        names = [name for name, found in self.batches.items() if found.verdict == self.verdict]
+        shown = ", ".join(printable(name) for name in names[:_NAMED])
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        first = (
+            f"Verdict: {self.verdict} ({len(names)} of {len(self.batches)} targets: {shown}{more})"
+        )
+        head = ["rows", "verdict", "AUC", "effective rows", "no rows near", "worst column"]
+        rows = [_words(name, found) for name, found in self.batches.items()]
+        labels = [printable(name) for name in self.batches]
+        return "\n".join([first, "", *table("target", labels, head, rows, left={1, 5})])
+
+
+def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> BatchesDiagnosis:
+    """Diagnose several targets, each against the same training rows.
+
+    Parameters
+    ----------
+    X : (N, n) array or data frame
+        Training rows.
+    targets : dict of str to target rows
+        Such as the months of a year, in their order.
+    **given
+        Further parameters of `covshift.diagnose`; ``target_weight`` and ``target_frequency`` by the
+        names of the targets.
+
+    Returns
+    -------
+    BatchesDiagnosis
+        Print it for one line per target; ``batches`` holds every `Diagnosis`.
+
+    Notes
+    -----
+    Each is `covshift.diagnose` of the training rows and that target; every test has its level for
+    each target, not for all of them together. Cost: that of `covshift.diagnose` for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.diagnostics import diagnose_batches
+    >>> rng = np.random.default_rng(0)
+    >>> X, may, june = rng.normal(size=(3, 200, 2))
+    >>> found = diagnose_batches(X, {"May": may, "June": june + [0.0, 1.0]}, methods=())
+    >>> [part.verdict for part in found.batches.values()]
+    ['no shift', 'correctable']
+    """
+    if not isinstance(targets, Mapping) or not targets:
+        raise InputError(
+            f"targets={targets!r:.60} is no dict of target rows by their names. Pass for example "
+            '{"May": X_may, "June": X_june}.'
+        )
+    by_name = {name: given.pop(name) for name in _OF_ROWS if given.get(name) is not None}
+    for name, values in by_name.items():
+        if not isinstance(values, Mapping) or not set(values) <= set(targets):
+            raise InputError(
+                f"{name} must be a dict whose keys are among the names of the targets."
+            )
+    return BatchesDiagnosis(
+        {
+            str(name): diagnose(
+                X, target, **given, **{of: values.get(name) for of, values in by_name.items()}
+            )
+            for name, target in targets.items()
+        }
+    )
+
+
+def _line(name: str, found: Diagnosis) -> dict[str, Any]:
+    size = next((row for row in found.methods if row.share is not None), None)
+    worst = found.worst[0]
+    return {
+        "target": name,
+        "rows": found.n_target,
+        "verdict": found.verdict,
+        "auc": None if found.auc is None else found.auc.value,
+        "effective_sample_size": None if size is None else size.effective_sample_size,
+        "effective_share": None if size is None else size.share,
+        "uncovered_rows": 0 if found.rows is None else found.rows.count,
+        "worst_feature": worst.name,
+        "worst_distance": worst.ks,
+        "worst_level": worst.detail,
+    }
+
+
+def _words(name: str, found: Diagnosis) -> list[str]:
+    line = _line(name, found)
+    size, auc = line["effective_sample_size"], line["auc"]
+    return [
+        f"{line['rows']:,}",
+        str(line["verdict"]),
+        "" if auc is None else f"{auc:.2f}",
+        "none" if size is None else f"{size:,.0f} ({line['effective_share']:.0%})",
+        f"{line['uncovered_rows']:,}",
+        _worst(found.worst[0]),
+    ]
+
+
+def _worst(feature: FeatureShift) -> str:
+    detail = f": {printable(feature.detail, 24)}" if feature.detail else ""
+    return f"{printable(feature.name, 20)} ({feature.ks:.2f}{detail})"

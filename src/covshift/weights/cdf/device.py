@@ -1,0 +1,96 @@
+"""CDF weights of PyTorch tensors, which stay on their device: additive views, among thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._array import is_numpy, is_torch, like, to_numpy
+from ..._parameters import check_parameters
+from ..._row_weights import target_weights
+from ..._support import beyond_extremes
+from ..._validation import check_rows, check_samples, unwrap_target
+from ...exceptions import InputError
+from ..base import Weighter
+from .matching import Match
+from .thresholds import LocalParts, ThresholdMatching
+
+DENSE_LINES = 300
+"""Rows up to which an N x N kernel is faster than products, in lines."""
+
+
+class OnDevice(Weighter):
+    """What `CDFWeights` does where the rows lie."""
+
+    views: str
+    symmetric: bool
+    reg: Any
+    solver: str
+    max_iter: int
+    _made: Any
+    _sides: Any
+    _target: Callable[..., Any]
+    _match_rows: Callable[..., Match]
+
+    def predict_weights(self, X: Any) -> Any:
+        check_is_fitted(self, "weights_")
+        made: Any = self._made
+        if not is_torch(made.F):
+            return super().predict_weights(X)
+        points = check_rows(self, X, reset=False)
+        thresholds = made.lines[0].values
+        rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
+        found: Any = (self._ratio(rows) * self._scale).clip(None, self._most)
+        return to_numpy(found) if is_numpy(points) else found.to(points.dtype)
+
+    predict_weights.__doc__ = Weighter.predict_weights.__doc__
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
+        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
+            return False
+        large = X.ndim == 2 and int(X.shape[0]) > DENSE_LINES
+        return self.reg != "cv" and (
+            self.solver == "thresholds" or (self.solver == "auto" and large)
+        )
+
+    def _refuse_on_device(self, **given: Any) -> None:
+        """Say what to do about that which is done on the host alone."""
+        name = next((name for name, value in given.items() if value is not None), None)
+        if name is not None:
+            raise InputError(
+                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
+                "or solver='matrix-free', which copies the rows to the host."
+            )
+
+    def _fit_on_device(
+        self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
+    ) -> Self:
+        check_parameters(self)
+        self.encoder_ = self._sides = None
+        validate_data(self, X, reset=True, skip_check_array=True)
+        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
+        self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
+        try:
+            target: Any = self._target(T, share)
+        finally:
+            del self._layout
+        N = int(X.shape[0])
+
+        def make(lines: Any) -> ThresholdMatching:
+            parts = LocalParts([lines.rows(X)])
+            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
+
+        given = unwrap_target(target_weight), unwrap_target(target_frequency)
+        size = target_weights(int(T.shape[0]), *given).size
+        low, high = X.amin(dim=0), X.amax(dim=0)
+        gaps = beyond_extremes(low, high, N, T, share, size)
+        match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
+        raw: Any = match.ratio(target.rows(X))
+        self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
+        self.weights_ = (raw * self._scale).to(X.dtype)
+        self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))
+        self._warn_if_few_rows(N)
+        return self
