@@ -247,10 +247,18 @@ def test_fit_can_take_what_compare_recommends(files):
     assert json.loads(result.out)["method"] == chosen["recommended"]
 
 
+def test_boosted_trees_are_fitted_saved_and_used(files):
+    fit = ("fit", *pair(files), "--learner", "trees", "--method", "entropy", "--json")
+    result = covshift(*fit, "-o", files / "t.covshift")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["learner"] == "trees"
+    result = covshift("predict", files / "t.covshift", files / "target.csv", "-o", files / "p.csv")
+    assert result.code == 0, result.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--learner", "trees"], "cannot be saved"),
         (["--method", "magic"], "'magic' is unknown"),
         (["--learner", "linear", "--method", "blended"], "needs a learner that takes V"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,6 +173,14 @@ def test_sliced_gives_a_feature_the_part_of_one_column():
     assert correction.of_features(groups).operator(X, T).dense() == pytest.approx(expected)
     given = Sliced(directions=drawn, standardize=False).of_features(groups)
     assert given.operator(X, T).dense() == pytest.approx(reference.sliced(X, T, drawn))
+
+
+@pytest.mark.parametrize("correction", [Additive(symmetric=True), Pairwise(), "blended"], ids=str)
+def test_arrays_of_another_library(correction):
+    X, T, groups = numbers_and_a_category()
+    known = as_correction(correction).of_features(groups)
+    found = known.operator(*map(array_api_strict.asarray, (X, T))).dense()
+    assert np.asarray(found) == pytest.approx(known.operator(X, T).dense(), abs=1e-12)
 
 
 # properties

@@ -15,6 +15,7 @@ from ._notes import Note
 from ._row_weights import repeated, row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
+from .encoding import groups_of
 from .exceptions import InputError
 from .weights._design import kish
 
@@ -114,7 +115,8 @@ def two_samples(
         X, target = encoder.encode(X, "X"), encoder.encode(target, "X_target")
     else:
         names = column_names(X) or column_names(target)
-    X, T = check_samples(X, target).on_host()
+        groups = groups_of(X) if groups is None else groups
+    X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
     weights = row_weights(len(X), sample_weight, frequency_weight)
     of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
     labels = feature_labels(feature_names, names, X.shape[1])

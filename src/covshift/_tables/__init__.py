@@ -1,6 +1,6 @@
 """Tables of files, read strictly, aligned by name and encoded as numbers. For the command line."""
 
-from .encoding import ColumnProblems, Encoding, Feature
+from .encoding import ColumnProblems, Encoding
 from .labels import Labels
 from .reading import MISSING, ReadOptions, missing_words
 from .samples import ColumnOptions, Samples, read_samples
@@ -11,7 +11,6 @@ __all__ = [
     "ColumnOptions",
     "ColumnProblems",
     "Encoding",
-    "Feature",
     "Labels",
     "ReadOptions",
     "Samples",

@@ -13,18 +13,12 @@ from numpy.typing import NDArray
 from .._notes import Note
 from .._row_weights import check_frequency, repeated
 from .._types import Real, Whole
+from ..encoding import TableEncoder
 from ..exceptions import InputError
 from .alike import made_alike
 from .columns import Column, Kind
-from .doubtful import MANY_LEVELS, empty_questions, find_doubts
-from .encoding import (
-    MISSING_LEVEL,
-    OTHER_LEVEL,
-    ColumnProblems,
-    Encoding,
-    Feature,
-    count_missing,
-)
+from .doubtful import empty_questions, find_doubts
+from .encoding import MISSING_LEVEL, Encoding, cells_of, check_finite
 from .labels import Labels, read_labels, settle_labels
 from .outcomes import outcome_questions
 from .questions import Asked
@@ -59,7 +53,7 @@ class ColumnOptions:
     label_gaps: bool = False  # training rows without a label are left out; else they are an error
     by: str | None = None  # groups: a feature where both files have the column
     by_option: str = "--by"  # that names it
-    levels_of_both: bool = False  # levels that only the target has become columns too
+    every_level: bool = False  # levels with few rows are kept as well
     unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
     drop_unlabelled: bool = False  # training rows without a label are left out, by request
     categories: bool | None = None  # whether outcomes are categories; None: find out
@@ -227,9 +221,7 @@ def read_samples(
             "--categorical COL takes one as categories nevertheless."
         )
     encoding = learn_encoding(a, b, names, declared, notes)
-    found_a, found_b = ColumnProblems(), ColumnProblems()
-    X, T = encoding.encode(a, found_a), encoding.encode(b, found_b)
-    notes += found_a.notes(a.title) + found_b.notes(b.title)
+    X, T = encoding.encode(a), encoding.encode(b)
     id_name = declared.id or doubts.id
     return Samples(
         encoding,
@@ -316,37 +308,17 @@ def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
 def learn_encoding(
     train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
-    """Decide how each shared column is encoded, from the training rows."""
-    constant = [name for name in names if _is_constant(train, target, name)]
-    if constant:
-        text = f"Left out because they never vary: {_listed(constant)}."
-        notes.append(Note("constant columns", text, "warning"))
-    names = [name for name in names if name not in constant]
-    if not names:
-        raise InputError("No column is left that varies. There is nothing to compare.")
-    return Encoding(
-        tuple(
-            _feature(train.columns[name], target.columns[name], declared, notes) for name in names
-        )
-    )
-
-
-def _feature(column: Column, other: Column, declared: ColumnOptions, notes: list[Note]) -> Feature:
-    name = column.name
-    lost = any(map(any, (count_missing(column), count_missing(other))))
-    if column.values.dtype == object:
-        seen = (column, other) if declared.levels_of_both else (column,)
-        counts = Counter(value for part in seen for value in part.values if value is not None)
-        known = [level for level in column.levels if level in counts]
-        levels = known or sorted(level for level, _ in counts.most_common(MANY_LEVELS))
-        if len(counts) > len(levels):
-            rest = len(counts) - len(levels)
-            text = f"Column {name!r}: {rest} of {len(counts)} levels are rare, joined as (other)."
-            notes.append(Note("rare levels", text))
-            levels.append(OTHER_LEVEL)
-        return Feature(name, "category", (*levels, MISSING_LEVEL) if lost else tuple(levels))
-    fill = float(np.median(column.values[np.isfinite(column.values)]))
-    return Feature(name, column.kind, (), fill, lost)
+    """Learn the rules that make numbers of the shared columns."""
+    pair = [{name: table.columns[name] for name in names} for table in (train, target)]
+    for table, columns in zip((train, target), pair, strict=True):
+        check_finite(table.title, columns)
+    kinds = {name: "category" for name in declared.categorical if name in names}
+    encoder = TableEncoder(kinds)
+    if declared.every_level:
+        encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
+    encoder.fit_cells(cells_of(pair[0]), cells_of(pair[1]))
+    notes += encoder.notes_
+    return Encoding(encoder)
 
 
 def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
@@ -428,14 +400,6 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
         text = f"{b.title} has its columns in another order; they were matched by name."
         notes.append(Note("order of columns", text))
     return shared
-
-
-def _is_constant(train: Table, target: Table, name: str) -> bool:
-    values = [table.columns[name].values for table in (train, target)]
-    if values[0].dtype == object:
-        return len({value for part in values for value in part}) == 1
-    both = np.concatenate(values)
-    return bool(np.isfinite(both).all() and both.min() == both.max())
 
 
 def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | None:

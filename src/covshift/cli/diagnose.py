@@ -82,7 +82,7 @@ def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[No
     found, notes, rows = {}, [], []
     for name, target in zip(short_names(targets), targets, strict=True):
         args.target = target
-        samples = options.samples_of(args, label=False, repeated=False, levels_of_both=True)
+        samples = options.samples_of(args, label=False, repeated=False)
         found[name] = diagnosis_of(samples, args)
         rows.append((name, samples, found[name].rows))
         notes += [note for note in samples.notes if note not in notes]
@@ -123,20 +123,9 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         target_weight=whole.target_weight,
         frequency_weight=whole.frequency,
         target_frequency=whole.target_frequency,
-        groups=groups_of(whole),
+        groups=whole.encoding.groups,
         random_state=seed,
     )
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
     return found, weights
-
-
-def groups_of(samples: Samples) -> Any:
-    """Number of the feature that each column of the samples belongs to."""
-    from .._feature_columns import made_of
-
-    known = getattr(samples.encoding, "groups", None)
-    if known is not None:
-        return known
-    place: dict[str, int] = {}
-    return [place.setdefault(name, len(place)) for name, _ in made_of(samples.names)]

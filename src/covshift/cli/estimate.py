@@ -152,7 +152,6 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
         args,
         beside=_beside(args),
         by=args.by,
-        levels_of_both=True,
         categories=None if what is None else what == "proportion",
     )
     return estimates_of(samples, args, what), [*samples.notes]
@@ -202,6 +201,7 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
     from .._tables.outcomes import read_numbers, read_outcomes
+    from ..encoding import some_columns
     from ..estimates import estimate
 
     categories = None if what is None else what == "proportion"
@@ -219,8 +219,8 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     try:
         return estimate(
             y,
-            samples.X.take(columns, axis=1),
-            samples.X_target.take(columns, axis=1),
+            some_columns(samples.X, columns),
+            some_columns(samples.X_target, columns),
             what=what,
             by=by,
             method=args.method,
@@ -277,10 +277,14 @@ def feature_columns(samples: Samples, args: argparse.Namespace) -> list[int]:
 
 def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
     """Columns of X for the regressors; of a category all levels but the first."""
-    features = {
-        feature.name: feature.columns[1:] if len(feature.levels) > 1 else feature.columns
-        for feature in samples.encoding.features
-    }
+    features: dict[str, list[str]] = {}
+    for feature in samples.encoding.features:
+        made = [name for name, _ in feature.made]
+        features[feature.name] = [
+            column
+            for k, column in enumerate(feature.columns)
+            if made.count(made[k]) == 1 or made.index(made[k]) < k
+        ]
     found: list[str] = []
     for name in args.regressor or features:
         if name not in features and name not in samples.names:

@@ -128,7 +128,6 @@ def run(args: argparse.Namespace) -> int:
         target_label=args.target_label,
         label_gaps=True,
         by=args.by,
-        levels_of_both=True,
     )
     if args.by is not None and samples.target_groups is None:
         raise InputError(f"{args.target} has no column {args.by!r}, which --by names.")
@@ -186,12 +185,13 @@ def evaluations_of(
     samples: Samples, args: argparse.Namespace, model: Any, notes: list[Note]
 ) -> Evaluations:
     """Evaluate what the columns, or the loaded ``model``, say of two samples."""
+    from ..encoding import some_columns
     from ..evaluations import evaluate
 
     labels = samples.labels
     assert labels is not None
     columns = feature_columns(samples, args)
-    X, T = samples.X.take(columns, axis=1), samples.X_target.take(columns, axis=1)
+    X, T = some_columns(samples.X, columns), some_columns(samples.X_target, columns)
     name = args.score or args.prediction or Path(args.model).name
     judged, target_scores = judged_of(samples, args, model, X)
     try:

@@ -144,6 +144,7 @@ def fit_model(
 
     from .._tables.known import reading_of
     from ..compare.methods import fit_method, resolve
+    from ..encoding import scaled
     from ..persistence.files import Model
     from ..weights import WEIGHTERS
 
@@ -152,13 +153,13 @@ def fit_model(
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
-    X = scaler.transform(samples.X)
+    X = scaled(scaler, samples.X)
     target: Any
     n_target: int | None = None
     weights = None
     if margins is None:
         n_target = len(samples.X_target)
-        target = scaler.transform(samples.X_target)
+        target = scaled(scaler, samples.X_target)
     else:
         from ..margins.encoded import encoded
 
@@ -181,7 +182,7 @@ def fit_model(
             random_state=args.seed,
         )
         if held is not None:
-            rows = scaler.transform(held.X)
+            rows = scaled(scaler, held.X)
             estimator = held_out.calibrated(estimator, X, rows, samples, held, target, args.seed)
     about = {
         "covshift": covshift.__version__,

@@ -36,13 +36,7 @@ class MarginSamples:
     @property
     def columns(self) -> list[Made]:
         """What each column of the encoded rows holds."""
-        found: list[Made] = []
-        for feature in self.samples.encoding.features:
-            if feature.kind == "category":
-                found += [(feature.name, level) for level in feature.levels]
-            else:
-                found += [(feature.name, None), ("", None)][: len(feature.columns)]
-        return found
+        return self.samples.encoding.encoder.made
 
     def take(self, rows: Rows) -> MarginSamples:
         """Keep some of the training rows."""
@@ -96,7 +90,7 @@ def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
     args.categorical = list(dict.fromkeys([*args.categorical, *levels]))
     args.numeric = list(dict.fromkeys([*args.numeric, *numbers]))
     args.target = args.train  # a sample that is its own target: encoded by its own levels
-    samples = options.samples_of(args, alone=True)
+    samples = options.samples_of(args, alone=True, every_level=True)
     _refuse_absent(margins, samples.encoding.names, args)
     for feature in samples.encoding.features:
         part = margins.margin(feature.name)

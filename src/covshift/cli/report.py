@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NoOverlapError
 from . import compare, console, options
-from .diagnose import diagnosis_and_weights, groups_of
+from .diagnose import diagnosis_and_weights
 from .estimate import as_options
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def write_report(
         weights_name="CDFWeights" if chosen is None else name,
         sample_weight=whole.weight,
         target_weight=whole.target_weight,
-        groups=groups_of(whole),
+        groups=whole.encoding.groups,
         comparison=comparison,
         diagnosis=diagnosis,
         estimates=answer,
@@ -181,11 +181,12 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
 
     from ..compare.methods import fit_weights
     from ..diagnostics.sizes import row_limit
+    from ..encoding import scaled
     from ..weights import WEIGHTERS
 
     if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > row_limit(name):
         return None
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
-    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
     return w if samples.weight is None else w * samples.weight

@@ -18,6 +18,7 @@ from .._types import Real
 from ..compare import imbalance
 from ..compare.methods import fit_weights
 from ..diagnostics import RowFlags
+from ..encoding import scaled
 from ..exceptions import InputError, NoOverlapError
 from ..weights.base import Weighter
 from . import console, options
@@ -46,7 +47,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
     rows = row_weights(len(samples.X), samples.weight, samples.frequency)
     target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
     scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
-    X, T = scaler.transform(samples.X), scaler.transform(samples.X_target)
+    X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)  # of one row, however often it was seen
     counted = rows.repeats * w
@@ -92,8 +93,6 @@ def _samples(args: argparse.Namespace) -> Samples:
     """Read both files; strata that the target has too are a feature as any other."""
     beside = () if args.cluster is None else (("--cluster", args.cluster),)
     more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
-    if args.restrict is not None:
-        more["levels_of_both"] = True  # so that rows of a level without training rows are seen
     return options.samples_of(args, label=False, repeated=False, **more)
 
 

@@ -232,7 +232,7 @@ def diagnose_samples(
     judgement = judge(features, auc, sizes, support, overlap, first)
     intervals = None
     if cdf is not None:
-        drawn = samples.cut(row_limit("cdf"), random_state)
+        drawn = samples.cut(row_limit("cdf", samples.X.shape[1]), random_state)
         intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
     diagnosis = Diagnosis(
         *judgement,
@@ -266,7 +266,7 @@ def _sizes(
     """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
-        cut = samples.cut(row_limit(method), random_state)
+        cut = samples.cut(row_limit(method, samples.X.shape[1]), random_state)
         given = cut.weight, cut.sample_weight
         weighter, note = weigh(
             method, cut.X, cut.T, *given, random_state=random_state, groups=cut.groups

@@ -1,7 +1,7 @@
 """Tables as they come (text, gaps, dates, booleans) become numbers, by rules that are kept."""
 
 from .cells import Cells, read_cells
-from .encoded import Encoded, encoded, groups_of
+from .encoded import Encoded, encoded, groups_of, scaled, some_columns
 from .encoder import TableEncoder
 from .feature import MISSING, OTHER, Feature
 
@@ -15,4 +15,6 @@ __all__ = [
     "encoded",
     "groups_of",
     "read_cells",
+    "scaled",
+    "some_columns",
 ]

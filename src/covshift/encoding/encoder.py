@@ -178,16 +178,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{', '.join(map(repr, train))}."
             )
         there = None if target is None else _aligned(_rows_of(target, "X_target"), train)
+        often = _frequency(repeats[0], train, "frequency_weight", "X"), None
+        if there is not None:
+            often = often[0], _frequency(repeats[1], there, "target_frequency", "X_target")
+        return self.fit_cells(train, there, more, often)
+
+    def fit_cells(
+        self,
+        train: Mapping[str, Cells],
+        target: Mapping[str, Cells] | None,
+        more: Mapping[str, Iterable[str]] | None = None,
+        repeats: tuple[Any, Any] = (None, None),
+    ) -> Self:
+        """Learn from columns of cells; both samples have the same columns."""
         limits = Limits(int(self.max_levels), int(self.min_rows))
-        often = (
-            _frequency(repeats[0], train, "frequency_weight", "X"),
-            (
-                None
-                if there is None
-                else _frequency(repeats[1], there, "target_frequency", "X_target")
-            ),
-        )
-        found = learn(train, there, kinds=kinds, limits=limits, more=more, repeats=often)
+        kinds = dict(self.kinds or {})
+        found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, repeats=repeats)
         self.features_, self.notes_ = tuple(found.features), tuple(found.notes())
         self._names = np.array(list(train), dtype=object)
         if not self.features_:
