@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._parallel import one_blas_thread
 from ._types import Real
 
 
@@ -16,6 +17,7 @@ class Distances(NamedTuple):
     energy: float
 
 
+@one_blas_thread(0)
 def standardized_mean_differences(
     X: Real, T: Real, share: Real, weights: Real | None = None, own: Real | None = None
 ) -> Real:
@@ -39,6 +41,7 @@ def standardized_mean_differences(
     return found
 
 
+@one_blas_thread(0)
 def distances(
     x: Real, t: Real, share: Real, weights: Real | None = None, own: Real | None = None
 ) -> Distances:

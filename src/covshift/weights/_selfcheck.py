@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._parallel import one_blas_thread
 from .._types import Real
 from ._design import kish
 
@@ -38,6 +39,7 @@ class Shift(NamedTuple):
         return self.left > _LEFT
 
 
+@one_blas_thread(0)
 def shift(X: Real, own: Real, final: Real, T: Real, share: Real, size: float) -> Shift:
     """Compare X (N, n) with the target T (M, n) of ``size`` rows, without and with the weights.
 
