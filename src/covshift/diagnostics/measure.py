@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._notes import Note
+from .._parallel import one_blas_thread
 from .._parameters import number, whole
 from .._row_weights import repeated, row_weights
 from .._support import NO_OVERLAP, STRONG
@@ -175,6 +176,7 @@ def diagnose(
     )[0]
 
 
+@one_blas_thread(0)
 def diagnose_and_weigh(
     X: Any,
     X_target: Any,
