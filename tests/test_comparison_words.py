@@ -108,3 +108,27 @@ def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
     methods = [Method("none", "baseline"), Method("cdf", "weights"), Method("entropy", "weights")]
     compare_methods(X, X[:, 0], T, learner="linear", task="regression", methods=methods)
     assert sorted(names) == ["cdf", "entropy"]
+
+
+def test_a_kernel_that_is_remembered_is_the_kernel():
+    from covshift import VSVR
+    from covshift.compare.remembered import Remembered
+
+    rng = np.random.default_rng(2)
+    X, new = rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
+    X[7] = X[3]
+    kernel = VSVR(fast=True).fit(X, X[:, 0]).kernel_
+    calls = []
+
+    class Counted(type(kernel)):
+        def __call__(self, *rows):
+            calls.append(1)
+            return super().__call__(*rows)
+
+    counted = Counted(kernel.kernel, kernel.coordinates)
+    remembered = Remembered.of(counted, X)
+    some = np.array([9, 3, 7, 7])
+    np.testing.assert_allclose(remembered(X[some], X), kernel(X[some], X), rtol=1e-12)
+    np.testing.assert_allclose(remembered(X, new), kernel(X, new), rtol=1e-12)
+    np.testing.assert_allclose(remembered(new, X[some]), kernel(new, X[some]), rtol=1e-12)
+    assert len(calls) == 1

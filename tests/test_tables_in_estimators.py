@@ -19,9 +19,9 @@ from covshift import (
     v_matrix,
 )
 from covshift.bounds import loss_error_1d
-from covshift.corrections import Additive, Precomputed
+from covshift.corrections import Additive, Pairwise, Precomputed
 from covshift.distributed import fit_blocks
-from covshift.exceptions import ConstantColumnWarning, InputError
+from covshift.exceptions import ConstantColumnWarning, CoverageWarning, InputError
 from covshift.objectives import VObjective
 from covshift.robust import RobustBiasAware
 
@@ -111,6 +111,17 @@ def test_the_loss_is_that_of_the_features_v(estimator, correction):
     np.testing.assert_allclose(found, expected, atol=1e-7)
     plain = estimator.fit(rows, SCORE, X_target=new).predict(new)
     assert np.abs(plain - expected).max() > 1e-4
+
+
+def test_coverage_is_that_of_the_features_v():
+    """In pairs of features a level must be met; in pairs of columns hardly any row goes unseen."""
+    rows = X.assign(region=np.where(np.arange(N) < 20, "island", X.region))[["age", "region"]]
+    expected = np.mean(np.diag(Pairwise().operator(rows, T[["age", "region"]]).dense()) > 0)
+    model = VSVR("pairwise", kernel="rbf", width=1.0, reg=1.0)
+    with pytest.warns(CoverageWarning):
+        model.fit(rows, SCORE, X_target=T[["age", "region"]])
+    assert model.target_coverage_ == pytest.approx(expected)
+    assert expected < 0.7
 
 
 @every
