@@ -345,6 +345,7 @@ def samples_of(
     for found in notes:
         console.tell(found)
     args.id = samples.id_name  # which may have been found
+    console.columns = samples.names
     return samples.repeated() if repeated else samples
 
 
