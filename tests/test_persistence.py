@@ -221,7 +221,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
     ("old", "new", "message"),
     [
         (b'"class": "vsvm:classifier"', b'"class": "os:system"', "unknown kind 'os:system'"),
-        (b'"class": "vsvm:classifier"', b'"class": "trees:classifier"', "unknown kind"),
+        (b'"class": "vsvm:classifier"', b'"class": "forest:classifier"', "unknown kind"),
         (b'"class": "vsvm:classifier"', b'"class": "vsvm:regressor"', "no parameter 'probability'"),
         (b'"name": "rbf"', b'"name": "exec"', "kernel='exec' must be"),
         (b'"task": "classification"', b'"task": "dance"', "unknown task"),

@@ -685,7 +685,7 @@ def test_a_changed_byte_is_noticed_or_harmless_in_every_file(name, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["os:system", "builtins:eval", "covshift:VSVC", "cdf:classifier", "vsvm", "trees:classifier",
+    ["os:system", "builtins:eval", "covshift:VSVC", "cdf:classifier", "vsvm", "forest:classifier",
      "covshift.persistence:Model", "", "linear:__class__"],
 )  # fmt: skip
 def test_a_file_names_no_class_that_is_not_in_the_table(name, tmp_path):

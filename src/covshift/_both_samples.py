@@ -42,7 +42,8 @@ class BothSamples:
         if found.encoder is None:
             Z, T = check_samples(X, target).on_host()
             names = column_names(X)
-            return cls(Z, T, None if names is None else tuple(names), groups=groups_of(X))
+            shown = None if names is None else tuple(names)
+            return cls(Z, T, shown, groups=groups_of(X))  # rows that were encoded before
         Z, T = np.asarray(found.X), np.asarray(found.X_target)
         groups = found.encoder.groups
         if len(np.unique(groups)) == len(groups):

@@ -33,6 +33,7 @@ from .methods import (
     refuse_what_needs_rows,
     resolve,
 )
+from .remembered import Remembered
 from .result import Comparison, Row, empty_row
 from .selection import LOSSES, TargetSafeSplit
 from .target import (
@@ -288,14 +289,16 @@ class _Trial:
         entry = resolve(self.learner, method.name)[0]
         options = self.options.setdefault(entry.name, dict(entry.in_comparison.get(self.task, {})))
         whole = self._fit(method, np.arange(len(self.y)), w, options)
-        if entry.shared is not None:
-            options.setdefault(entry.shared, getattr(whole, f"{entry.shared}_"))
-        found = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
+        if entry.shared is not None and entry.shared not in options:
+            found = getattr(whole, f"{entry.shared}_")
+            kernel = entry.shared == "kernel"
+            options[entry.shared] = Remembered.of(found, whole._f.Z) if kernel else found
+        tuned = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
         losses = np.empty(len(self.y))
         for train, test in self.folds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit on all rows has said it
-                model = self._fit(method, train, w, {**options, **found})
+                model = self._fit(method, train, w, {**options, **tuned})
             losses[test] = self.loss(model, self.X[test], self.y[test])
         if method.kind == "baseline":
             self.reference = losses

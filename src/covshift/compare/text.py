@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,18 +35,41 @@ _WIDTHS = {"risk": 8, "gain": 8, "true_risk": 8, "smd_after": 8, "gap_after": 8}
 _ALWAYS = ("risk", "standard_error", "gain", "gain_standard_error")
 _DIGITS = 4  # of the unweighted model's risk
 _MOST_DECIMALS = 8
+_UNITS = {1e6: "million", 1e9: "billion", 1e12: "trillion"}
+_LARGEST = 1e15  # from which a unit helps no more
 
 
-def risk_format(risk: float | None) -> str:
-    """Format of all risks and gains beside one of this size: its four digits, and no decimals more.
+@dataclass(frozen=True)
+class Scale:
+    """How all risks and gains of a table are written: four digits of the first, and no more.
 
-    >>> [risk_format(risk).format(risk) for risk in (129071.6878, 23.14104, 0.13754, 0.00213)]
-    ['129,072', '23.14', '0.1375', '0.002130']
+    >>> [Scale.of(risk).words(risk) for risk in (129071.6878, 23.14104, 0.13754, 489798608.2)]
+    ['129,072', '23.14', '0.1375', '489.8 million']
     """
-    if risk is None or not math.isfinite(risk) or risk == 0:
-        return "{:,.4f}"
-    decimals = _DIGITS - 1 - math.floor(math.log10(abs(risk)))
-    return f"{{:,.{max(decimals, 0)}f}}" if decimals <= _MOST_DECIMALS else "{:.3e}"
+
+    unit: float
+    word: str  # of the unit, or none
+    form: str
+
+    @classmethod
+    def of(cls, risk: float | None) -> Scale:
+        """Return the scale for numbers like this one."""
+        if risk is None or not math.isfinite(risk) or risk == 0:
+            return cls(1.0, "", "{:,.4f}")
+        size = abs(risk)
+        unit = max((unit for unit in _UNITS if size >= unit), default=1.0)
+        decimals = _DIGITS - 1 - math.floor(math.log10(size / unit))
+        if size >= _LARGEST or decimals > _MOST_DECIMALS:
+            return cls(1.0, "", "{:.3e}")
+        return cls(unit, _UNITS.get(unit, ""), f"{{:,.{max(decimals, 0)}f}}")
+
+    def number(self, value: float) -> str:
+        """Write a number without its unit."""
+        return self.form.format(value / self.unit)
+
+    def words(self, value: float) -> str:
+        """Write a number for a sentence."""
+        return f"{self.number(value)} {self.word}".strip()
 
 
 def recommendation(found: Comparison) -> str:
@@ -109,8 +133,8 @@ def describe(found: Comparison) -> str:
         for key in _HEADINGS
         if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
     ]
-    number = risk_format(found.rows[0]["risk"])
-    cells = [[_cell(row.get(key), _FORMATS.get(key, number)) for key in keys] for row in found.rows]
+    scale = Scale.of(found.rows[0]["risk"])
+    cells = [[_cell(row.get(key), key, scale) for key in keys] for row in found.rows]
     widths = [
         max(_WIDTHS.get(key, 7), *(len(row[k]) for row in cells)) for k, key in enumerate(keys)
     ]
@@ -126,9 +150,10 @@ def describe(found: Comparison) -> str:
 
 
 def _legend(found: Comparison, keys: list[str]) -> list[str]:
+    word = Scale.of(found.rows[0]["risk"]).word
     lines = [
-        f"risk: {_LOSS_WORDS.get(found.loss, found.loss)} on the target, estimated from held-out "
-        "training rows",
+        f"risk{f' in {word}s' if word else ''}: {_LOSS_WORDS.get(found.loss, found.loss)} on the "
+        "target, estimated from held-out training rows",
         "weighted to look like it; gain: over the unweighted model, with the standard error of "
         "the difference;",
     ]
@@ -168,12 +193,14 @@ def _checked(found: Comparison) -> list[str]:
 
 
 def _written(value: float, baseline: dict[str, Any]) -> str:
-    return risk_format(baseline["risk"]).format(value)
+    return Scale.of(baseline["risk"]).words(value)
 
 
 def _risk(row: dict[str, Any]) -> float:
     return float(row["risk"])
 
 
-def _cell(value: float | None, form: str) -> str:
-    return "-" if value is None or not math.isfinite(value) else form.format(value)
+def _cell(value: float | None, key: str, scale: Scale) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    return _FORMATS[key].format(value) if key in _FORMATS else scale.number(value)

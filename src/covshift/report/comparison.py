@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..compare.text import Scale
 from ..exceptions import InputError
 
 _TEXTS = ("loss", "recommended", "recommendation")
@@ -36,6 +37,7 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
         "learner": str(comparison.get("learner") or ""),
         "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
         "rows": rows,
+        "form": _form(rows),
         "noted": any(row["note"] for row in rows),
         "gained": any(row["gain"] is not None for row in rows),
         "published": any(row["gap_before"] is not None for row in rows),
@@ -53,3 +55,9 @@ def _row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
             raise InputError(f"comparison: {key}={value!r} in row {at} is not a number.")
         found[key] = None if value is None else float(value)
     return found
+
+
+def _form(rows: list[dict[str, Any]]) -> str:
+    """How risks and gains are written: as many decimals as the first risk needs for four digits."""
+    scale = Scale.of(rows[0]["risk"] if rows else None)
+    return "{:,.0f}" if scale.unit > 1 else scale.form

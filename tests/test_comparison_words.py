@@ -1,0 +1,134 @@
+"""What a comparison says: numbers of a readable size, and which machine to use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from covshift.compare import Comparison, Method, compare_methods
+from covshift.compare.text import Scale
+from covshift.report.comparison import checked
+
+
+def rows_of(*contenders, risk=0.5):
+    """Rows from (method, gain, error, control)."""
+    first = {"method": "none", "kind": "baseline", "risk": risk, "standard_error": 0.1 * risk}
+    rows = [first | {"gain": 0.0, "gain_standard_error": 0.0, "note": ""}]
+    for method, gain, error, control in contenders:
+        row = {"method": method, "risk": risk - gain, "gain": gain, "gain_standard_error": error}
+        rows.append(
+            {"standard_error": 0.1 * risk, "kind": "", "note": "", "control": control} | row
+        )
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("risk", "written"),
+    [
+        (129071.6878, "129,072"),
+        (9999.96, "10,000"),
+        (23.14104, "23.14"),
+        (0.13754, "0.1375"),
+        (0.0021301, "0.002130"),
+        (1.23e-9, "1.230e-09"),
+        (489798608.2, "489.8 million"),
+        (3.2e17, "3.200e+17"),
+        (0.0, "0.0000"),
+    ],
+)
+def test_risks_show_four_digits_and_their_scale(risk, written):
+    assert Scale.of(risk).words(risk) == written
+
+
+def test_all_numbers_of_a_table_have_one_scale():
+    rows = rows_of(("cdf", 2_234_885.3, 3e6, False), risk=489_798_608.2)
+    found = Comparison(rows, 2.5)
+    text = str(found)
+    assert "improves the risk by 2.2 million (0.7 standard errors)" in text
+    assert "risk in millions: squared error" in text
+    line = next(line for line in text.splitlines() if line.startswith("cdf")).split()
+    assert line[1:5] == ["487.6", "49.0", "2.2", "3.0"]
+    assert "489798608" not in text
+    assert checked(found.to_dict() | {"scored_on_target_labels": False})["form"] == "{:,.0f}"
+
+
+def test_a_number_that_is_short_of_another_is_written_so():
+    sentence = Comparison(rows_of(("cdf", 0.0259, 0.01, False)), 2.6).recommendation
+    assert "(2.59 standard errors), short of the 2.60 needed." in sentence
+    sentence = Comparison(rows_of(("cdf", 0.0231, 0.01, False)), 2.6).recommendation
+    assert "(2.3 standard errors), short of the 2.6 needed." in sentence
+
+
+def test_another_learner_is_one_question_whatever_the_number_of_methods():
+    rows = rows_of(("cdf", 0.001, 0.01, False), ("vsvm:none", 0.25, 0.11, True))
+    strict = Comparison(rows, 2.6, learner="linear")
+    assert strict.recommended == "none"
+    found = Comparison(rows, 2.6, learner="linear", needed_by_control=1.7)
+    assert found.recommended == "vsvm:none"
+    assert found.recommendation.startswith(
+        "Use vsvm without a correction (vsvm:none) in place of linear: its estimated target risk "
+        "is 0.2500 against 0.5000 for the unweighted model, a gain of 0.2500 (50%)"
+    )
+    assert "not from a correction" in found.recommendation
+    assert "of a control, which is one question by itself, more than 1.7;" in str(found)
+    assert found.to_dict()["recommended"] == "vsvm:none"
+
+
+def test_a_control_that_halves_the_risk_is_what_to_use():
+    """A circle in the plane: a line is lost, whatever the weights."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(150, 2)), rng.normal(0.2, 1, size=(150, 2))
+    y = ((X**2).sum(axis=1) > 1.4).astype(int)
+    methods = [
+        Method("none", "baseline"),
+        Method("entropy", "weights"),
+        Method("vsvm:none", "correction", control=True),
+    ]
+    found = compare_methods(X, y, T, learner="linear", methods=methods)
+    assert found.rows[2]["risk"] < found.rows[0]["risk"] / 2
+    assert found.recommended == "vsvm:none"
+    assert "in place of linear" in found.recommendation
+    assert found.needed_by_control < found.needed < math.inf
+
+
+def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
+    from covshift.compare import target
+
+    real, names = target.fit_weights, []
+
+    def counted(name, *args, **options):
+        names.append(name)
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(target, "fit_weights", counted)
+    rng = np.random.default_rng(1)
+    X, T = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
+    methods = [Method("none", "baseline"), Method("cdf", "weights"), Method("entropy", "weights")]
+    compare_methods(X, X[:, 0], T, learner="linear", task="regression", methods=methods)
+    assert sorted(names) == ["cdf", "entropy"]
+
+
+def test_a_kernel_that_is_remembered_is_the_kernel():
+    from covshift import VSVR
+    from covshift.compare.remembered import Remembered
+
+    rng = np.random.default_rng(2)
+    X, new = rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
+    X[7] = X[3]
+    kernel = VSVR(fast=True).fit(X, X[:, 0]).kernel_
+    calls = []
+
+    class Counted(type(kernel)):
+        def __call__(self, *rows):
+            calls.append(1)
+            return super().__call__(*rows)
+
+    counted = Counted(kernel.kernel, kernel.coordinates)
+    remembered = Remembered.of(counted, X)
+    some = np.array([9, 3, 7, 7])
+    np.testing.assert_allclose(remembered(X[some], X), kernel(X[some], X), rtol=1e-12)
+    np.testing.assert_allclose(remembered(X, new), kernel(X, new), rtol=1e-12)
+    np.testing.assert_allclose(remembered(new, X[some]), kernel(new, X[some]), rtol=1e-12)
+    assert len(calls) == 1

@@ -1,0 +1,239 @@
+"""Tables as they come in answers: equal to their numbers, whatever names and order they have."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import covshift
+from covshift import Margins, Reweighted, TableEncoder, estimate, evaluate
+from covshift.compare import Method, compare, compare_methods
+from covshift.conformal import ConformalClassifier, ConformalRegressor
+from covshift.exceptions import UnseenLevelWarning
+
+pd = pytest.importorskip("pandas")
+
+N, M = 100, 90
+RNG = np.random.default_rng(0)
+
+
+def two_valued(count, smokers, center):
+    return pd.DataFrame(
+        {
+            "smoker": np.where(RNG.random(count) < smokers, "yes", "no"),
+            "age": RNG.normal(center, 1, count),
+            "urban": RNG.random(count) < 0.5,
+        }
+    )
+
+
+def numbers_of(frame):
+    return np.column_stack([frame.smoker == "yes", frame.age, frame.urban]).astype(float)
+
+
+X, T = two_valued(N, 0.3, 0.0), two_valued(M, 0.45, 0.3)
+X_NUMBERS, T_NUMBERS = numbers_of(X), numbers_of(T)
+Y = X.age.to_numpy() + 2 * (X.smoker == "yes").to_numpy() + RNG.normal(size=N)
+CLASSES = np.where(Y > 0.7, "ill", "well")
+
+
+def table(frame, seed):
+    """Add a category, an ordered one, dates and gaps."""
+    rng = np.random.default_rng(seed)
+    count = len(frame)
+    grades = pd.Categorical(rng.choice(["low", "mid", "high"], count), ["low", "mid", "high"], True)
+    more = {
+        "region": rng.choice(["north", "east", "south", "west"], count, p=[0.4, 0.3, 0.2, 0.1]),
+        "grade": grades,
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 200, count).astype("timedelta64[D]"),
+        "income": np.where(rng.random(count) < 0.2, np.nan, rng.normal(size=count)),
+    }
+    return frame.assign(**more)
+
+
+X_TABLE, T_TABLE = table(X, 1), table(T, 2)
+EXACT = {"solver": "newton-cholesky", "tol": 1e-12}  # as days are large numbers
+QUICK = {"metrics": "accuracy", "n_folds": 2}
+
+
+def answers_of(rows, target):
+    """Numbers of every answer."""
+    regressor, classifier = Ridge(), LogisticRegression(**EXACT)
+    weighted = Reweighted(classifier).fit(rows, CLASSES, X_target=target)
+    found = {
+        "estimate": estimate(Y, rows, target, n_folds=2).value,
+        "model": estimate(Y, rows, target, outcome_model=regressor, n_folds=2).value,
+        "weights": weighted.weights_,
+        "reweighted": weighted.predict_proba(target),
+        "evaluate": [row.value for row in evaluate(weighted, rows, CLASSES, target, **QUICK).table],
+    }
+    interval = ConformalRegressor(regressor, random_state=0).fit(rows, Y, X_target=target)
+    found["intervals"] = interval.predict_interval(target).lower
+    sets = ConformalClassifier(classifier, random_state=0).fit(rows, CLASSES, X_target=target)
+    found["sets"] = sets.predict_set(target).member
+    methods = [Method("none", "baseline"), Method("cdf", "weights")]
+    risks = compare_methods(rows, CLASSES, target, learner="linear", methods=methods)
+    found["methods"] = [row["risk"] for row in risks.rows]
+    contenders = {"weighted": Reweighted(classifier, weighter="entropy")}
+    risks = compare(contenders, rows, CLASSES, target, weighter="entropy")
+    found["contenders"] = [row["risk"] for row in risks.rows]
+    return {name: np.asarray(value, dtype=float) for name, value in found.items()}
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def of_the_table():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return answers_of(X_TABLE, T_TABLE)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_of_two_values_and_numbers_is_its_array_of_zeros_and_ones():
+    assert_same(answers_of(X, T), answers_of(X_NUMBERS, T_NUMBERS))
+
+
+def with_other_names(frame):
+    names = {"north": "zz", "east": "a b", "south": "north", "west": "0"}
+    return frame.assign(region=frame.region.map(names))
+
+
+CHANGES = {
+    "levels have other names": with_other_names,
+    "columns stand in another order": lambda frame: frame[list(frame.columns[::-1])],
+    "there is a constant column": lambda frame: frame.assign(one="x"),
+    "there is a copy of a column": lambda frame: frame.assign(again=frame.age, too=frame.region),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_answers_stay_where(change, of_the_table):
+    changed = CHANGES[change]
+    assert_same(answers_of(changed(X_TABLE), changed(T_TABLE)), of_the_table)
+
+
+def test_a_target_is_aligned_by_name():
+    found = estimate(Y, X_TABLE, T_TABLE[list(T_TABLE.columns[::-1])], n_folds=2)
+    assert found.value == pytest.approx(estimate(Y, X_TABLE, T_TABLE, n_folds=2).value)
+    with pytest.raises(ValueError, match="lacks 'age'"):
+        estimate(Y, X_TABLE, T_TABLE.drop(columns="age"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_result_says_what_was_made_of_the_table():
+    model = Reweighted(LogisticRegression(**EXACT)).fit(X_TABLE, CLASSES, X_target=T_TABLE)
+    conformal = ConformalRegressor(Ridge(), random_state=0).fit(X_TABLE, Y, X_target=T_TABLE)
+    methods = [Method("none", "baseline"), Method("cdf", "weights")]
+    for found in (
+        estimate(Y, X_TABLE, T_TABLE, n_folds=2),
+        evaluate(model, X_TABLE, CLASSES, T_TABLE, **QUICK),
+        conformal.predict_interval(T_TABLE),
+        compare_methods(X_TABLE, CLASSES, T_TABLE, learner="linear", methods=methods),
+        compare({"w": model}, X_TABLE, CLASSES, T_TABLE),
+    ):
+        texts = [str(note) for note in found.notes]
+        assert any("'region' (4)" in text for text in texts)
+        assert any("Gaps" in text and "'income'" in text for text in texts)
+        assert len(texts) == len(set(texts))
+
+
+def with_gaps(rng, count, share, center):
+    income, age = rng.binomial(6, 0.5 + center / 6, count) - 3.0, rng.normal(size=count)
+    lost = rng.random(count) < share
+    y = np.where(lost, 2.0, income) + age + rng.normal(0, 0.5, count)
+    return pd.DataFrame({"age": age, "income": np.where(lost, np.nan, income)}), y
+
+
+def test_more_gaps_in_the_target_are_part_of_the_shift():
+    """People who do not tell their income: 15 % of the sample, 40 % of the target."""
+    rng = np.random.default_rng(0)
+    rows, y = with_gaps(rng, 300, 0.15, 0.0)
+    target, _ = with_gaps(rng, 400, 0.40, 0.3)
+    truth = 0.6 * 0.3 + 0.4 * 2.0
+    found = estimate(y, rows, target, n_folds=2)
+    told, told_target = rows.income.notna(), target.income.notna()
+    dropped = estimate(y[told], rows[told], target[told_target], n_folds=2)
+    median = rows.income.median()
+    imputed = estimate(y, rows.fillna(median), target.fillna(median), n_folds=2)
+    low, high = found.interval
+    assert low < truth < high
+    assert abs(found.value - truth) < 0.15
+    assert abs(dropped.value - truth) > 0.45
+    assert abs(imputed.value - truth) > 0.25
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_groups_strata_and_clusters_are_columns_of_the_table():
+    found = estimate(Y, X_TABLE, T_TABLE, by="region", strata="grade", n_folds=2)
+    assert {row.group for row in found.table if row.group} == {"north", "east", "south", "west"}
+    lost = X_TABLE.assign(region=X_TABLE.region.where(X_TABLE.region != "west"))
+    there = T_TABLE.assign(region=T_TABLE.region.where(T_TABLE.region != "west"))
+    found = estimate(Y, lost, there, by="region", cluster="day", n_folds=2)
+    assert "(missing)" in {row.group for row in found.table}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_is_a_feature_also_where_its_levels_were_joined():
+    names, place = np.array([f"g{k:02d}" for k in range(60)]), np.arange(600) % 60
+    rows = pd.DataFrame({"g": names[place], "x": np.random.default_rng(3).normal(size=600)})
+    assert "g=g59" not in TableEncoder().fit(rows).columns  # it is joined with nine others
+    found = estimate(np.where(place == 59, 5.0, 0.0), rows, rows, by="g", n_folds=2)
+    model = {row.group: row.value for row in found.table if row.method == "model"}
+    assert model["g59"] > 2.5
+    assert abs(model["g58"]) < 0.5
+
+
+def test_reweighted_keeps_the_encoder_also_in_a_file(tmp_path):
+    model = Reweighted(LogisticRegression(**EXACT)).fit(X_TABLE, CLASSES, X_target=T_TABLE)
+    assert model.n_features_in_ == X_TABLE.shape[1]
+    covshift.save(model, tmp_path / "m.covshift")
+    again = covshift.load(tmp_path / "m.covshift")
+    np.testing.assert_array_equal(again.predict(T_TABLE), model.predict(T_TABLE))
+    assert again.encoder_.columns == model.encoder_.columns
+    with pytest.warns(UnseenLevelWarning, match="'abroad'"):
+        model.predict(T_TABLE.assign(region="abroad"))
+    plain = Reweighted(LogisticRegression(**EXACT)).fit(X_NUMBERS, CLASSES, X_target=T_NUMBERS)
+    assert plain.encoder_ is None
+
+
+class Seeing(StandardScaler):
+    """A step that looks at the target."""
+
+    def fit(self, X, y=None, *, X_target=None):
+        self.target_ = None if X_target is None else X_target[0]
+        return super().fit(X, y)
+
+
+def test_steps_whose_fit_takes_the_target_get_it():
+    pipeline = make_pipeline(TableEncoder(), Seeing(), LogisticRegression(**EXACT))
+    model = Reweighted(pipeline, weighter="entropy").fit(X_TABLE, CLASSES, X_target=T_TABLE)
+    encoder, step, _ = (part for _, part in model.estimator_.steps)
+    expected = TableEncoder().fit(X_TABLE, X_target=T_TABLE)
+    assert encoder.columns == expected.columns
+    np.testing.assert_array_equal(step.target_, expected.transform(T_TABLE))
+    before = Reweighted(LogisticRegression(**EXACT), preprocess=TableEncoder()).fit(
+        X_TABLE, CLASSES, X_target=T_TABLE
+    )
+    direct = Reweighted(LogisticRegression(**EXACT)).fit(X_TABLE, CLASSES, X_target=T_TABLE)
+    np.testing.assert_allclose(before.predict_proba(T_TABLE), direct.predict_proba(T_TABLE))
+
+
+@pytest.mark.filterwarnings("ignore:X has columns without a margin")
+def test_margins_weigh_a_table_that_the_estimator_gets_as_numbers():
+    margins = Margins({"smoker": {"yes": 0.5, "no": 0.5}})
+    model = Reweighted(LogisticRegression(**EXACT), weighter="raking")
+    model.fit(X, CLASSES, X_target=margins)
+    share = model.weights_ @ (X.smoker == "yes") / model.weights_.sum()
+    assert share == pytest.approx(0.5)
+    assert model.predict(X).shape == (N,)
