@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from ..exceptions import InputError, WeightWarning
 from ..persistence import load, save
 from ..weights import Weighter
 from .operators import _close, _holds
-
-_LIBRARIES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
 
 
 def check_table(
@@ -62,12 +59,14 @@ def _columns(rng: np.random.Generator, rows: int, share: float) -> dict[str, lis
 
 def _library() -> Any:
     """Return what makes a data frame of columns; None where nothing does."""
-    for name, maker in _LIBRARIES:
+    try:
+        from pandas import DataFrame
+    except ImportError:
         try:
-            return getattr(import_module(name), maker)
+            from polars import DataFrame
         except ImportError:
-            continue
-    return None
+            return None
+    return DataFrame
 
 
 def _fitted(weighter: Any, X: Any, T: Any) -> Any:

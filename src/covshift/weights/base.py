@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
+from .._encoded import encode_samples
 from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
@@ -33,7 +34,6 @@ from ._design import Design, design_of, kish, shares_of
 from ._features import EACH_COLUMN, Features, level_sides
 from ._limits import BalanceCost, clipped, largest_difference, largest_gap
 from ._selfcheck import cdf_mismatch, missing_levels, shift
-from ._tables import encoded
 
 __all__ = ["LogRatioWeighter", "Weighter", "cdf_mismatch", "effective_sample_size"]
 
@@ -137,11 +137,13 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         for name in ("_reading", "encoder_", "balance_cost_", "_unlimited"):
             self.__dict__.pop(name, None)
         of_target = unwrap_target(target_weight), unwrap_target(target_frequency)
-        if is_margins(unwrap_target(X_target)):
-            given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
-            return self._fit_to_margins(X, unwrap_target(X_target), given, sample_weight)
         known = self._given_groups if self._given_groups is not None else groups_of(X)
-        X, X_target, self.encoder_ = encoded(X, X_target, sample_weight, *of_target)
+        given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
+        if is_margins(unwrap_target(X_target)):
+            return self._fit_to_margins(X, unwrap_target(X_target), given, sample_weight)
+        X, X_target, self.encoder_ = encode_samples(
+            X, X_target, sample_weight=sample_weight, **given
+        )
         samples = check_samples(X, X_target, *of_target)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
