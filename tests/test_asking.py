@@ -13,7 +13,7 @@ from command import covshift, write
 
 from covshift._tables import ColumnOptions, read_samples
 from covshift._tables.doubtful_numbers import sentinels
-from covshift.cli import options
+from covshift.cli import console, options
 from covshift.cli.parser import build_parser
 
 N = 24
@@ -305,3 +305,22 @@ def test_a_command_without_its_label_says_so(table):
     result = covshift("compare", table / "train.csv", table / "target.csv")
     assert result.code == 2
     assert "needs --label COL" in result.err
+
+
+def test_what_the_library_counts_is_named(monkeypatch):
+    monkeypatch.setattr(console, "columns", ["age", "town=Bern", "town=Chur"])
+    said = "columns 0, 2 and column 1 stay; columns 1 to 2; column 'x' has 3 gaps in 2 rows."
+    named = "columns 'age', 'town=Chur' and column 'town=Bern' stay; columns 'town=Bern' to "
+    assert console.by_name(said) == named + "'town=Chur'; column 'x' has 3 gaps in 2 rows."
+    assert console.by_name("column 7") == "column 7"
+
+
+def test_errors_of_weighters_name_the_column(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["u,v"] + [f"{x:.3f},{x % 1:.3f}" for x in rng.normal(size=30)]
+    far = ["u,v"] + [f"{x:.3f},{x % 1 + 50:.3f}" for x in rng.normal(size=30)]
+    train = write(tmp_path / "a.csv", "\n".join(lines) + "\n")
+    target = write(tmp_path / "b.csv", "\n".join(far) + "\n")
+    result = covshift("weigh", train, target, "--method", "entropy")
+    assert "column 1" not in result.err
+    assert "'v'" in result.err

@@ -92,7 +92,8 @@ def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
     path = write(tmp_path / "t.csv", text)
     refused = covshift("weigh", path, path)
     assert refused.code == 2
-    assert "--missing 999" in refused.err
+    assert "--missing answer=999" in refused.err
+    assert covshift("weigh", path, path, "--missing", "answer=999", "--impute").code == 0
     assert covshift("weigh", path, path, "--missing", "999", "--impute").code == 0
 
 
@@ -162,7 +163,7 @@ def test_the_format_of_dates_can_be_said(tmp_path, given, code):
     path = write(tmp_path / "t.csv", "day,x\n" + "\n".join(lines) + "\n")
     refused = covshift("weigh", path, path)
     assert refused.code == 2
-    assert "--date 'day=%d.%m.%Y'" in refused.err
+    assert "--date day=%d.%m.%Y" in refused.err
     assert covshift("weigh", path, path, "--date", given).code == code
 
 
@@ -184,7 +185,9 @@ def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
     path = write(tmp_path / "t.csv", "name,x\n" + "\n".join(lines) + "\n")
     found = covshift("weigh", path, path)
     assert found.code == 0
-    assert "its text is another one in every row, as ids have it: 'name' of " in found.err
+    assert "Column 'name' is different in every row" in found.err
+    (note,) = read_table(str(path)).notes
+    assert "its text is another one in every row, as ids have it: 'name' of " in note.text
 
 
 # Spelling of numbers
@@ -247,6 +250,25 @@ def test_advice_on_a_number_that_is_none_makes_sense(tmp_path, cell, advice):
         read_table(str(path), {"x": "number"})
     assert advice in str(error.value)
     assert ("--missing" in str(error.value)) == (cell == "much")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "example", "remedy"),
+    [
+        (["1,282,697", "12"], "numbers as text", "1,282,697", "--thousands ,"),
+        (["1,282,697", "12", "x"], "mixed", "x", "--thousands ,"),
+        (["12", "x"], "mixed", "x", ""),
+        (["5 %", "12"], "numbers as text", "5 %", ""),
+    ],
+)
+def test_numbers_in_two_spellings_are_told_from_words(tmp_path, cells, kind, example, remedy):
+    doubt = read(tmp_path, cells).doubt
+    assert (doubt.kind, doubt.example, doubt.remedy) == (kind, example, remedy)
+
+
+def test_points_between_thousands_are_advised_beside_a_decimal_comma(tmp_path):
+    path = write(tmp_path / "t.csv", "x;y\n1,5;a\n2.000;b\n")
+    assert read_table(str(path)).columns["x"].doubt.remedy == "--decimal , --thousands ."
 
 
 def test_a_decimal_comma_reaches_labels_and_weights(tmp_path):

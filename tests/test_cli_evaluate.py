@@ -60,7 +60,7 @@ def call(files, *options, target="target.csv", score=("--score", "p", "--drop", 
 
 @pytest.fixture(scope="module")
 def samples(files):
-    declared = ColumnOptions(drop=("y", "p", "c"), levels_of_both=True)
+    declared = ColumnOptions(drop=("y", "p", "c"))
     return read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
 
 

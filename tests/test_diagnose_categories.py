@@ -210,7 +210,7 @@ def test_names_and_groups_are_refused_beside_a_frame_that_has_its_own():
     for given in ({"feature_names": list("abc")}, {"groups": [0, 1, 2]}):
         with pytest.raises(InputError, match="data frame has text"):
             diagnose(frame(30), frame(30), **given)
-    with pytest.raises(InputError, match="one whole number per column"):
+    with pytest.raises(InputError, match="number of the feature"):
         diagnose(np.zeros((5, 2)), np.zeros((5, 2)), groups=[0])
 
 

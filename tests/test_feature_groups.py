@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
 import reference
 
 from covshift import v_matrix
-from covshift._groups import column_shares, feature_groups, members
+from covshift._groups import column_shares, feature_groups, members, order_by_content
 from covshift._row_weights import target_weights
 from covshift.corrections import Additive, Multiplicative, Pairwise, Sliced, as_correction
 from covshift.exceptions import InputError
@@ -75,6 +76,26 @@ def test_columns_that_are_features_by_themselves_have_no_groups():
 def test_groups_of_another_number_of_columns_are_refused():
     with pytest.raises(InputError, match=r"groups has shape \(2,\), expected \(3,\)"):
         Additive().of_features([0, 0]).operator(np.zeros((2, 3)))
+
+
+def test_the_content_of_rows_orders_levels_and_not_their_place():
+    """Also where all levels are as frequent; whatever the order of the rows."""
+    rng = np.random.default_rng(0)
+    hot = np.eye(4)[np.arange(40) % 4]
+    X, Y, T = np.column_stack([rng.normal(size=40), hot]), rng.normal(size=(40, 1)), np.eye(5)
+    groups, once = np.array([0, 1, 1, 1, 1]), np.ones(40, dtype=int)
+    expected = X[:, order_by_content(groups, X, Y, once, T)]
+    seen = set()
+    for _ in range(5):
+        moved = np.append(0, 1 + rng.permutation(4))
+        order = order_by_content(groups, X[:, moved], Y, once, T[:, moved])
+        np.testing.assert_array_equal(X[:, moved][:, order], expected)
+        rows = rng.permutation(40)
+        again = order_by_content(groups, X[rows], Y[rows], once, T)
+        np.testing.assert_array_equal(X[:, again], expected)
+        seen.add(tuple(order))
+    assert len(seen) > 1
+    assert all(order[0] == 0 for order in seen)
 
 
 # V against the naive one
@@ -172,6 +193,14 @@ def test_sliced_gives_a_feature_the_part_of_one_column():
     assert correction.of_features(groups).operator(X, T).dense() == pytest.approx(expected)
     given = Sliced(directions=drawn, standardize=False).of_features(groups)
     assert given.operator(X, T).dense() == pytest.approx(reference.sliced(X, T, drawn))
+
+
+@pytest.mark.parametrize("correction", [Additive(symmetric=True), Pairwise(), "blended"], ids=str)
+def test_arrays_of_another_library(correction):
+    X, T, groups = numbers_and_a_category()
+    known = as_correction(correction).of_features(groups)
+    found = known.operator(*map(array_api_strict.asarray, (X, T))).dense()
+    assert np.asarray(found) == pytest.approx(known.operator(X, T).dense(), abs=1e-12)
 
 
 # properties

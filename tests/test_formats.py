@@ -7,11 +7,14 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import threading
 import zipfile
 from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.ipc as ipc
@@ -109,6 +112,11 @@ FORMATS = {
     "t.parquet": lambda: written(lambda sink: pq.write_table(arrow(), sink, row_group_size=9)),
     "t.feather": lambda: written(lambda sink: feather.write_feather(arrow(), sink)),
     "t.arrows": lambda: written(as_stream),
+    "views.parquet": lambda: written(pl.DataFrame(COLUMNS).write_parquet),
+    "views.arrow": lambda: written(pl.DataFrame(COLUMNS).write_ipc),
+    "levels.arrow": lambda: written(
+        pl.DataFrame(COLUMNS).cast({"category": pl.Categorical}).write_ipc
+    ),
 }
 
 
@@ -123,13 +131,16 @@ def expected():
     }
 
 
+def check_column(column, kind):
+    assert (column.name, column.kind, column.doubt) == (kind, kind, None)
+    values = np.array(expected()[kind], dtype=column.values.dtype)
+    np.testing.assert_array_equal(column.values, values)
+
+
 def check(table):
     assert table.names == list(COLUMNS)
-    for name, values in expected().items():
-        column = table.columns[name]
-        assert column.kind == name
-        assert column.doubt is None
-        np.testing.assert_array_equal(column.values, np.array(values, dtype=column.values.dtype))
+    for name in COLUMNS:
+        check_column(table.columns[name], name)
 
 
 @pytest.fixture(params=list(FORMATS))
@@ -139,8 +150,24 @@ def file(request, tmp_path):
     return path
 
 
-def test_every_format_gives_every_kind_of_column(file):
-    check(read_table(str(file)))
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_every_format_gives_every_kind_of_column(file, kind):
+    table = read_table(str(file))
+    assert table.names == list(COLUMNS)
+    check_column(table.columns[kind], kind)
+
+
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_every_format_gives_the_levels_and_days_that_are_declared(file, kind):
+    column = read_table(str(file), {kind: kind}).columns[kind]
+    check_column(column, kind)
+
+
+@pytest.mark.parametrize("kind", ["number", "boolean", "category"])
+def test_every_format_gives_categories_of_anything(file, kind):
+    column = read_table(str(file), {kind: "category"}).columns[kind]
+    cells = [None if cell is None else spelled(cell) for cell in COLUMNS[kind]]
+    assert column.values.tolist() == cells
 
 
 def test_every_format_can_come_from_standard_input(file, monkeypatch):
@@ -148,6 +175,17 @@ def test_every_format_can_come_from_standard_input(file, monkeypatch):
     monkeypatch.setattr("sys.stdin", type("Piped", (), {"buffer": raw}))
     separator = "\t" if ".tsv" in file.name else None
     check(read_table("-", reading=ReadOptions(separator)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.zip", "t.parquet", "t.feather"])
+def test_a_named_pipe_is_read_as_a_file_is(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    data = FORMATS[name]()
+    writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(data,))
+    writer.start()
+    check(read_table(str(tmp_path / name)))
+    writer.join()
 
 
 def test_every_format_can_be_read_in_blocks(file):
@@ -264,6 +302,8 @@ BAD = {
     "binary": (bytes(range(256)) * 20, "holds a NUL byte: it is no text, or damaged"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + bytes(99), "is an old Excel workbook"),
     "web page": (b"<!DOCTYPE html><html>", "is a web page. Download the table itself"),
+    "JSON": (b'{"a": 1, "b": 2}', "is a JSON file. Save the table as CSV or Parquet"),
+    "blank first": (b"\n\na,b\n1,2\n", "line 1 is empty"),
     "tar": (b"a.csv".ljust(257, b"\0") + b"ustar" + bytes(300), "is a tar archive"),
 }
 
@@ -319,7 +359,7 @@ def test_missing_packages_are_named_with_the_line_to_install_them(tmp_path, monk
 CELL = st.text(alphabet=st.sampled_from("ab1,;|\t\"'\n\r x"), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=1, max_size=8),
     separator=st.sampled_from(",;|\t"),

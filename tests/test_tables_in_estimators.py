@@ -8,11 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covshift import VSVC, VSVR, TableEncoder, VBoostClassifier, VBoostRegressor, load, save
+from covshift import (
+    VSVC,
+    VSVR,
+    TableEncoder,
+    VBoostClassifier,
+    VBoostRegressor,
+    load,
+    save,
+    v_matrix,
+)
 from covshift.bounds import loss_error_1d
-from covshift.corrections import Additive
+from covshift.corrections import Additive, Pairwise, Precomputed
 from covshift.distributed import fit_blocks
-from covshift.exceptions import ConstantColumnWarning, InputError
+from covshift.exceptions import ConstantColumnWarning, CoverageWarning, InputError
 from covshift.objectives import VObjective
 from covshift.robust import RobustBiasAware
 
@@ -82,6 +91,37 @@ def test_other_libraries_give_the_same(name):
     expected = values(fitted(name, X, T), T)
     found = fitted(name, polars.from_pandas(X), (polars.from_pandas(T),))
     np.testing.assert_allclose(values(found, polars.from_pandas(T)), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("correction", ["additive", "blended", "pairwise"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        VSVR(kernel="rbf", width=2.0, reg=0.1, coordinates="none"),
+        VBoostRegressor(**TREES, reg_lambda=0.01),
+    ],
+    ids=["machine", "trees"],
+)
+def test_the_loss_is_that_of_the_features_v(estimator, correction):
+    """With V made beforehand, and rows that know of no features: `v_matrix` has its oracle."""
+    V = Precomputed(v_matrix(X, T, correction))
+    rows, new = np.asarray(ENCODER.transform(X)), np.asarray(ENCODER.transform(T))
+    expected = estimator.set_params(correction=V).fit(rows, SCORE).predict(new)
+    found = estimator.set_params(correction=correction).fit(X, SCORE, X_target=T).predict(T)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    plain = estimator.fit(rows, SCORE, X_target=new).predict(new)
+    assert np.abs(plain - expected).max() > 1e-4
+
+
+def test_coverage_is_that_of_the_features_v():
+    """In pairs of features a level must be met; in pairs of columns hardly any row goes unseen."""
+    rows = X.assign(region=np.where(np.arange(N) < 20, "island", X.region))[["age", "region"]]
+    expected = np.mean(np.diag(Pairwise().operator(rows, T[["age", "region"]]).dense()) > 0)
+    model = VSVR("pairwise", kernel="rbf", width=1.0, reg=1.0)
+    with pytest.warns(CoverageWarning):
+        model.fit(rows, SCORE, X_target=T[["age", "region"]])
+    assert model.target_coverage_ == pytest.approx(expected)
+    assert expected < 0.7
 
 
 @every

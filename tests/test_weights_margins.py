@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covshift
 from covshift import Margins, Reweighted
-from covshift._frames import FrameColumns
 from covshift._registry import MARGINS, weighters
 from covshift.exceptions import (
     FewRowsWarning,
@@ -120,11 +119,12 @@ def test_categories_are_the_indicators_that_frames_have():
             "b": rng.choice(["no", "yes"], 150, p=[0.3, 0.7]),
         }
     )
-    columns = FrameColumns.learn(frame, target)
-    by_rows = quiet(CDFWeights(), columns.encode(frame, "X"), columns.encode(target, "T"))
+    by_rows = quiet(CDFWeights(), frame, target)
     everything = Margins.from_rows(target, bins=None, min_count=1)
     found = quiet(CDFWeights(), frame, everything)
     np.testing.assert_allclose(found.weights_, by_rows.weights_, atol=1e-8)
+    assert found.reg_ == pytest.approx(by_rows.reg_, rel=1e-9)
+    assert found.mismatch_ == pytest.approx(by_rows.mismatch_, rel=1e-6)
 
 
 def test_only_the_published_cuts_count():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._feature_columns import FeatureColumns
+from ._parallel import one_blas_thread
 from ._two_samples import TwoSamples
 from ._types import Flags, Real
 
@@ -18,6 +19,7 @@ class Distances(NamedTuple):
     energy: float
 
 
+@one_blas_thread(0)
 def standardized_mean_differences(
     X: Real, T: Real, share: Real, weights: Real | None = None, own: Real | None = None
 ) -> Real:
@@ -85,6 +87,7 @@ def feature_differences(samples: TwoSamples, weights: Real | None = None) -> Rea
     return found
 
 
+@one_blas_thread(0)
 def distances(
     x: Real, t: Real, share: Real, weights: Real | None = None, own: Real | None = None
 ) -> Distances:

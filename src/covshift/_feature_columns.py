@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._groups import feature_groups
 from ._types import Real, Rows
-from .exceptions import InputError
 
 Kind = Literal["number", "category", "missing"]
 MISSING = " missing"  # how the name of a column that marks gaps ends
@@ -39,16 +39,14 @@ class FeatureColumns:
 
 
 def check_groups(groups: Any, n_columns: int) -> Rows | None:
-    """Check the number of the feature that each column belongs to, (n_columns,)."""
+    """Check the number of the feature that each column belongs to, (n_columns,).
+
+    Features of one column each are kept as such: the names still tell their kinds.
+    """
     if groups is None:
         return None
-    found = np.asarray(groups)
-    if found.shape != (n_columns,) or found.dtype.kind not in "iu":
-        raise InputError(
-            f"groups has shape {found.shape} and type {found.dtype}, but X has {n_columns} "
-            "columns. Pass one whole number per column: columns of one feature have the same."
-        )
-    return found.astype(np.intp)
+    feature_groups(groups, n_columns)  # which refuses what is none
+    return np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
 def made_of(names: Sequence[str]) -> list[Made]:

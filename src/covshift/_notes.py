@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from ._fields import TEXT, Kind
+from typing import Literal
 
 Severity = Literal["note", "warning"]
 
@@ -18,8 +16,6 @@ class Note:
     kind: str  # what it is about, such as "constant columns"
     text: str
     severity: Severity = "note"  # "warning": it may spoil the result
-
-    _saved: ClassVar[dict[str, Kind]] = {"kind": TEXT, "text": TEXT, "severity": TEXT}
 
     def __str__(self) -> str:
         return self.text

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ._encoded import encode_samples
 from ._feature_columns import FeatureColumns, Made, check_groups, features_of, made_of
-from ._frames import FrameColumns
 from ._notes import Note
 from ._row_weights import repeated, row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
+from .encoding import TableEncoder, groups_of
 from .exceptions import InputError
 from .weights._design import kish
 
@@ -107,14 +108,23 @@ def two_samples(
         )
     names: list[str] | None
     made: list[Made] | None = None
-    encoder = FrameColumns.learn(X, target)
+    encoded = encode_samples(
+        X,
+        target,
+        sample_weight=sample_weight,
+        frequency_weight=frequency_weight,
+        target_weight=target_weight,
+        target_frequency=target_frequency,
+    )
+    encoder = encoded.encoder
     if encoder is not None:
         _refuse_of_arrays(feature_names=feature_names, groups=groups)
         names, groups, made = list(encoder.columns), encoder.groups, encoder.made
-        X, target = encoder.encode(X, "X"), encoder.encode(target, "X_target")
+        X, target = encoded.X, encoded.X_target
     else:
         names = column_names(X) or column_names(target)
-    X, T = check_samples(X, target).on_host()
+        groups = groups_of(X) if groups is None else groups
+    X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
     weights = row_weights(len(X), sample_weight, frequency_weight)
     of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
     labels = feature_labels(feature_names, names, X.shape[1])
@@ -136,7 +146,7 @@ def two_samples(
     )
 
 
-def _date_columns(encoder: FrameColumns | None) -> frozenset[int]:
+def _date_columns(encoder: TableEncoder | None) -> frozenset[int]:
     if encoder is None:
         return frozenset()
     dates = {feature.name for feature in encoder.features_ if feature.kind == "date"}

@@ -11,6 +11,8 @@ import pytest
 
 import covshift
 from covshift import VSVC, VSVR
+from covshift._device.kernels import features
+from covshift._kernel_sum import KernelSum
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
@@ -252,3 +254,34 @@ def test_what_was_fitted_on_a_device_is_loaded_on_the_host(torch, tmp_path):
         np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-9)
     assert isinstance(again.weights_, np.ndarray)
     np.testing.assert_array_equal(again.weights_, weighter.weights_.numpy())
+
+
+# features of several columns
+
+
+HOT = np.column_stack([X[:60, 0], np.eye(4)[rng.choice(4, 60)], X[:60, 1]])
+GROUPS = np.array([0, 1, 1, 1, 1, 2])
+
+
+@pytest.mark.parametrize("part", ["linear", "rbf", "laplacian", "main_effects"])
+def test_a_sum_of_kernels_counts_a_category_once_on_tensors_too(torch, part):
+    kernel = KernelSum(np.full(6, 0.3), ratio=0.8, groups=GROUPS, **{part: 2.0})
+    found = features(kernel, HOT[:9], torch.asarray(HOT[:1]))(torch.asarray(HOT))
+    np.testing.assert_allclose(found.numpy(), kernel(HOT, HOT[:9]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [Additive(), Additive(symmetric=True, phi="anderson-darling"), Pairwise()],
+    ids=str,
+)
+def test_the_target_side_of_v_knows_features_on_tensors_too(torch, correction):
+    known, A = correction.of_features(GROUPS), X[:60]
+    share = np.full(40, 1 / 40)
+    arrays = (HOT, A, np.ones(60), HOT[20:], share)
+    found = []
+    for rows, columns, w, target, shares in (arrays, tuple(map(torch.asarray, arrays))):
+        sums = known.target_sums(target, shares, rows)
+        found.append(np.asarray(sums.gram(sums.sums(rows, columns, w, slice(None)))))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+    np.testing.assert_allclose(found[0], A.T @ known.operator(HOT, HOT[20:]).dense() @ A)

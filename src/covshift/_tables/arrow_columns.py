@@ -38,13 +38,16 @@ class ArrowColumns:
         self, cells: Any, name: str, kind: Kind | None, missing: MissingValues, form: str | None
     ) -> Column:
         """Return one column; ``form`` is the format of its dates, where they are text."""
-        dtype = cells.type
         levels: tuple[str, ...] = ()
-        if self._is.is_dictionary(dtype):
+        if self._is.is_dictionary(cells.type):
+            dtype = cells.type
             if dtype.ordered and kind in (None, "ordered") and self._holds_text(dtype.value_type):
                 levels = self._levels(cells, missing)
+            values = self._plain(cells.dictionary)
+            cells = self._arrow.DictionaryArray.from_arrays(cells.indices, values)
             cells = cells.dictionary_decode()
-            dtype = cells.type
+        cells = self._plain(cells)
+        dtype = cells.type
         if self._is.is_null(dtype):
             cells = cells.cast(self._arrow.float64())
             dtype = cells.type
@@ -59,6 +62,15 @@ class ArrowColumns:
         if self._holds_numbers(dtype):
             return self._as_numbers(cells, name, kind, missing)
         raise self._strange(name, dtype)
+
+    def _plain(self, cells: Any) -> Any:
+        """Return text as plain strings: Arrow computes little with views of strings."""
+        if str(cells.type) != "string_view":
+            return cells
+        try:
+            return cells.cast(self._arrow.string())
+        except self._arrow.ArrowNotImplementedError:
+            return self._arrow.array(cells.to_pylist(), self._arrow.string())
 
     def _strange(self, name: str, dtype: Any) -> InputError:
         return InputError(

@@ -208,7 +208,7 @@ class ColumnBuilder:
 
     def _no_number(self, block: TextBlock, row: int, cell: str) -> InputError:
         shown = cell.strip()
-        options = spelling.advice([shown]) if spelling.look_like_numbers([shown]) else ""
+        options = self._advice([shown]) if spelling.look_like_numbers([shown]) else ""
         if options:
             remedy = f"Say how numbers are spelled: {options}"
         else:
@@ -220,11 +220,16 @@ class ColumnBuilder:
         )
 
     def _doubt_of_mixture(self) -> Doubt:
-        some = next(iter(self._words))
-        if spelling.look_like_numbers(self._words):
-            text = f"holds numbers written in two ways (such as {some!r})"
-            return Doubt("numbers as text", text, some, spelling.advice(self._words))
-        return Doubt("mixed", f"holds numbers and text (such as {_short(some)})", some)
+        odd = [word for word in self._words if spelling.look_like_numbers([word])]
+        if len(odd) == len(self._words):
+            text = f"holds numbers written in two ways (such as {odd[0]!r})"
+            return Doubt("numbers as text", text, odd[0], self._advice(odd))
+        some = next(word for word in self._words if word not in odd)
+        text = f"holds numbers and text (such as {_short(some)})"
+        return Doubt("mixed", text, some, self._advice(odd) if odd else "")
+
+    def _advice(self, words: list[str]) -> str:
+        return spelling.advice(words, self._spelled.decimal)
 
     def _doubt_of_numbers(self, values: Real) -> Doubt | None:
         if self._zeros:

@@ -18,7 +18,7 @@ from .dates import formats_of
 from .doubtful_numbers import Numbers, number_question, numbers_of, texts_of
 from .encoding import LARGEST, count_missing
 from .questions import Answer, Question, answer, joined, missing_answer
-from .spelling import advice
+from .spelling import spellings
 from .table import Table
 
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
@@ -244,14 +244,13 @@ def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
     words = {word for part in numbers for word in part.words}
     if not words:
         return (answer("numeric", pair.name), categories, drop)
-    advised = shlex.split(advice(words))
-    if not advised:
-        return (drop, categories)
-    spelled = Answer(tuple(advised), "how numbers are spelled, in all columns")
-    if advised != ["--thousands", ","] or not any(word.count(",") > 1 for word in words):
-        return (drop, spelled, categories)
+    advised = spellings(words)
+    means = "how numbers are spelled, in all columns"
+    spelled = [Answer(tuple(shlex.split(options)), means) for options in advised]
+    if advised != ["--thousands ,"]:
+        return (drop, *spelled, categories)
     read = [numbers_of(column, thousands=",") for column in pair.columns]
-    return (_with_rest(pair, spelled, (read[0], read[1]), free), drop, categories)
+    return (_with_rest(pair, spelled[0], (read[0], read[1]), free), drop, categories)
 
 
 def _different(pair: Pair, kinds: Sequence[str]) -> Question:

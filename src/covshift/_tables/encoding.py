@@ -115,7 +115,7 @@ class Encoding:
                 raise ValueError("a feature of unknown kind")
             features.append(Feature(**{**item, "levels": tuple(item["levels"])}))
         names = np.array([feature.name for feature in features], dtype=object)
-        return cls(TableEncoder._from_saved(features_=tuple(features), notes_=(), _names=names))
+        return cls(TableEncoder._from_saved(features_=tuple(features), _said=(), _names=names))
 
 
 def cells_of(columns: Mapping[str, Column]) -> dict[str, Cells]:

@@ -15,7 +15,7 @@ from .reading import ReadOptions, title_of
 
 
 class ParquetTable:
-    """The columns of Parquet files, and their rows in blocks."""
+    """The columns of Parquet files, and their rows in blocks; a pipe is given as ``file``."""
 
     is_text = False
 
@@ -24,7 +24,7 @@ class ParquetTable:
         self.notes: list[Note] = []
         self._reading = reading
         self._files = ParquetFiles(
-            file if source == "-" else source,
+            source if file is None else file,
             title=self.title,
             extra="cli",
             needed_by="Reading Parquet files",

@@ -254,7 +254,8 @@ def read_samples(
 def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
     """Say why columns of the training file are no features, besides their roles."""
     rest = [name for name in a.names if name not in encoding.names]
-    return {name: "never varies" if name in b.columns else f"not in {b.title}" for name in rest}
+    same = "never varies, or says what another column says"
+    return {name: same if name in b.columns else f"not in {b.title}" for name in rest}
 
 
 def _with_levels(table: Table, declared: ColumnOptions) -> Table:

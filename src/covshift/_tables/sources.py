@@ -20,6 +20,8 @@ from .reading import ReadOptions, title_of
 from .survey import SurveyTable
 from .text import TextTable
 
+_ENDED = ("zip", "Arrow")  # whose index is at the end: a pipe is read to there
+
 
 @contextmanager
 def opened(source: str, reading: ReadOptions) -> Iterator[Any]:
@@ -54,8 +56,10 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
     refuse_unreadable(title, head)
     form = format_of(head)
     name = source
+    piped = source == "-" or not file.seekable()
+    if piped and form in _ENDED:
+        file = io.BytesIO(file.read())
     if form == "zip":
-        file = file if source != "-" else io.BytesIO(file.read())
         refuse_model(title, file)
         if is_workbook(file):
             found: Any = ExcelTable(title, file, reading)
@@ -68,12 +72,11 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
         name = source.rpartition(".")[0] if source.count(".") else source
         found = _packed_text(title, name, packed, form, reading)
     elif form == "Parquet":
-        found = ParquetTable(source, file, reading)
+        found = ParquetTable(source, file if piped else None, reading)
     elif form.startswith(("Arrow", "Feather")):
-        whole = form == "Arrow" and source == "-"  # its index is at the end
-        found = ArrowTable(title, io.BytesIO(file.read()) if whole else file, form, reading)
+        found = ArrowTable(title, file, form, reading)
     elif form in ("Stata", "SPSS"):
-        found = SurveyTable(source, file, form, reading)
+        found = SurveyTable(source, file if piped else None, form, reading)
     else:
         found = TextTable(title, name, file, head, reading)
     if source != "-":

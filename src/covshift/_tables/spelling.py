@@ -66,22 +66,33 @@ def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:
     return f"{found['sign']}{whole}{found['part'].replace(decimal, '.')}{found['power'] or ''}"
 
 
-def advice(levels: Iterable[str]) -> str:
-    """Return the options that would read such numbers; empty where none would.
+def advice(levels: Iterable[str], decimal: str = ".") -> str:
+    """Return the options that would read such numbers, in words; empty where none would.
 
     >>> advice(["1,282,697"]), advice(["1,5", "2"]), advice(["1.234,5"]), advice(["5 %"])
     ('--thousands ,', '--decimal ,', '--decimal , --thousands .', '')
     >>> advice(["1,234"])
     '--thousands , or --decimal ,'
+    >>> advice(["2.000"], ",")
+    '--decimal , --thousands .'
+    """
+    return " or ".join(spellings(levels, decimal))
+
+
+def spellings(levels: Iterable[str], decimal: str = ".") -> list[str]:
+    """Return the options that would read such numbers: two where a comma may be either mark.
+
+    ``decimal`` is the mark by which they could not be read.
     """
     levels = list(levels)
     fitting = [
         options
-        for decimal, thousands, options in _SPELLINGS
-        if all(plain_number(level, decimal, thousands) is not None for level in levels)
+        for mark, thousands, options in _SPELLINGS
+        if decimal == "." or mark == ","
+        if all(plain_number(level, mark, thousands) is not None for level in levels)
     ]
     both = fitting[:2] == [_SPELLINGS[0][2], _SPELLINGS[1][2]]
-    return " or ".join(fitting[: 2 if both else 1])
+    return fitting[: 2 if both else 1]
 
 
 _SPELLINGS: tuple[tuple[str, str | None, str], ...] = (

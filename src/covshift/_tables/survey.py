@@ -33,12 +33,12 @@ class SurveyTable:
 
     is_text = False
 
-    def __init__(self, source: str, file: BinaryIO, form: str, reading: ReadOptions) -> None:
+    def __init__(self, source: str, file: BinaryIO | None, form: str, reading: ReadOptions) -> None:
         self.title, self._reading = title_of(source), reading
         library: Any = import_extra("pyreadstat", extra="survey", needed_by=f"Reading {form} files")
         read = library.read_dta if form == "Stata" else library.read_sav
         kept = None
-        if source == "-":  # pyreadstat reads by name
+        if file is not None:  # a pipe, and pyreadstat reads by name
             with tempfile.NamedTemporaryFile(suffix=".dat", delete=False) as kept:
                 kept.write(file.read())
         path = source if kept is None else kept.name

@@ -60,6 +60,8 @@ class TextTable:
             self._rows(1)
         header = next(iter(self._rows(1)), None)
         if not header:
+            if any(self._rows(1000)):
+                raise InputError(f"{self.title}, line 1 is empty. Remove it.")
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.nameless: set[str] = set()  # columns without a name in the header, named by place
         self.index: set[str] = set()  # known before any row is read: none

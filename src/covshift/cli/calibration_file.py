@@ -21,6 +21,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
 
     from .._tables import ColumnProblems, read_table
     from .._tables.samples import weights_of
+    from .._tables.table import notes_of
     from ..conformal import ConformalClassifier, ConformalRegressor
     from .predict import check_complete
 
@@ -35,7 +36,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     table = _labelled(table, model.label)
     findings = ColumnProblems()
     X = model.scaled(model.encoding.encode(table, findings))
-    for note in findings.notes(table.title):
+    for note in (*notes_of(table), *findings.notes(table.title)):
         console.tell(note)
     T = model.scaled(np.concatenate([model.encoding.encode(part) for part in tables]))
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier

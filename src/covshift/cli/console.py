@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from .._notes import Note
 from .._plain import plain
 
 quiet = False
+columns: list[str] = []  # names of the columns of X, once they are known
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
 
 
@@ -37,6 +39,20 @@ def tell(found: Note) -> None:
 def complain(text: str) -> None:
     """Say why nothing came of it, on stderr."""
     print(f"{paint('covshift:', 'error', sys.stderr)} {text}", file=sys.stderr)
+
+
+def by_name(text: str) -> str:
+    """Name the columns that the library, which got numbers alone, has counted."""
+
+    def named(found: re.Match[str]) -> str:
+        numbers = re.sub(r"\d+", lambda number: _column(int(number.group())), found[2])
+        return f"{found[1]} {numbers}"
+
+    return re.sub(r"\b(columns?|features?) (\d+(?:(?:, | and | to )\d+)*)\b", named, text)
+
+
+def _column(k: int) -> str:
+    return repr(columns[k]) if k < len(columns) else str(k)
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:

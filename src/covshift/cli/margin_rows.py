@@ -15,7 +15,7 @@ from .._tables.columns import Kind
 from .._tables.declared import named_dates
 from .._tables.frame import TableFrame, read_known
 from .._tables.samples import frequencies_of, weights_of
-from .._tables.table import Table
+from .._tables.table import Table, notes_of
 from .._types import Real, Rows
 from ..exceptions import InputError
 from ..margins import Margins
@@ -95,6 +95,9 @@ def training_rows(
     if args.id is not None:
         roles[args.id] = "text"
     frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
+    for note in notes_of(table):
+        if note.kind != "identifiers":  # of columns that no margin knows
+            console.tell(note)
     named = getattr(args, "label", None)
     for option, name in (("--label", named), *(("--drop", name) for name in args.drop)):
         if name is not None and name not in (*table.names, *read_margins(args.target).columns):

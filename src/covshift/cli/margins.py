@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
         "Write shares of brackets and categories, no cell of fewer rows than --min-count, so that "
         "they can be shared where rows cannot. `covshift weigh` takes them as a target.",
     )
-    parser.add_argument("table", help="sample of the target population: CSV, TSV or Parquet, or -")
+    parser.add_argument("table", help="sample of the target population: a table, or -")
     group = parser.add_argument_group("columns")
     options.add_columns(group)
     group.add_argument(

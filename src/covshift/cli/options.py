@@ -39,7 +39,7 @@ def add_samples(
     ``label`` is "required", "optional", or None for a command that has its own option for it;
     ``target`` is "?" where the target may be absent.
     """
-    parser.add_argument("train", help="training sample: CSV, TSV or Parquet file, or -")
+    parser.add_argument("train", help="training sample: a table or a folder of them, or -")
     parser.add_argument(
         "target", nargs=target, help="sample of the target population, in the same formats"
     )
@@ -345,6 +345,7 @@ def samples_of(
     for found in notes:
         console.tell(found)
     args.id = samples.id_name  # which may have been found
+    console.columns = samples.names
     return samples.repeated() if repeated else samples
 
 

@@ -23,8 +23,9 @@ from . import (
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
 unlabelled one from the population that matters. Says what a number is in that population, where the
-tables differ, whether a model gains from a correction, and predicts. Files are CSV, TSV or Parquet;
-"-" is standard input."""
+tables differ, whether a model gains from a correction, and predicts. Files are CSV, TSV
+(also compressed), Parquet, Arrow, Excel, Stata, SPSS, or a folder of parts; "-" is standard
+input."""
 
 _EPILOG = """\
 examples:

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         "classes their probabilities. With --interval or --set also how far to trust it.",
     )
     parser.add_argument("model", help="a file that covshift fit wrote")
-    parser.add_argument("table", help="CSV, TSV or Parquet file, or -")
+    parser.add_argument("table", help="a table or a folder of them, or -")
     parser.add_argument("--id", metavar="COL", help="keep this column (default: as in fit)")
     intervals.add_options(parser)
     options.add_reading(parser)

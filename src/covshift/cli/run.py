@@ -28,7 +28,7 @@ def run_command(argv: list[str]) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as done:  # argparse has printed help, the version, or what is wrong
         return int(done.code or 0)
-    console.quiet = args.quiet
+    console.quiet, console.columns = args.quiet, []
     args.argv = argv
     return _guarded(lambda: answering.run_answered(args), debug=args.debug)
 
@@ -57,7 +57,7 @@ def _guarded(work: Any, *, debug: bool) -> int:
 
 def _explain(error: Exception, debug: bool) -> int:
     if isinstance(error, InputError):
-        console.complain(str(error))
+        console.complain(console.by_name(str(error)))
         return BAD_INPUT
     if isinstance(error, MemoryError):
         console.complain(
@@ -108,7 +108,7 @@ def _spoken_warnings() -> Iterator[None]:
     def show(message: Any, *_: Any, **__: Any) -> None:
         if type(message).__module__.startswith("covshift") and str(message) not in said:
             said.add(str(message))
-            console.warn(str(message))
+            console.warn(console.by_name(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -10,8 +10,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
+from .._parallel import one_thread
 from .._types import Real, Whole
 from ..weights._design import kish
 
@@ -81,7 +81,7 @@ def two_sample_auc(
         test = fold == held
         weight = mass[~test] * len(mass) / 2 if weighted else None
         # On rows this few a second thread mostly waits, and on a busy machine for long.
-        with threadpool_limits(limits=1):
+        with one_thread(0):
             score = _scores(rows[~test], label[~test], weight, rows[test], random_state)
         target = label[test] == 1
         shares = mass[test][~target], mass[test][target]

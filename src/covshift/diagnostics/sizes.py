@@ -38,9 +38,18 @@ class MethodSize:
     note: str
 
 
-def row_limit(method: str) -> int:
-    """Rows of a sample beyond which it is cut for this method, to keep the cost down."""
-    return {entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows)
+_CELLS = 1_000_000  # of a sample that is weighed; there is no gain in more of them
+_FEWEST = 10_000  # rows that are kept whatever the number of columns
+
+
+def row_limit(method: str, n_columns: int = 1) -> int:
+    """Rows of a sample beyond which it is cut for this method, to keep the cost down.
+
+    >>> row_limit("cdf"), row_limit("cdf", 50)
+    (100000, 20000)
+    """
+    rows = {entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows)
+    return min(rows, max(_FEWEST, _CELLS // max(1, n_columns)))
 
 
 def weigh(
@@ -58,7 +67,7 @@ def weigh(
     ``groups`` (n,) tells which columns are one feature.
     """
     weighter = clone(as_weighter(method))
-    if groups is not None and hasattr(weighter, "of_features"):
+    if groups is not None:
         weighter = weighter.of_features(groups)
     if isinstance(weighter, CDFWeights):
         weighter.set_params(allow_no_overlap=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._fields import Each, Kind, Part, Texts
-from .._notes import Note
+from .._fields import PLAIN, Each, Kind, Part, Texts
+from .._notes import Note, Severity
 from .._numbers import category_columns, date_columns
 from .._parameters import Rules, check_parameters, whole
 from .._row_weights import check_frequency
@@ -97,12 +97,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Rules] = {"max_levels": whole(2), "min_rows": whole(1)}
     _saved: ClassVar[dict[str, Kind]] = {
         "features_": Each(Part(Feature)),
-        "notes_": Each(Part(Note)),
+        "_said": PLAIN,
         "_names": Texts("c"),
     }
 
     features_: tuple[Feature, ...]
-    notes_: tuple[Note, ...]
+    _said: tuple[tuple[str, str, Severity], ...]  # notes, as files have them
 
     def __init__(
         self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 50, min_rows: int = 5
@@ -194,7 +194,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         limits = Limits(int(self.max_levels), int(self.min_rows))
         kinds = dict(self.kinds or {})
         found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, repeats=repeats)
-        self.features_, self.notes_ = tuple(found.features), tuple(found.notes())
+        self.features_ = tuple(found.features)
+        self._said = tuple((note.kind, note.text, note.severity) for note in found.notes())
         self._names = np.array(list(train), dtype=object)
         if not self.features_:
             one = " There is only one sample." if len(next(iter(train.values()))) == 1 else ""
@@ -249,6 +250,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(self.columns, dtype=object)
 
     @property
+    def notes_(self) -> tuple[Note, ...]:
+        """What was done, in words."""
+        check_is_fitted(self, "features_")
+        return tuple(Note(*said) for said in self._said)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of the result."""
         return tuple(column for feature in self.features_ for column in feature.columns)
@@ -280,6 +287,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [feature.name for feature in self.features_]
         if not names or not set(names) <= set(self._names) or len(set(names)) < len(names):
             raise ValueError("rules of other columns")
+        if not all(isinstance(text, str) for said in self._said for text in said):
+            raise ValueError("notes that are not texts")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

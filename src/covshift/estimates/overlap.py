@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._feature_columns import made_of
 from .._notes import Note
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
@@ -16,7 +17,6 @@ from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
-from ..encoding import encoded
 from ..exceptions import NoOverlapError
 from .data import Sample
 
@@ -111,7 +111,16 @@ def _both(sample: Sample) -> TwoSamples:
     M = len(sample.T)
     weight = None if np.ptp(sample.share) <= 1e-12 * sample.share.max() else M * sample.share
     return TwoSamples(
-        sample.Z[rows], sample.T, sample.names, None, weight, rows, np.arange(M), n_given=M
+        np.asarray(sample.Z)[rows],
+        np.asarray(sample.T),
+        sample.names,
+        None,
+        weight,
+        rows,
+        np.arange(M),
+        groups=sample.one_feature,
+        made=made_of(sample.names),
+        n_given=M,
     )
 
 
@@ -131,11 +140,15 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
-    X, T = (encoded(part, sample.one_feature) for part in (X, T))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Diagnosis = diagnose(
-            X, T, feature_names=sample.names, methods=(), random_state=random_state
+            X,
+            T,
+            feature_names=sample.names,
+            groups=sample.one_feature,
+            methods=(),
+            random_state=random_state,
         )
     return found
 
@@ -156,4 +169,4 @@ def _near(sample: Sample, random_state: int) -> Flags:
     rows = sample.Z[sample.d > 0]
     if len(rows) > _ROWS:
         rows = rows[rng.choice(len(rows), size=_ROWS, replace=False)]
-    return neighborhood(rows, sample.T, sample.share)
+    return neighborhood(rows, sample.T, sample.share, groups=sample.one_feature)

@@ -76,7 +76,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     coordinates : {"standard", "cdf", "cv", "none"}
         What the kernel sees of the columns: standardised with outliers bounded; their pooled
         distribution functions, which no monotone transformation changes; the better of both by the
-        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1.
+        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1;
+        two levels of a category are as far apart as these.
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, optional

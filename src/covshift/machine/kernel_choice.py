@@ -18,6 +18,7 @@ from .._folds import ranked_folds
 from .._kernel_sum import PARTS as SUM_PARTS
 from .._kernel_sum import KernelSum
 from .._kernels import Kernel, find_width, widths_to_compare
+from .._parallel import one_blas_thread
 from .._parameters import Rule
 from .._row_sample import RowSample
 from .._types import Real, Rows
@@ -149,4 +150,5 @@ def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) ->
         return kernels[0]
     X, Y, w = sample.X[:_TUNING_ROWS], Y[:_TUNING_ROWS], sample.counts[:_TUNING_ROWS]
     folds = ranked_folds(X, Y, max(2, n_folds), w, sample.repeats[:_TUNING_ROWS])
-    return kernels[tune_dual(Diagonal(w), X, Y, w, kernels, folds).best[0]]
+    with one_blas_thread(len(X) ** 2):
+        return kernels[tune_dual(Diagonal(w), X, Y, w, kernels, folds).best[0]]

@@ -20,11 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from .._folds import Fold, hashed_folds
 from .._kernels import whitening
-from .._parallel import over_rows, thread_count
+from .._parallel import one_blas_thread, over_rows
 from .._types import Real, Whole
 from ..exceptions import InputError
 from ..operators import Sums, TargetSums
@@ -37,6 +36,7 @@ SMALLEST = 1e-10
 
 _SOUND = 0.01  # part of an error that may be rounding
 _BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
+_SHARED_ROWS = 4096  # fewest rows that are worth a thread
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,10 @@ class Primal:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
         self.target_sums = target_sums
         self.folds: Partial = {}
+        self._without: dict[tuple[int, float], tuple[Real, Real]] = {}  # v and c, by fold and reg
         K = kernel(Z, Z)
-        self._W = whitening(K, smallest)
+        with one_blas_thread(K.size):
+            self._W = whitening(K, smallest)
         self._scale = kernel_scale(K, np.ones(len(K)))
 
     def partial(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> Partial:
@@ -100,6 +102,7 @@ class Primal:
     def add(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> None:
         """Add training rows to the sums kept here."""
         self.folds = combine(self.folds, self.partial(X, Y, w, repeats))
+        self._without = {}
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
@@ -111,11 +114,12 @@ class Primal:
         weight = sum(sums.V.weight for sums in self.folds.values())
         regs = penalties(self._scale, weight)
         errors, sizes = np.zeros(len(regs)), np.zeros(len(regs))
+        self._without = {}
         for fold, held_out in self.folds.items():
             if held_out.plain is None:
                 raise InputError("Penalties can be compared only where n_folds > 1.")
-            others = [sums for number, sums in self.folds.items() if number != fold]
-            for j, (v, c) in enumerate(self._path(others, regs)):
+            for j, (v, c) in enumerate(self._path(self._others(fold), regs)):
+                self._without[fold, float(regs[j])] = v, c
                 direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
                 errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
                 size = np.abs(direction)
@@ -141,10 +145,14 @@ class Primal:
         Psi = self.kernel(X, self.Z) @ self._W
         found = []
         for number, fold in folds.items():
-            others = [sums for other, sums in self.folds.items() if other != number]
-            v, c = self._path(others, [reg])[0]
+            if (number, reg) not in self._without:  # no penalties were compared
+                self._without[number, reg] = self._path(self._others(number), [reg])[0]
+            v, c = self._without[number, reg]
             found.append(Psi[fold.rows] @ v + c)
         return np.concatenate(found), list(folds.values())
+
+    def _others(self, fold: int) -> list[FoldSums]:
+        return [sums for number, sums in self.folds.items() if number != fold]
 
     def total(self) -> Sums:
         """Sums over all rows so far."""
@@ -165,9 +173,8 @@ class Primal:
                     found[chunk.start].combine(sums) if chunk.start in found else sums
                 )
 
-        threaded = thread_count() > 1 and len(inside) >= 2 * size
-        with threadpool_limits(1 if threaded else None):  # our threads, or those of BLAS
-            over_rows(work, len(inside), at_least=size)
+        with one_blas_thread(len(inside) * len(self.Z)):  # where our own threads have no use
+            over_rows(work, len(inside), at_least=_SHARED_ROWS)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
     def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
@@ -189,11 +196,12 @@ class Primal:
         B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
         if one > 0:  # the intercept is free: take it out
             H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
-        values, Q = np.linalg.eigh((H + H.T) / 2)
-        values, QB = np.maximum(values, 0), Q.T @ B
         found = []
-        for reg in regs:
-            v = Q @ (QB / (values + reg)[:, None])
-            c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
-            found.append((v, c))
+        with one_blas_thread(H.size):
+            values, Q = np.linalg.eigh((H + H.T) / 2)
+            values, QB = np.maximum(values, 0), Q.T @ B
+            for reg in regs:
+                v = Q @ (QB / (values + reg)[:, None])
+                c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
+                found.append((v, c))
         return found

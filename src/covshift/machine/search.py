@@ -16,6 +16,7 @@ import numpy as np
 
 from .._folds import Fold, ranked_folds
 from .._kernel_sum import KernelSum
+from .._parallel import one_blas_thread
 from .._types import Real, Rows, Whole
 from .evidence import Evidence, Layout, maximise, posterior_mean
 
@@ -86,6 +87,21 @@ def find_kernel(
     ``judged`` asks for the held-out error also where there is nothing to compare.
     O(rows^3 + n rows^2) for each of a few hundred evaluations, whatever N is.
     """
+    with one_blas_thread(max(effort.rows, effort.refined_rows) ** 2):  # SciPy's L-BFGS calls it too
+        return _search(U, Y, w, repeats, parts, groups, relevance, effort, judged)
+
+
+def _search(
+    U: Real,
+    Y: Real,
+    w: Real,
+    repeats: Whole | None,
+    parts: tuple[str, ...],
+    groups: Rows | None,
+    relevance: Any,
+    effort: Effort,
+    judged: bool,
+) -> Found:
     layout = Layout(parts, np.arange(U.shape[1]) if groups is None else groups)
     some = slice(min(effort.rows, len(U)))
     shrinks = _spreads(relevance, effort, layout, some.stop)

@@ -108,8 +108,8 @@ def pair(first: int, second: int, cells: tuple[Cells, Cells], k: int, m: int) ->
 def cdf_features(margins: Margins, names: tuple[str, ...]) -> tuple[Features, list[Line]]:
     """What distribution functions are compared: of each number, and of each cell's indicator.
 
-    A category of two levels is one indicator, of more levels one each; a table has one for each of
-    its cells.
+    A category of two levels is one indicator, of the rarer one, of more levels one each; a table
+    has one for each of its cells.
     """
     parts: list[Feature] = []
     lines: list[Line] = []
@@ -125,7 +125,10 @@ def cdf_features(margins: Margins, names: tuple[str, ...]) -> tuple[Features, li
             parts.append(value(k))
             lines.append(Line(name, margin.cells.ends, margin.share, margin.cells.labels))
             continue
-        shown = range(len(margin.cells)) if len(margin.cells) != 2 else range(1, 2)
+        shown = range(len(margin.cells))
+        if len(margin.cells) == 2:
+            # Where the target has ones alone, its points see no difference from zeros.
+            shown = range(1, 2) if margin.share[1] <= 0.5 else range(1)
         for level in shown:
             label = margin.cells.labels[level]
             add(cell(k, margin.cells, level), name, float(margin.share[level]), label)

@@ -148,7 +148,7 @@ class ECDFDisplay:
         more = len(self.levels) - len(order)
         ax.set_xlabel(style.label(self.name, 48) + (f" ({more} more levels)" if more else ""))
         ax.set_ylabel("share of rows")
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
         style.tidy(ax)
 
 

@@ -16,6 +16,7 @@ from ..exceptions import InputError, WeightWarning
 from ..persistence import load, save
 from .design import check_sample_weight
 from .operators import _close, _holds
+from .tables import check_table
 
 
 def check_weighter(
@@ -36,7 +37,8 @@ def check_weighter(
     either sample are repeated rows; the target may come as a one-tuple, or not at all. The training
     rows may have weights of their own (`covshift.testing.design`), or unequal ones are refused. A
     clone finds the same weights; input and parameters are left as they were. If it can be saved, it
-    gives the same weights when it is loaded.
+    gives the same weights when it is loaded. A data frame with text and gaps gives the weights of
+    the numbers that the encoder makes of it (`covshift.testing.tables`).
 
     Parameters
     ----------
@@ -75,6 +77,12 @@ def check_weighter(
         check_sample_weight(weighter, rng, tolerance, predicts=predicts_training_rows)
     _check_input_untouched(weighter, rng)
     _check_saved(weighter, rng)
+    check_table(
+        weighter,
+        np.random.default_rng(random_state + 2),
+        tolerance,
+        predicts=predicts_training_rows,
+    )
 
 
 def _samples(rng: np.random.Generator) -> Iterator[tuple[Real, Real]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._groups import column_shares, feature_groups
+from .._parallel import one_blas_thread
 from .._support import Uncovered, uncovered
 from .._types import Real, Rows
 from ..operators import Coordinates
@@ -44,6 +45,7 @@ class Shift(NamedTuple):
         return self.left > _LEFT
 
 
+@one_blas_thread(0)
 def shift(
     X: Real,
     own: Real,

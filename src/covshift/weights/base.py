@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
+from .._encoded import encode_samples
 from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
@@ -25,7 +26,7 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
-from ..encoding import TableEncoder
+from ..encoding import TableEncoder, groups_of
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
@@ -33,7 +34,6 @@ from ._design import Design, design_of, kish, shares_of
 from ._features import EACH_COLUMN, Features, level_sides
 from ._limits import BalanceCost, clipped, largest_difference, largest_gap
 from ._selfcheck import cdf_mismatch, missing_levels, shift
-from ._tables import encoded
 
 __all__ = ["LogRatioWeighter", "Weighter", "cdf_mismatch", "effective_sample_size"]
 
@@ -137,10 +137,13 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         for name in ("_reading", "encoder_", "balance_cost_", "_unlimited"):
             self.__dict__.pop(name, None)
         of_target = unwrap_target(target_weight), unwrap_target(target_frequency)
+        known = self._given_groups if self._given_groups is not None else groups_of(X)
+        given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
         if is_margins(unwrap_target(X_target)):
-            given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
             return self._fit_to_margins(X, unwrap_target(X_target), given, sample_weight)
-        X, X_target, self.encoder_ = encoded(X, X_target, sample_weight, *of_target)
+        X, X_target, self.encoder_ = encode_samples(
+            X, X_target, sample_weight=sample_weight, **given
+        )
         samples = check_samples(X, X_target, *of_target)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
@@ -152,7 +155,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         rows, y = X[design.kept], _labels_of(y, design)
         target = target_weights(len(T), *of_target)
         self._target_counts, self._target_size = target.repeats, target.size
-        self._own, self._layout = design.share, self._layout_of(X.shape[1])
+        self._own, self._layout = design.share, self._layout_of(X.shape[1], known)
         try:
             raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
             final = self._keep(X, design, raw)
@@ -195,10 +198,10 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             return reading.width
         return int(self.n_features_in_) if encoder is None else len(encoder.columns)
 
-    def _layout_of(self, n: int) -> Features:
+    def _layout_of(self, n: int, groups: Any) -> Features:
         if self.encoder_ is not None:
             return Features.encoded(self.encoder_)
-        return Features.of(self._given_groups, n, self._column_names)
+        return Features.of(groups, n, self._column_names)
 
     def _fit_to_margins(
         self, X: Any, margins: Margins, of_target: dict[str, Any], sample_weight: Any
@@ -339,9 +342,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         units = getattr(self, "_units", None)
         if units is not None and getattr(units, "center", np.zeros(0)).shape != (self._width,):
             raise ValueError("units of other columns")
-        reading: Reading | None = getattr(self, "_reading", None)
-        if reading is not None:
-            self._ratio(np.zeros((1, reading.width)))  # which may be of another width
+        framed = getattr(self, "_reading", None) or getattr(self, "encoder_", None)
+        if framed is not None:
+            self._ratio_of_unused(np.zeros((1, self._width)))  # which may be of another width
 
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""

@@ -56,11 +56,15 @@ class _Density:
         m = 1 / float(share @ sample.row)  # Kish's number of rows
         _, std = moments(points, share)
         n = points.shape[1]
+        rows = np.full(n, m)
         if groups is not None:  # a feature of several columns is one dimension, of their variance
-            n = int(groups.max()) + 1
-            std = np.sqrt(np.bincount(groups, weights=std**2))[groups]
+            total, columns = np.bincount(groups, weights=std**2), np.bincount(groups)
+            n, std = len(total), np.sqrt(total)[groups]
+            # Numbers vary among rows of equal levels: two rows are such with chance 1 - 2 total.
+            alike = max(1.0, m * float(np.prod(1 - 2 * total[columns > 1])))
+            rows = np.where(columns[groups] > 1, m, alike)
         # The unit is the spread of both samples; it serves where this one does not vary.
-        h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * m ** (-1 / (n + 4))
+        h = np.where(std > 0, np.maximum(std, 1e-6), 1.0) * rows ** (-1 / (n + 4))
         if width == "silverman":
             h = h * ((n + 2) / 4) ** (-1 / (n + 4))
         if width == "cv" and len(points) > 1:
@@ -129,8 +133,9 @@ class KDE(LogRatioWeighter):
     A training row counts in its own density. So that new rows in the gaps and far away do not get
     weights that no training row could have, p is nowhere taken smaller than at a training row
     without neighbours. Equal rows are observations of their own, of which "cv" leaves out one: drop
-    duplicates that are none, or it takes the smallest width. Time O(N (N + M) n), for "cv" nine
-    times the exponentials; in blocks, no N x M array is kept.
+    duplicates that are none, or it takes the smallest width. A category of a data frame is one
+    feature for Scott's rule, and m of its numbers the effective number of rows of equal levels.
+    Time O(N (N + M) n), for "cv" nine times the exponentials; in blocks, no N x M array is kept.
 
     Examples
     --------

@@ -31,7 +31,8 @@ class Utf8(io.RawIOBase):
     def __init__(
         self, title: str, file: BinaryIO, head: bytes, asked: str | None, notes: list[Note]
     ) -> None:
-        self.title, self._file, self._notes = title, file, notes
+        self.title, self._notes = title, notes
+        self._read = getattr(file, "read1", file.read)
         self.encoding = _known(asked) if asked else _shown(head)
         self._sure = asked is not None or self.encoding != "utf-8"
         if asked is None and self.encoding != "utf-8":
@@ -47,7 +48,7 @@ class Utf8(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._held and not self._ended:
-            data = self._file.read(_PIECE)
+            data = self._read(_PIECE)  # what is there: a signal ends a wait for more
             self._ended = not data
             self._held = memoryview(self._checked(self._as_utf8(data)))
         count = min(len(buffer), len(self._held))

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._fields import FINITE, TEXT, Kind
+from ..._groups import column_shares, feature_groups
 from ..._holm import holm
 from ..._support import LEVEL, MISSED, chance
 from ..._types import Flags, Real
@@ -64,9 +65,17 @@ class UncoveredCells:
 
 
 def target_of(lines: Sequence[Line], *, even_tails: bool, scale: float) -> LineTarget:
-    """Return the target that the CDF weights are matched to."""
+    """Return the target that the CDF weights are matched to.
+
+    The cells of a category, or of a table, share the weight of one feature.
+    """
     views = [Thresholds.of(line.values, line.share) for line in lines]
-    return LineTarget.from_lines(Coordinates(), views, anderson_darling=even_tails, scale=scale)
+    columns = list(dict.fromkeys(line.column for line in lines))
+    groups = feature_groups([columns.index(line.column) for line in lines], len(lines))
+    shares = None if groups is None else column_shares(groups)
+    return LineTarget.from_lines(
+        Coordinates(), views, anderson_darling=even_tails, scale=scale, shares=shares
+    )
 
 
 def uncovered_cells(

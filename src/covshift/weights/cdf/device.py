@@ -72,7 +72,7 @@ class OnDevice(Weighter):
         self.encoder_ = self._sides = None
         validate_data(self, X, reset=True, skip_check_array=True)
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
-        self._layout = self._layout_of(int(X.shape[1]))
+        self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
         try:
             target: Any = self._target(T, share)
         finally:
