@@ -78,7 +78,8 @@ def with_groups(part: Any, groups: Rows | None, *rows: Real) -> tuple[Any, ...]:
     """Tell a weighter, and the rows it is fitted to, which columns are one feature."""
     if groups is None:
         return (part, *rows)
-    seeing = part.of_features(groups) if hasattr(part, "of_features") else part
+    known = getattr(part, "_given_groups", None) is not None
+    seeing = part.of_features(groups) if hasattr(part, "of_features") and not known else part
     return (seeing, *(encoded(values, groups) for values in rows))
 
 

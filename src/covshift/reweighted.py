@@ -203,6 +203,9 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.weights_ = np.ones(_num_samples(X))
             return None
         weighter = clone(as_weighter(self.weighter))
+        encoder = getattr(self, "encoder_", None)
+        if encoder is not None and hasattr(weighter, "of_features"):
+            weighter = weighter.of_features(groups_of(X), encoder.columns)
         self.weighter_ = with_groups(weighter, groups_of(X))[0]
         given = {} if own is None else {"sample_weight": own}
         if given and not has_fit_parameter(self.weighter_, "sample_weight"):

@@ -37,7 +37,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     date, ISO date as text        days since 1970-01-01; over a year apart, the quarter of the year
                                   as a category; with times, the hour of the day
     gap in a number or a date     the median of the training rows, and a column that marks gaps
-    gap in a category             a level of its own, "(missing)"
+    gap in a category             the level "(missing)"
     level with few rows           "(other)", together with other such levels
     text different in every row   left out, as an identifier
     constant column, or a copy    left out

@@ -82,6 +82,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     _part = False  # of other weights, which check what comes out
     _tells_overlap = False  # whether the fit itself tells of parts without training rows
     _given_groups: Any = None  # see `of_features`
+    _given_names: Any = None
     _layout = EACH_COLUMN  # while fit runs, of the columns that it gets
 
     _saved: ClassVar[dict[str, Kind]] = {
@@ -169,14 +170,14 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             del self._target_counts, self._target_size, self._own, self._layout
         return self
 
-    def of_features(self, groups: Any) -> Self:
+    def of_features(self, groups: Any, names: Any = None) -> Self:
         """Copy the weighter, for numbers of which some columns are one feature.
 
-        ``groups`` (n,) holds the number of the feature that each column of X belongs to. Data
-        frames need no such thing: there it is known.
+        ``groups`` (n,) holds the number of the feature that each column of X belongs to, ``names``
+        what messages call the columns. Data frames need no such thing: there it is known.
         """
         found = copy(self)
-        found._given_groups = groups
+        found._given_groups, found._given_names = groups, names
         return found
 
     @property
@@ -187,7 +188,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _column_names(self) -> Any:
         """Names of the columns of numbers; None where they have none."""
         encoder: TableEncoder | None = getattr(self, "encoder_", None)
-        return getattr(self, "feature_names_in_", None) if encoder is None else encoder.columns
+        if encoder is not None:
+            return encoder.columns
+        return getattr(self, "feature_names_in_", self._given_names)
 
     @property
     def _width(self) -> int:
