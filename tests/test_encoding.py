@@ -354,7 +354,15 @@ def test_copies_constants_order_and_names_change_nothing(seed):
 def test_rows_know_which_columns_belong_together():
     frame = pd.DataFrame({"r": ["a", "b", "c", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
     rows = TableEncoder().fit_transform(frame)
-    for some in (rows, rows[1:], rows[[2, 0]], rows[rows[:, 3] > 1], rows[[0, 1], :], rows * 2.0):
+    for some in (
+        rows,
+        rows[1:],
+        rows[[2, 0]],
+        rows[rows[:, 3] > 1],
+        rows[[0, 1], :],
+        rows[[0], ...],
+        rows * 2.0,
+    ):
         assert groups_of(some).tolist() == [0, 0, 0, 1]
     turned = rows @ np.eye(4), rows.T, np.transpose(rows)
     for plain in (

@@ -12,7 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
-from covshift._tables import Encoding, Feature
+from covshift._tables import Encoding
+from covshift.encoding import Feature
 from covshift.exceptions import InputError
 from covshift.persistence import Model, archive, load, save
 
@@ -43,8 +44,12 @@ FITTED = {
     "boosted regressor": VBoostRegressor(**SMALL).fit(X, NUMBER, X_target=T),
 }
 
-ENCODING = Encoding(
-    (Feature("age", "number", fill=1.5), Feature("town", "category", ("u", "<script>")))
+ENCODING = Encoding.of(
+    [
+        Feature("age", "number", fill=1.5),
+        Feature("town", "category", ("u", "<script>")),
+        Feature("ill", "boolean", fill=0.0),
+    ]
 )
 
 
@@ -72,7 +77,8 @@ def test_what_is_saved_comes_back_to_the_last_bit(tmp_path, name):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     if model.task == "classification":
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    for field in ("encoding", "task", "label", "learner", "method", "unit", "about", "classes"):
+    assert again.encoding.to_list() == model.encoding.to_list()
+    for field in ("task", "label", "learner", "method", "unit", "about", "classes"):
         assert getattr(again, field) == getattr(model, field)
 
 

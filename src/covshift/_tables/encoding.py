@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -114,6 +114,11 @@ class Encoding:
             if not isinstance(item["name"], str) or not all(isinstance(f, bool) for f in flags):
                 raise ValueError("a feature of unknown kind")
             features.append(Feature(**{**item, "levels": tuple(item["levels"])}))
+        return cls.of(features)
+
+    @classmethod
+    def of(cls, features: Sequence[Feature]) -> Encoding:
+        """Return the encoding by these rules."""
         names = np.array([feature.name for feature in features], dtype=object)
         return cls(TableEncoder._from_saved(features_=tuple(features), _said=(), _names=names))
 

@@ -111,7 +111,7 @@ def rows_of(X: Any, title: str) -> Any:
             f"{title} is sparse, and conformal prediction needs dense rows: pass {title}.toarray()."
         )
     if column_names(X) is None and not is_array(X):
-        X = np.asarray(X)
+        X = np.asanyarray(X)  # encoded rows keep their groups
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2 and 0 in shape:
         raise InputError(

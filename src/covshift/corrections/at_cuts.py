@@ -25,6 +25,7 @@ from sklearn.utils import _safe_indexing
 from .._array import Array
 from .._row_weights import RowWeights
 from .._types import Real, Rows
+from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.features import VALUE, cdf_features
@@ -59,7 +60,11 @@ class AtCuts:
         for k in np.flatnonzero(features.form == VALUE):
             Z[:, k] = known[lines[k].column].cells.places(Z[:, k])
         cells, share = side_by_side([line.share for line in lines])
-        groups = np.unique([line.column for line in lines], return_inverse=True)[1].reshape(-1)
+        own: list[Any] = [line.column for line in lines]
+        encoded = groups_of(X)
+        if encoded is not None:  # margins of encoded rows name columns by their numbers
+            own = [int(encoded[int(column)]) for column in own]
+        groups = np.unique(own, return_inverse=True)[1].reshape(-1)
         return cls(margins, X, Z, cells.astype(np.float64), share, groups)
 
     def rows(self, some: Rows) -> AtCuts:

@@ -27,10 +27,7 @@ class Encoded(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        every = isinstance(key, tuple) and all(
-            isinstance(k, slice) and k == slice(None) for k in key[1:]
-        )
-        of_rows = every or not isinstance(key, tuple)
+        of_rows = not isinstance(key, tuple) or all(map(_is_all, key[1:]))
         if isinstance(found, Encoded) and not (of_rows and found.ndim == self.ndim):
             return np.asarray(found)
         return found
@@ -45,6 +42,11 @@ class Encoded(np.ndarray):
     def T(self) -> Any:
         """The transposed rows, a plain array."""
         return np.asarray(self).T
+
+
+def _is_all(key: Any) -> bool:
+    """Whether an index keeps all columns."""
+    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
 
 
 def encoded(values: Real, groups: Rows | None) -> Real:
