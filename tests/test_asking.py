@@ -324,3 +324,14 @@ def test_errors_of_weighters_name_the_column(tmp_path):
     result = covshift("weigh", train, target, "--method", "entropy")
     assert "column 1" not in result.err
     assert "'v'" in result.err
+
+
+def test_whole_numbers_with_the_name_of_an_identifier_are_asked_about(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("a.csv", "b.csv"):
+        cells = {"rownames": rng.choice(9000, 60, replace=False), "x": rng.normal(size=60)}
+        pd.DataFrame(cells).to_csv(tmp_path / name, index=False)
+    asked = covshift("diagnose", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert asked.code == 2
+    assert "a name that identifiers have" in asked.err
+    assert "--id rownames" in asked.err

@@ -15,6 +15,9 @@ from .spelling import plain_number
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 _COUNTED = 20  # rows from which consecutive whole numbers are no accident
+_ID_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|rownames?|row|rownumber|index|key|identifier|uid)(?:$|[^a-z])"
+)
 _CODE_WORDS = re.compile(
     r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
     r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
@@ -86,7 +89,7 @@ def number_question(
     """
     where = " and ".join(dict.fromkeys(titles))
     doubts = {part.doubt for part in numbers}
-    counted = _counted(numbers)
+    counted = _counted(numbers) or _named_id(name, numbers)
     if counted is not None:
         return Question(name, where, counted, identifiers(name, free))
     if "identifiers" in doubts:
@@ -138,6 +141,19 @@ def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
 
 def _codes(name: str) -> tuple[Answer, ...]:
     return answer("categorical", name), answer("numeric", name), answer("drop", name)
+
+
+def _named_id(name: str, numbers: tuple[Numbers, Numbers]) -> str | None:
+    """Say that whole numbers, different in every row, have a name that identifiers have."""
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
+    if _ID_WORDS.search(words) is None:
+        return None
+    for part in numbers:
+        values = part.values
+        whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
+        if len(values) < _COUNTED or not whole or len(np.unique(values)) < len(values):
+            return None
+    return "has different whole numbers in every row and a name that identifiers have"
 
 
 def named_as_code(name: str) -> bool:
