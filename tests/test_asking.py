@@ -329,8 +329,8 @@ def test_errors_of_weighters_name_the_column(tmp_path):
 def test_whole_numbers_with_the_name_of_an_identifier_are_asked_about(tmp_path):
     rng = np.random.default_rng(0)
     for name in ("a.csv", "b.csv"):
-        cells = {"rownames": rng.choice(9000, 60, replace=False), "x": rng.normal(size=60)}
-        pd.DataFrame(cells).to_csv(tmp_path / name, index=False)
+        numbers = rng.choice(9000, 60, replace=False)
+        write(tmp_path / name, [["rownames", "x"], *([k, rng.normal()] for k in numbers)])
     asked = covshift("diagnose", tmp_path / "a.csv", tmp_path / "b.csv")
     assert asked.code == 2
     assert "a name that identifiers have" in asked.err
