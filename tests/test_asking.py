@@ -330,7 +330,10 @@ def test_whole_numbers_with_the_name_of_an_identifier_are_asked_about(tmp_path):
     rng = np.random.default_rng(0)
     for name in ("a.csv", "b.csv"):
         numbers = rng.choice(9000, 60, replace=False)
-        write(tmp_path / name, [["rownames", "x"], *([k, rng.normal()] for k in numbers)])
+        write(
+            tmp_path / name,
+            [["rownames", "x"], *([str(k), f"{rng.normal():.3f}"] for k in numbers)],
+        )
     asked = covshift("diagnose", tmp_path / "a.csv", tmp_path / "b.csv")
     assert asked.code == 2
     assert "a name that identifiers have" in asked.err
