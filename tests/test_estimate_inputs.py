@@ -151,11 +151,13 @@ def test_columns_that_depend_on_one_another_have_no_coefficients(ask):
         ask(X=X[:, [0, 1, 0]], T=T[:, [0, 1, 0]], what="coefficients")
 
 
-def test_a_model_of_numbers_needs_numbers():
+def test_a_model_of_numbers_gets_the_encoded_table():
     pandas = pytest.importorskip("pandas")
     frames = (pandas.DataFrame({"a": Z[:, 0], "c": list("uv") * (len(Z) // 2)}) for Z in (X, T))
-    with pytest.raises(InputError, match="Ridge cannot be fitted to X, as it was given"):
-        estimate(Y, *frames, outcome_model=Ridge(), weighter="entropy")
+    found = estimate(Y, *frames, outcome_model=Ridge(), weighter="entropy")
+    coded = (np.column_stack([Z[:, 0], np.arange(len(Z)) % 2]) for Z in (X, T))
+    by_hand = estimate(Y, *coded, outcome_model=Ridge(), weighter="entropy")
+    assert found.value == pytest.approx(by_hand.value)
 
 
 def test_too_many_groups_are_refused():

@@ -96,6 +96,11 @@ def LogisticOrNone(name):
 class Numbers(LogisticRegression):
     """Of the two columns of numbers."""
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True  # it takes the frame as it is
+        return tags
+
     def fit(self, X, y, sample_weight=None):
         return super().fit(X[["a", "b"]], y, sample_weight)
 

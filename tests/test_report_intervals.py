@@ -67,7 +67,7 @@ def test_the_report_shows_coverage_width_and_picture(samples, intervals):
         assert fact in words
     assert "intervals-text" in page.ids
     widths = (intervals.upper - intervals.lower)[~intervals.infinite]
-    assert f"finite widths {np.quantile(widths, 0.25):.3g}," in words
+    assert f"finite widths {np.quantile(widths, 0.25):.4g}," in words
 
 
 def test_groups_have_a_line_each_and_their_names_stay_text(samples, intervals):

@@ -72,7 +72,7 @@ def test_reordered_and_different_columns_are_told_apart():
 def test_text_columns_are_named(library):
     frame = library.DataFrame({"age": [1.0, 2.0], "town": ["x", "y"]})
     with pytest.raises(ValueError, match=r"text or category columns: 'town'. Encode them"):
-        v_matrix(frame)
+        check_points(frame, "X")
 
 
 DAYS = np.array([["2020-01-01"], ["NaT"]], dtype="M8[D]")

@@ -16,12 +16,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ._encoded import encode_samples
-from ._frames import FrameColumns
 from ._hashing import mixed_hash, row_hash
 from ._notes import Note
 from ._types import Real, Rows
 from ._validation import check_samples, column_names
-from .encoding import OTHER, encoded, groups_of
+from .encoding import OTHER, TableEncoder, encoded, groups_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class BothSamples:
     X: Real  # (N, n)
     T: Real  # (M, n)
     names: tuple[str, ...] | None  # of the columns; None: an array has none
-    encoder: FrameColumns | None = None  # what made numbers of a table
+    encoder: TableEncoder | None = None  # what made numbers of a table
     order: Rows | None = None  # of its columns
     groups: Rows | None = None  # (n,): feature of each column; None: every column is one
 
@@ -99,7 +98,7 @@ def takes_tables(estimator: Any) -> bool:
         return False
 
 
-def _order(encoder: FrameColumns, Z: Real, T: Real) -> Rows:
+def _order(encoder: TableEncoder, Z: Real, T: Real) -> Rows:
     """Columns by the names of their features, those of a feature by what they hold."""
     place = {name: k for k, name in enumerate(sorted(encoder.group_names))}
     feature = np.array([place[name] for name in encoder.group_names])[encoder.groups]

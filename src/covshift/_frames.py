@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .encoding import TableEncoder as FrameColumns
 from .exceptions import InputError
-
-__all__ = ["FrameColumns", "cells_of", "column_label", "select"]
 
 
 def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any]:

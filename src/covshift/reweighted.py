@@ -16,11 +16,10 @@ from ._both_samples import takes_tables, with_groups
 from ._encoded import encode_samples
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
-from ._frames import FrameColumns
 from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
 from ._validation import is_margins, unwrap_target
-from .encoding import groups_of
+from .encoding import TableEncoder, groups_of
 from .exceptions import InputError, InputTypeError
 from .margins.reading import named_levels
 from .weights import as_weighter
@@ -95,7 +94,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "weighter_": Maybe(ESTIMATOR),
         "weights_": Reals("N"),
         "classes_": Maybe(Labels("K")),
-        "encoder_": Maybe(OrNone(Part(FrameColumns))),
+        "encoder_": Maybe(OrNone(Part(TableEncoder))),
     }
 
     def __init__(self, estimator: Any, *, weighter: Any = "cdf", preprocess: Any = None) -> None:
@@ -226,7 +225,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _as_numbers(self, X: Any, target: Any, last: Any) -> tuple[Any, Any]:
         """Encode tables for an estimator that takes numbers alone and brings no preprocessing."""
-        self.encoder_: FrameColumns | None = None
+        self.encoder_: TableEncoder | None = None
         own = self.preprocess is not None or isinstance(self.estimator, Pipeline)
         if own or takes_tables(last):
             return X, target
@@ -321,7 +320,7 @@ def fit_for_target(
             Reweighted(estimator, weighter=None).fit(X, y, sample_weight=sample_weight).estimator_
         )
     rows = None if is_margins(target) else target
-    if not takes_tables(estimator) and FrameColumns.learn(X, rows) is not None:
+    if not takes_tables(estimator) and TableEncoder.learn(X, rows) is not None:
         given = {"X_target": None if rows is None else (rows,), "sample_weight": sample_weight}
         return Reweighted(estimator, weighter=None).fit(X, y, **given)
     return _fit_last(estimator, X, y, target, sample_weight, of_target)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._frames import FrameColumns
 from .._notes import Note
 from .._registry import TABLE, CorrectionEntry
 from .._types import Real, Rows
 from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
 from ..diagnostics import standardized_mean_differences
+from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
 from ..exceptions import InputError
 from ..margins import Margins
@@ -92,13 +92,13 @@ class MarginRows:
 
     known: KnownRows
     columns: Sequence[Made]  # what each column of numbers holds
-    frame: FrameColumns | None = None  # how a data frame becomes these columns
+    frame: TableEncoder | None = None  # how a data frame becomes these columns
 
     @classmethod
     def of(cls, margins: Margins, X: Any) -> MarginRows:
         """Read training rows: an array, or a data frame whose text columns are categories."""
         known = KnownRows.of(margins, X, "a comparison")
-        frame = FrameColumns.learn(X, None, more=named_levels(margins))
+        frame = TableEncoder.learn(X, None, more=named_levels(margins))
         if frame is None:
             names = column_names(X) or [str(k) for k in range(np.shape(X)[1])]
             return cls(known, [(name, None) for name in names])

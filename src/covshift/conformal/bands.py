@@ -26,8 +26,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from .._fields import ESTIMATOR, FINITE, Kind, OrNone
-from .._frames import FrameColumns
 from .._types import Flags, Real
+from ..encoding import TableEncoder
 from ..exceptions import InputError, UnseenLevelWarning
 from ..reweighted import fit_for_target
 
@@ -153,7 +153,7 @@ class BoostedSpread:
     """Boosted trees for absolute residuals; of frames, categories become zeros and ones."""
 
     def fit(self, X: Any, residual: Real) -> BoostedSpread:
-        self._frame = FrameColumns.learn(X, None)
+        self._frame = TableEncoder.learn(X, None)
         self._trees = HistGradientBoostingRegressor(
             loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
         ).fit(self._encoded(X), residual)

@@ -357,4 +357,4 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "widths are rough."
             )
             notes.append(Note("few rows", text, "warning"))
-        return [*notes, *self._shift.notes]
+        return [*notes, *getattr(self._shift, "notes", ())]

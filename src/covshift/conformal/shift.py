@@ -18,12 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from .._array import to_numpy
 from .._both_samples import BothSamples, with_groups
 from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
-from .._frames import FrameColumns
 from .._notes import Note
 from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._types import Real, Rows
 from .._validation import check_points, is_margins
+from ..encoding import TableEncoder
 from ..exceptions import InputTypeError, WeightWarning
 from ..weights import as_weighter
 from ..weights.base import Weighter
@@ -39,7 +39,7 @@ class Shift:
     """
 
     weighter: Weighter | None = None
-    frame: FrameColumns | None = None
+    frame: TableEncoder | None = None
     scaler: StandardScaler | None = None
     gaps: tuple[Uncovered, ...] = ()  # parts of the target without training rows
     names: tuple[str, ...] | None = None
@@ -47,7 +47,7 @@ class Shift:
 
     _saved: ClassVar[dict[str, Kind]] = {
         "weighter": OrNone(ESTIMATOR),
-        "frame": OrNone(Part(FrameColumns)),
+        "frame": OrNone(Part(TableEncoder)),
         "center": OrNone(Reals("z")),
         "scale": OrNone(Reals("z")),
         "gaps": Each(Part(Uncovered)),

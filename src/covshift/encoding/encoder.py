@@ -154,7 +154,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         target = unwrap_target(X_target)
         if _is_plain(X) and _is_plain(target):
             return None
-        if not is_table(X) or not (target is None or is_table(target)):
+        pair = [X] if target is None else [X, target]
+        if not all(map(is_table, pair)) and not any(map(_has_text, pair)):
+            return None  # numbers with gaps beside an array, which the check of numbers refuses
+        if not all(map(is_table, pair)):
             raise InputError(
                 "X and X_target must both be data frames with the same columns, since one of them "
                 "holds text, dates or gaps."
@@ -298,6 +301,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _has_text(X: Any) -> bool:
+    return bool(category_columns(X) or date_columns(X))
+
+
 def _is_plain(X: Any) -> bool:
     """Whether rows are numbers without gaps, or no table at all."""
     if X is None or not is_table(X):
@@ -305,7 +312,7 @@ def _is_plain(X: Any) -> bool:
     names = column_names(X) or []
     if len(set(names)) < len(names):  # which the check of numbers refuses
         return True
-    if category_columns(X) or date_columns(X):
+    if _has_text(X):
         return False
     return not any(np.isnan(cells.values).any() for cells in read_cells(X, "X").values())
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._frames import FrameColumns
 from .._types import Real, Whole
 from .._validation import column_names
+from ..encoding import TableEncoder
 from .cells import OTHER, Brackets, Categories, level_of
 from .margins import Margins
 
@@ -40,7 +40,7 @@ def side_by_side(shares: Sequence[Real]) -> tuple[Whole, Real]:
 
 
 def value_rows(
-    margins: Margins, X: Any, points: Real, w: Real, frame: FrameColumns | None
+    margins: Margins, X: Any, points: Real, w: Real, frame: TableEncoder | None
 ) -> tuple[Real, Real]:
     """Return rows (R, n) and their shares (R,) for what needs a value in every cell: scales.
 
