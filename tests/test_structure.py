@@ -27,7 +27,6 @@ LAYERS = [
         "_hashing",
         "_row_sample",
         "_frames",
-        "_encoded",
         "_both_samples",
         "_groups",
         "encoding",

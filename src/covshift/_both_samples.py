@@ -15,12 +15,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from ._encoded import encode_samples
 from ._hashing import mixed_hash, row_hash
 from ._notes import Note
 from ._types import Real, Rows
 from ._validation import check_samples, column_names
 from .encoding import OTHER, TableEncoder, encoded, groups_of
+from .encoding.samples import encode_samples
 
 
 @dataclass(frozen=True, eq=False)

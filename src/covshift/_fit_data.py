@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
-from ._encoded import EncodedSamples, encode_samples
 from ._groups import feature_groups, order_by_content
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Rows, Whole
@@ -26,6 +25,7 @@ from .corrections.at_cuts import AtCuts
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
 from .encoding import TableEncoder, groups_of
+from .encoding.samples import EncodedSamples, encode_samples
 from .exceptions import ConstantColumnWarning, InputError
 from .margins.made_rows import value_rows
 from .margins.reading import named_levels

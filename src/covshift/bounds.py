@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._encoded import encode_samples
 from ._groups import column_shares, feature_groups
 from ._parameters import number, whole
 from ._types import Real
 from .encoding import groups_of
+from .encoding.samples import encode_samples
 from .exceptions import InputError
 
 __all__ = [

@@ -16,7 +16,6 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from ._array import to_numpy
-from ._encoded import encode_samples
 from ._parameters import flag, one_of
 from ._repeats import Repeats
 from ._row_weights import row_weights
@@ -26,6 +25,7 @@ from .corrections import as_correction
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
 from .encoding import groups_of
+from .encoding.samples import encode_samples
 from .exceptions import InputError
 from .operators import VOperator
 from .operators.base import blocks

@@ -13,13 +13,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from ._both_samples import takes_tables, with_groups
-from ._encoded import encode_samples
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
 from ._validation import is_margins, unwrap_target
 from .encoding import TableEncoder, groups_of
+from .encoding.samples import encode_samples
 from .exceptions import InputError, InputTypeError
 from .margins.reading import named_levels
 from .weights import as_weighter

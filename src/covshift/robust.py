@@ -12,7 +12,6 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._encoded import encode_samples
 from ._fields import ESTIMATOR, WHOLE, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
@@ -23,6 +22,7 @@ from ._types import Real
 from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_target
 from .corrections.importance import of_features
 from .encoding import TableEncoder, groups_of
+from .encoding.samples import encode_samples
 from .exceptions import FewRowsWarning
 from .weights import Discriminative, as_weighter
 

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._encoded import by_table_column
 from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data, encode_fit_data
 from .._folds import Fold, part_of, ranked_folds
@@ -21,6 +20,7 @@ from .._validation import check_host_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..encoding import TableEncoder
+from ..encoding.samples import by_table_column
 from ..exceptions import InputError
 from ..operators import VOperator
 from .auto import Boosted, fit_auto

@@ -19,7 +19,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._both_samples import with_groups
-from .._encoded import EncodedSamples, encode_samples
 from .._gains import paired_gains
 from .._parallel import one_thread
 from .._parameters import function, one_of
@@ -28,6 +27,7 @@ from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
+from ..encoding.samples import EncodedSamples, encode_samples
 from ..estimates import estimate_risk
 from ..exceptions import InputError, UnseenLevelWarning
 from ..reweighted import fit_for_target

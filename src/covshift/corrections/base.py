@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from .._array import Array, namespace
-from .._encoded import encode_samples
 from .._groups import feature_groups
 from .._parameters import Rules, check_parameters, flag, number, one_of
 from .._row_weights import RowWeights, row_weights, target_weights
@@ -22,6 +21,7 @@ from .._validation import (
     weight_like,
 )
 from ..encoding import groups_of
+from ..encoding.samples import encode_samples
 from ..exceptions import CoverageWarning, InputError
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 

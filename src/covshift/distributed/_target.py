@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from .._array import is_array, to_numpy
-from .._encoded import numbers_only
 from .._row_weights import target_weights
 from .._types import Real
 from .._validation import (
@@ -22,6 +21,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..corrections import as_correction
+from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from ..weights.cdf.weighter import CDFWeights
 from .quantiles import Margins, check_bins, margins

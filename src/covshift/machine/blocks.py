@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
-from .._encoded import numbers_only, refuse_columns
 from .._fit_data import warn_of_constant
 from .._groups import feature_groups
 from .._hashing import HashedSample, draw_seed
@@ -29,6 +28,7 @@ from .._validation import check_points
 from ..corrections import as_correction
 from ..corrections.importance import of_features
 from ..encoding import groups_of
+from ..encoding.samples import numbers_only, refuse_columns
 from ..exceptions import InputError
 from .base import KernelMachine
 from .primal import Partial, Primal

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
-from .._encoded import numbers_only
 from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
@@ -20,6 +19,7 @@ from .._parameters import Rules, one_of
 from .._row_sample import label_keys
 from .._types import Real
 from .._validation import check_points
+from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from .base import KernelMachine
 from .bounded import bounded_expansion

@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 
 from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
-from .._encoded import numbers_only
 from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._types import Real
 from .._validation import refuse_margins, unwrap_target
 from ..corrections import as_correction
 from ..corrections.matrix import warn_if_faint
+from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from .device_primal import DevicePrimal
 from .expansion import Expansion

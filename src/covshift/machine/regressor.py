@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._encoded import numbers_only
 from .._fields import FLAG, Kind
 from .._fit_data import GivenWeights
 from .._labels import check_outcomes
 from .._types import Real
 from .._validation import check_points
+from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from .base import KernelMachine
 from .leave_one_out import LeaveOneOutRegressor

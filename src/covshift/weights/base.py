@@ -13,7 +13,6 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._encoded import encode_samples
 from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
@@ -27,6 +26,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..encoding import TableEncoder, groups_of
+from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from ._numbers import category_columns, date_columns
-from ._row_weights import RowWeights, row_weights, target_weights
-from ._types import Real
-from ._validation import column_names, unwrap_target
-from .encoding import TableEncoder, read_cells
-from .exceptions import InputError, UnseenLevelWarning
+from .._numbers import category_columns, date_columns
+from .._row_weights import RowWeights, row_weights, target_weights
+from .._types import Real
+from .._validation import column_names, unwrap_target
+from ..exceptions import InputError, UnseenLevelWarning
+from .cells import read_cells
+from .encoder import TableEncoder
 
 
 class EncodedSamples(NamedTuple):
