@@ -1,5 +1,6 @@
 """`TableEncoder`: each kind of column, and what must not change a result."""
 
+import pickle
 import warnings
 from datetime import date
 
@@ -361,10 +362,11 @@ def test_rows_know_which_columns_belong_together():
         rows[rows[:, 3] > 1],
         rows[[0, 1], :],
         rows[[0], ...],
-        rows * 2.0,
+        rows.copy(),
+        pickle.loads(pickle.dumps(rows)),
     ):
         assert groups_of(some).tolist() == [0, 0, 0, 1]
-    turned = rows @ np.eye(4), rows.T, np.transpose(rows)
+    turned = rows @ np.eye(4), rows.T, np.transpose(rows), np.take(rows, [3, 2, 1, 0], axis=1)
     for plain in (
         rows[:, ::-1],
         rows[:, np.arange(4)],
@@ -390,3 +392,82 @@ def test_frequencies_are_repeated_rows():
     again = frame.loc[np.repeat(np.arange(40), f)], target.loc[np.repeat(np.arange(50), g)]
     by_rows = TableEncoder().fit(again[0], X_target=again[1])
     assert by_weight.features_ == by_rows.features_
+
+
+# What a review found
+
+
+def test_levels_of_numbers_are_spelled_as_their_cells():
+    cells = pd.Categorical([1.0, 3.0, 2.0, 1.0], ordered=True)
+    assert columns(pd.DataFrame({"q": cells}))[0] == {"q": [0, 2, 1, 0]}
+    by_hand, _ = columns(pd.DataFrame({"q": [1.0, 3.0, 2.0]}), kinds={"q": [1.0, 2.0, 3.0]})
+    assert by_hand == {"q": [0, 2, 1]}
+
+
+def test_infinite_numbers_are_refused_at_transform_too():
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0], "r": ["a", "b"]}))
+    with pytest.raises(InputError, match=r"column 'x' \(1 inf\)"):
+        encoder.transform(pd.DataFrame({"x": [np.inf], "r": ["a"]}))
+
+
+@pytest.mark.parametrize("word", ["NaT", "today", "2020", "20240101"])
+def test_words_that_are_no_dates_are_refused(word):
+    encoder = TableEncoder().fit(pd.DataFrame({"d": ["2020-01-01", "2020-01-05"]}))
+    with pytest.raises(InputError, match="the fit saw dates"):
+        encoder.transform(pd.DataFrame({"d": [word]}))
+    with pytest.raises(InputError, match="is no date"):
+        TableEncoder({"d": "date"}).fit(pd.DataFrame({"d": [word, "2020-01-01"]}))
+
+
+def test_numbers_are_no_dates_and_dates_are_days():
+    with pytest.raises(InputError, match="to_datetime"):
+        TableEncoder({"d": "date"}).fit(pd.DataFrame({"d": [20240101, 20240102]}))
+    frame = pd.DataFrame({"d": pd.to_datetime(["1970-01-02", "1970-01-05"])})
+    assert columns(frame, kinds={"d": "number"})[0] == {"d": [1, 4]}
+
+
+def test_one_time_of_day_is_no_feature():
+    days = pd.Timestamp("2014-01-01 10:10") + pd.to_timedelta(np.arange(600), "D")
+    assert "d hour" not in columns(pd.DataFrame({"d": days}))[0]
+
+
+def test_quarters_before_1970():
+    days = pd.to_datetime(["1965-03-31 13:00", "1969-12-31 12:00", "1960-06-30 23:00"])
+    found, _ = columns(pd.DataFrame({"d": days}))
+    assert found["d season=Jan-Mar"] == [1, 0, 0]
+    assert found["d season=Oct-Dec"] == [0, 1, 0]
+    assert found["d season=Apr-Jun"] == [0, 0, 1]
+
+
+def test_a_copy_with_gaps_is_a_copy():
+    cells = [1.0, np.nan, 3.0]
+    found, encoder = columns(pd.DataFrame({"a": cells, "b": cells}))
+    assert list(found) == ["a", "a missing"]
+    assert "copy of 'a': 'b'" in said(encoder)
+
+
+def test_a_column_with_the_name_of_a_mark_is_a_feature_by_itself():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "a missing": [5.0, 6.0, 8.0]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.groups.tolist() == [0, 1, 2]
+    assert encoder.group_names == ("a", "a missing", "a missing")
+
+
+def test_what_unseen_cells_count_as_is_said():
+    encoder = TableEncoder().fit(pd.DataFrame({"r": ["a", "a", "b"], "x": [True, False, True]}))
+    with pytest.warns(UnseenLevelWarning, match="count as 'a', the more frequent"):
+        encoder.transform(pd.DataFrame({"r": ["z"], "x": [True]}))
+    with pytest.raises(InputError, match="holds 7, and the fit saw true and false"):
+        encoder.transform(pd.DataFrame({"r": ["a"], "x": [7]}))
+
+
+def test_levels_that_are_all_rare_are_left_out():
+    users = [f"u{k}" for k in range(70) for _ in range(4)]
+    frame = pd.DataFrame({"u": users, "x": np.arange(280.0)})
+    assert list(columns(frame)[0]) == ["x"]
+
+
+def test_long_identifiers_with_a_gap_are_refused():
+    cells = pd.array([2**60 + k for k in range(3)] + [None], dtype="Int64")
+    with pytest.raises(InputError, match="float64 cannot hold"):
+        TableEncoder().fit(pd.DataFrame({"id": cells, "r": list("abca")}))

@@ -99,8 +99,8 @@ class Cells:
         """Return the same cells as categories."""
         if self.is_text:
             return replace(self, kind="category", levels=())
-        spelled = (_spelled(cell, self.kind) for cell in self.values.tolist())
-        return replace(Cells.of_text(self.name, "category", spelled), repeats=self.repeats)
+        words = (spelled(cell, self.kind) for cell in self.values.tolist())
+        return replace(Cells.of_text(self.name, "category", words), repeats=self.repeats)
 
     def mapped(self, place: Mapping[Any, float], rest: float) -> NDArray[np.float64]:
         """Return a number for each cell, by its word, or None for gaps: (rows,)."""
@@ -165,7 +165,7 @@ def _of_series(series: Any, name: str, title: str) -> Cells:
         seconds = _floats(series.dt.total_microseconds()) / 1e6
         return Cells(name, "number", seconds / _DAY)
     if dtype == nw.Enum or (dtype == nw.Categorical and _is_ordered(series)):
-        levels = tuple(map(str, series.cat.get_categories().to_list()))
+        levels = tuple(map(spelled, series.cat.get_categories().to_list()))
         return Cells.of_text(name, "ordered", series.to_list(), levels)
     if dtype == nw.Categorical or dtype == nw.String:
         return Cells.of_text(name, "category", series.to_list())
@@ -193,9 +193,10 @@ def _floats(series: Any) -> NDArray[np.float64]:
 
 
 def _check_long(series: Any, name: str, title: str) -> None:
-    if not series.is_null().any():
-        values = series.to_numpy()
-        if values.dtype.kind in "iu" and len(values):
+    present = series.drop_nulls()
+    if len(present):
+        values = np.asarray(present.to_numpy())
+        if values.dtype.kind in "iu":
             try:
                 check_exact(values[:, None], title)
             except InputError:
@@ -238,17 +239,22 @@ def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
     present = [cell for cell in cells if not _is_gap(cell)]
     if all(isinstance(cell, bool | np.bool_) for cell in present) and present:
         return Cells(name, "boolean", _numbers(cells))
-    if all(isinstance(cell, int | float | Decimal | np.number) for cell in present):
+    number = int | float | Decimal | np.integer | np.floating
+    if not any(isinstance(cell, np.timedelta64) for cell in present) and all(
+        isinstance(cell, number) for cell in present
+    ):
         return Cells(name, "number", _numbers(cells))
     if all(isinstance(cell, date | np.datetime64) for cell in present):
         return Cells(name, "date", _moments(cells))
-    if all(isinstance(cell, timedelta) for cell in present):
-        lengths = [None if _is_gap(cell) else cell.total_seconds() / _DAY for cell in cells]
+    if all(isinstance(cell, timedelta | np.timedelta64) for cell in present):
+        unit = np.timedelta64(1, "D")
+        lengths = [None if _is_gap(cell) else np.timedelta64(cell) / unit for cell in cells]
         return Cells(name, "number", _numbers(lengths))
     if all(isinstance(cell, time) for cell in present):
         hours = [None if _is_gap(c) else c.hour + c.minute / 60 + c.second / 3600 for c in cells]
         return Cells(name, "number", _numbers(hours))
-    strange = next((c for c in present if isinstance(c, complex | dict | list | set | tuple)), None)
+    odd = (complex, dict, list, set, tuple, np.ndarray)
+    strange = next((cell for cell in cells if isinstance(cell, odd)), None)
     if strange is not None:
         raise InputError(
             f"{title}: column {name!r} holds a {type(strange).__name__}, which is neither number, "
@@ -279,13 +285,14 @@ def _coded(cells: Iterable[Any]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     listed = cells if isinstance(cells, list) else list(cells)
     found = np.fromiter((place.setdefault(cell, len(place)) for cell in listed), np.intp)
     words: dict[str, int] = {}
-    table = [-1 if _is_gap(c) else words.setdefault(_spelled(c), len(words)) for c in place]
+    table = [-1 if _is_gap(c) else words.setdefault(spelled(c), len(words)) for c in place]
     if not table:
         return found, ()
     return np.array(table, dtype=np.intp)[found], tuple(words)
 
 
-def _spelled(cell: Any, kind: str = "text") -> Any:
+def spelled(cell: Any, kind: str = "text") -> Any:
+    """Return a cell as text, None for a gap."""
     if _is_gap(cell):
         return None
     if kind == "boolean":

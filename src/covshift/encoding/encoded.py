@@ -20,28 +20,26 @@ class Encoded(np.ndarray):
 
     groups: Rows | None = None
 
-    def __array_finalize__(self, obj: Any) -> None:
-        groups = getattr(obj, "groups", None)
-        same = groups is not None and self.ndim == 2 and self.shape[1] == len(groups)
-        self.groups = groups if same else None
-
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
         of_rows = not isinstance(key, tuple) or all(map(_is_all, key[1:]))
-        if isinstance(found, Encoded) and not (of_rows and found.ndim == self.ndim):
-            return np.asarray(found)
+        if isinstance(found, Encoded):
+            if not (of_rows and found.ndim == self.ndim):
+                return np.asarray(found)
+            found.groups = self.groups
         return found
 
-    def __matmul__(self, other: Any) -> Any:
-        return np.asarray(self) @ other
+    def copy(self, order: Any = "C") -> Any:
+        return encoded(np.array(self, order=order), self.groups)
 
-    def transpose(self, *axes: Any) -> Any:
-        return np.asarray(self).transpose(*axes)
+    def __copy__(self) -> Any:
+        return self.copy()
 
-    @property
-    def T(self) -> Any:
-        """The transposed rows, a plain array."""
-        return np.asarray(self).T
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return encoded, (np.array(self), self.groups)
 
 
 def _is_all(key: Any) -> bool:

@@ -22,7 +22,7 @@ from ..exceptions import InputError, UnseenLevelWarning
 from .cells import PLURAL, Cells, is_table, read_cells
 from .encoded import encoded
 from .feature import MISSING, Feature, Unseen
-from .learning import Limits, as_days, as_numbers, learn, of_kind
+from .learning import Limits, as_days, as_numbers, learn, of_kind, refuse_infinite
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -241,6 +241,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for feature, columns in zip(self.features_, width, strict=True):
             unseen = Unseen()
             part = _like(feature, cells[feature.name], title)
+            refuse_infinite(part, title)
             values[:, at : at + columns] = feature.encode(part, unseen)
             if unseen.rows or unseen.gaps:
                 strange.append((feature, unseen))
@@ -271,13 +272,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def groups(self) -> Rows:
         """Number of the feature that each column of the result belongs to."""
-        place: dict[str, int] = {}
-        return np.array([place.setdefault(name, len(place)) for name, _ in self.made], np.intp)
+        place: dict[tuple[int, str], int] = {}
+        made = ((k, name) for k, rule in enumerate(self.features_) for name, _ in rule.made)
+        return np.array([place.setdefault(key, len(place)) for key in made], np.intp)
 
     @property
     def group_names(self) -> tuple[str, ...]:
         """Name of every feature that `groups` numbers."""
-        return tuple(dict.fromkeys(name for name, _ in self.made))
+        made = [name for name, _ in self.made]
+        return tuple(made[k] for k in np.unique(self.groups, return_index=True)[1])
 
     @classmethod
     def _from_saved(cls, **fitted: Any) -> TableEncoder:
@@ -353,6 +356,12 @@ def _like(feature: Feature, cells: Cells, title: str) -> Cells:
     if wanted in ("category", "ordered"):
         return of_kind(cells, wanted)
     if cells.kind in numbers and wanted in numbers:
+        strange = ~np.isin(cells.values, (0.0, 1.0)) & ~np.isnan(cells.values)
+        if wanted == "boolean" and strange.any():
+            raise InputError(
+                f"{title}: column {cells.name!r} holds {cells.values[strange][0]:g}, and the fit "
+                "saw true and false."
+            )
         return of_kind(cells, wanted)
     if cells.is_text:
         try:
@@ -367,6 +376,15 @@ def _like(feature: Feature, cells: Cells, title: str) -> Cells:
     )
 
 
+def _taken_as(feature: Feature) -> str:
+    """Say what cells count as that a rule has no place for."""
+    if feature.kind == "ordered":
+        return f"{feature.levels[int(feature.fill or 0)]!r}, the middle of the training rows"
+    if len(feature.levels) == 2:
+        return f"{feature.levels[0]!r}, the more frequent of the two known levels"
+    return "none of the known levels"
+
+
 def _warn(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
     if unseen.rows:
         levels = sorted(unseen.levels)
@@ -377,7 +395,7 @@ def _warn(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
             what = f"levels that the fit never saw: {', '.join(map(repr, levels[:5]))}{more}"
         warnings.warn(
             f"{title}: column {feature.name!r} has {what} ({unseen.rows:,} of {rows:,} rows). They "
-            "count as none of the known levels.",
+            f"count as {_taken_as(feature)}.",
             UnseenLevelWarning,
             stacklevel=5,
         )

@@ -104,7 +104,7 @@ class Feature:
             quarter = np.where(gaps, -1, _quarters(values))
             parts += [(quarter == k).astype(np.float64) for k in range(len(SEASONS))]
         if self.hour:
-            parts.append(24 * (values % 1.0))
+            parts.append(hours_of(values))
         if self.indicator:
             parts.append(gaps.astype(np.float64))
         return np.column_stack(parts)
@@ -142,7 +142,12 @@ class Unseen:
             self.levels = {MISSING if k < 0 else cells.words[k] for k in places}
 
 
+def hours_of(days: Real) -> Real:
+    """Hour of the day of days since 1970-01-01, to a millisecond: 0 to 24."""
+    return np.asarray(np.round(days % 1.0 * 86_400, 3) % 86_400 / 3600)
+
+
 def _quarters(days: Real) -> NDArray[np.intp]:
     """Quarter of the year, 0 to 3, of days since 1970-01-01."""
-    month = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    month = np.floor(days).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
     return np.asarray(month // 3, dtype=np.intp)

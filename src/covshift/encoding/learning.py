@@ -18,8 +18,8 @@ import numpy as np
 from .._notes import Note
 from .._types import Real
 from ..exceptions import InputError
-from .cells import PLURAL, Cells
-from .feature import MISSING, OTHER, Feature, Unseen
+from .cells import PLURAL, Cells, spelled
+from .feature import MISSING, OTHER, Feature, Unseen, hours_of
 
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
@@ -128,11 +128,11 @@ def learn(
         if feature is None:
             continue
         values = np.concatenate([feature.encode(part, Unseen()) for part in pair])
-        feature, values = _without_repeated_marks(feature, values, marks, found)
         first = blocks.setdefault(_digest(values), name)
         if first != name and name not in more:
             found.copies.append((name, first))
             continue
+        feature = _without_repeated_marks(feature, values, marks, found)
         gaps = [int(part.gaps.sum()) for part in pair]
         if any(gaps) and feature.kind != "category":
             found.filled[name] = gaps[0], gaps[1] if len(gaps) > 1 else 0
@@ -185,7 +185,7 @@ def _declared(cells: Cells, declared: Any) -> Cells:
     if declared is None or declared == cells.kind:
         return cells
     if isinstance(declared, list | tuple):
-        levels = tuple(map(str, declared))
+        levels = tuple(map(spelled, declared))
         strange = set(cells.as_text().words) - set(levels)
         if strange:
             raise InputError(
@@ -195,8 +195,15 @@ def _declared(cells: Cells, declared: Any) -> Cells:
         return replace(cells.as_text(), kind="ordered", levels=levels)
     if declared == "category":
         return cells.as_text()
+    if declared == "number" and cells.kind == "date":
+        return cells  # days, as any date
     if declared == "number":
         return _numbers_of(cells, "number", as_numbers(cells))
+    if declared == "date" and not cells.is_text:
+        raise InputError(
+            f"kinds={{{cells.name!r}: 'date'}} names a column of {PLURAL[cells.kind]}. Make it one "
+            "of dates first, for example with pandas.to_datetime."
+        )
     if declared == "date":
         return _numbers_of(cells, "date", as_days(cells))
     raise InputError(
@@ -209,10 +216,10 @@ def as_numbers(cells: Cells) -> Real:
     """Read cells as numbers, or refuse."""
     if not cells.is_text:
         return cells.values
-    try:
-        return cells.mapped({word: float(word) for word in cells.words}, np.nan)
-    except ValueError as error:
-        raise InputError(f"Column {cells.name!r} is no number: {error}.") from None
+    strange = [word for word in cells.words if not is_number(word)]
+    if strange:
+        raise InputError(f"Column {cells.name!r} is no number: {strange[0]!r}.")
+    return cells.mapped({word: float(word) for word in cells.words}, np.nan)
 
 
 def as_days(cells: Cells) -> Real:
@@ -229,6 +236,8 @@ def _days_of(cells: Cells) -> Real:
     """Days since 1970-01-01 of ISO dates."""
     known: dict[Any, float] = {}
     for text in cells.words:
+        if not _ISO.fullmatch(text):
+            raise ValueError(f"{text!r} has not the form 2026-11-15 or 2026-11-15T12:30")
         plain = re.sub(r"(Z|[+-]00:?00)$", "", text.replace(" ", "T"))
         known[text] = float(np.datetime64(plain, "us").astype(np.int64)) / 86_400e6
     return cells.mapped(known, np.nan)
@@ -248,12 +257,15 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
             return pair
         found.read_as.setdefault("dates", []).append(name)
         return days
-    if len(levels) > _MANY_NUMBERS and all(
-        _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in levels
-    ):
+    if len(levels) > _MANY_NUMBERS and all(map(is_number, levels)):
         found.read_as.setdefault("numbers", []).append(name)
         return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number as people write it, without leading zeros."""
+    return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
 def _found(cells: Cells) -> Cells:
@@ -278,7 +290,8 @@ def _rule(
 
 def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | None:
     values = np.concatenate([part.values for part in pair])
-    _refuse_infinite(name, pair)
+    for part, title in zip(pair, ("X", "X_target"), strict=False):
+        refuse_infinite(part, title)
     gaps = np.isnan(values)
     present = values[~gaps]
     if not len(present) or (present.min() == present.max() and not gaps.any()):
@@ -291,7 +304,7 @@ def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | 
     season = hour = False
     if pair[0].kind == "date":
         season = bool(present.max() - present.min() > _YEAR)
-        times = present % 1.0
+        times = hours_of(present)
         hour = bool(times.max() > times.min())
     kind: Any = pair[0].kind
     lost = bool(gaps.any())
@@ -348,6 +361,10 @@ def _rule_of_levels(
         kept = (*kept, MISSING)
         if len(kept) == 2 and own[None] > own[kept[0]]:
             kept = kept[::-1]
+    if len(kept) < 2:  # all levels were joined
+        found.joined.pop(name, None)
+        found.texts.append((name, different))
+        return None
     return Feature(name, "category", kept)
 
 
@@ -374,27 +391,27 @@ def _joined(
     return joined if len(joined) > 1 else set()
 
 
-def _refuse_infinite(name: str, pair: list[Cells]) -> None:
-    for part, title in zip(pair, ("X", "X_target"), strict=False):
-        infinite = int(np.isinf(part.values).sum())
-        if infinite:
-            raise InputError(
-                f"{title} contains inf: column {name!r} ({infinite} inf). Repair or drop these "
-                "rows first."
-            )
+def refuse_infinite(cells: Cells, title: str) -> None:
+    """Refuse infinite numbers, by name and count."""
+    infinite = 0 if cells.is_text else int(np.isinf(cells.values).sum())
+    if infinite:
+        raise InputError(
+            f"{title} contains inf: column {cells.name!r} ({infinite} inf). Repair or drop these "
+            "rows first."
+        )
 
 
 def _without_repeated_marks(
     feature: Feature, values: Real, marks: dict[bytes, str], found: Learned
-) -> tuple[Feature, Real]:
+) -> Feature:
     """Mark the same gaps once: questions that a person skipped together."""
     if not feature.indicator:
-        return feature, values
+        return feature
     first = marks.setdefault(_digest(values[:, -1]), feature.name)
     if first == feature.name:
-        return feature, values
+        return feature
     found.same_gaps.append((feature.name, first))
-    return replace(feature, indicator=False), values[:, :-1]
+    return replace(feature, indicator=False)
 
 
 def _digest(values: Real) -> bytes:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._tables import Encoding
 from .._tables.known import checked_reading
 from .._types import Real
+from ..encoding import encoded, groups_of
 from ..exceptions import InputError, InputTypeError
 from .archive import Arrays, Damaged, read_archive, write_archive
 from .objects import ObjectReader, ObjectWriter
@@ -70,7 +71,7 @@ class Model:
 
     def scaled(self, X: Real) -> Real:
         """Return encoded rows as the estimator takes them."""
-        return (X - self.center) / self.scale
+        return encoded((np.asarray(X) - self.center) / self.scale, groups_of(X))
 
     def _conformal(self, method: str) -> Any:
         found = getattr(self.estimator, method, None)

@@ -185,6 +185,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         return self._layout.groups
 
     @property
+    def _of_table(self) -> bool:
+        """Whether the columns were made of a table, here or before."""
+        return self.encoder_ is not None or self._groups is not None
+
+    @property
     def _column_names(self) -> Any:
         """Names of the columns of numbers; None where they have none."""
         encoder: TableEncoder | None = getattr(self, "encoder_", None)
@@ -398,7 +403,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
     ) -> None:
-        if self.encoder_ is not None:
+        if self._of_table:
             sides = level_sides(T, share, self._groups)
             X, T = sides * X, sides * T
         found = shift(X, own, final, T, share, size, self._layout)

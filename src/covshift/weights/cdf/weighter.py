@@ -264,7 +264,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
         gaps = uncovered(X, T, share, self._target_size, own=self._own)
-        self._sides = None if self.encoder_ is None else level_sides(T, share, self._groups)
+        self._sides = level_sides(T, share, self._groups) if self._of_table else None
         X, T = self._seen(X), self._seen(T)
         target = self._target(T, share)
         dense = self._is_dense(X, target)
