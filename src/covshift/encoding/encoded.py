@@ -29,6 +29,9 @@ class Encoded(np.ndarray):
             found.groups = self.groups
         return found
 
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
     def copy(self, order: Any = "C") -> Any:
         return encoded(np.array(self, order=order), self.groups)
 
