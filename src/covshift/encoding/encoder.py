@@ -62,11 +62,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     features_ : tuple of Feature
         One rule per column that is kept.
-    notes_ : tuple of Note
-        What was done, in words.
-    groups : (columns,) array
-        Number of the feature that each column of the result belongs to: the columns of one
-        category are one feature.
     feature_names_in_, n_features_in_ : as in scikit-learn
 
     Notes
@@ -271,7 +266,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def groups(self) -> Rows:
-        """Number of the feature that each column of the result belongs to."""
+        """Number of the feature that each column of the result belongs to.
+
+        The columns of one category are one feature.
+        """
         place: dict[tuple[int, str], int] = {}
         made = ((k, name) for k, rule in enumerate(self.features_) for name, _ in rule.made)
         return np.array([place.setdefault(key, len(place)) for key in made], np.intp)
