@@ -27,6 +27,7 @@ LAYERS = [
         "_hashing",
         "_row_sample",
         "_frames",
+        "_dates",
         "_both_samples",
         "_groups",
         "encoding",

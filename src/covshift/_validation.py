@@ -123,15 +123,19 @@ def check_points(X: Any, name: str) -> Array:
     if is_array(X) and not isinstance(X, np.ndarray):
         X = _check_foreign(X, name)
     else:
-        dtype = check_numbers(X, name, names)
-        try:
-            X = check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
-        except TypeError as error:  # a sparse matrix
-            raise InputTypeError(f"{name}: {error}") from error
-        except ValueError as error:
-            raise InputError(f"{name}: {error}") from error
+        X = check_dense(X, name, check_numbers(X, name, names))
     _check_finite(X, name, names)
     return X
+
+
+def check_dense(X: Any, name: str, dtype: Any) -> Any:
+    """Return a dense array (rows, columns) of one of these types, NaN and inf among its cells."""
+    try:
+        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
+    except TypeError as error:  # a sparse matrix
+        raise InputTypeError(f"{name}: {error}") from error
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
 
 
 def weight_like(weight: Real, X: Array, name: str) -> Array:

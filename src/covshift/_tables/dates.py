@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
+from .._dates import LONGEST
+from .._dates import days_of as days_of
+from .._dates import is_iso as is_iso
 from ..exceptions import InputError
 
-_ISO = re.compile(
-    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?)?"
-)
 _ANY = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].{1,30})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .{1,30})?|"
     r"\d{1,2}:\d{2}(:\d{2})?|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}"
@@ -20,44 +20,11 @@ _DAYS = (
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d-%b-%y"),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S")
-_EPOCH = datetime(1970, 1, 1)
-_LONGEST = 40
-
-
-def is_iso(text: str) -> bool:
-    """Tell whether a text is an ISO date, with or without a time.
-
-    >>> is_iso("2026-11-15"), is_iso("2026-11-15 12:30"), is_iso("15.11.2026"), is_iso("2026-13-01")
-    (True, True, False, False)
-    """
-    try:
-        days_of(text)
-    except ValueError:
-        return False
-    return True
-
-
-def days_of(text: str, form: str | None = None) -> float:
-    """Return days since 1970-01-01 (UTC) for an ISO date, or for one of the ``form`` given.
-
-    >>> days_of("1970-01-03T12:00"), days_of("03.01.1970", "%d.%m.%Y")
-    (2.5, 2.0)
-    """
-    if form is not None:
-        moment = datetime.strptime(text, form)
-    elif len(text) <= _LONGEST and _ISO.fullmatch(text):
-        moment = datetime.fromisoformat(text.replace(" +", "+").replace(" Z", "Z"))
-    else:
-        raise InputError(f"{text!r} is no ISO date")
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    past = moment - _EPOCH
-    return past.days + (past.seconds + past.microseconds / 1e6) / 86_400
 
 
 def look_like_dates(levels: Iterable[str]) -> bool:
     """Tell whether every text has the form of a date or time."""
-    return all(len(level) <= _LONGEST and _ANY.fullmatch(level) for level in levels)
+    return all(len(level) <= LONGEST and _ANY.fullmatch(level) for level in levels)
 
 
 def formats_of(levels: Iterable[str]) -> list[str]:

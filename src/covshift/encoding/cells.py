@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from .._numbers import check_exact
-from ..exceptions import InputError, InputTypeError
+from .._validation import check_dense
+from ..exceptions import InputError
 
 CellKind = Literal["number", "boolean", "category", "ordered", "date", "text"]
 PLURAL = {
@@ -217,12 +217,7 @@ def _days(series: Any) -> NDArray[np.float64]:
 
 
 def _of_array(X: Any, title: str) -> dict[str, Cells]:
-    try:
-        values = check_array(X, dtype=None, ensure_all_finite=False, input_name=title)
-    except TypeError as error:  # a sparse matrix
-        raise InputTypeError(f"{title}: {error}") from error
-    except ValueError as error:
-        raise InputError(f"{title}: {error}") from error
+    values = check_dense(X, title, None)
     names = [f"x{k}" for k in range(values.shape[1])]
     if values.dtype.kind == "b":
         return {n: Cells(n, "boolean", values[:, k] * 1.0) for k, n in enumerate(names)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -13,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._fields import PLAIN, Each, Kind, Part, Texts
 from .._notes import Note, Severity
-from .._numbers import category_columns, date_columns
 from .._parameters import Rules, check_parameters, whole
 from .._row_weights import check_frequency
 from .._types import Real, Rows
-from .._validation import column_names, unwrap_target
-from ..exceptions import InputError, UnseenLevelWarning
-from .cells import PLURAL, Cells, is_table, read_cells
+from .._validation import unwrap_target
+from ..exceptions import InputError
+from .cells import Cells, is_table
 from .encoded import encoded
-from .feature import MISSING, Feature, Unseen
-from .learning import Limits, as_days, as_numbers, learn, of_kind, refuse_infinite
+from .feature import Feature, Unseen
+from .learning import Limits, learn, refuse_infinite
+from .matching import aligned, fitted_to, has_text, is_plain, rows_of, warn_of
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -147,10 +146,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         each row of X and of X_target was seen, None for once.
         """
         target = unwrap_target(X_target)
-        if _is_plain(X) and _is_plain(target):
+        if is_plain(X) and is_plain(target):
             return None
         pair = [X] if target is None else [X, target]
-        if not all(map(is_table, pair)) and not any(map(_has_text, pair)):
+        if not all(map(is_table, pair)) and not any(map(has_text, pair)):
             return None  # numbers with gaps beside an array, which the check of numbers refuses
         if not all(map(is_table, pair)):
             raise InputError(
@@ -168,14 +167,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         check_parameters(self)
         kinds = dict(self.kinds or {})
-        train = _rows_of(X, "X")
+        train = rows_of(X, "X")
         unknown = [name for name in kinds if name not in train]
         if unknown:
             raise InputError(
                 f"kinds names {unknown[0]!r}, which X has not. Its columns are: "
                 f"{', '.join(map(repr, train))}."
             )
-        there = None if target is None else _aligned(_rows_of(target, "X_target"), train)
+        there = None if target is None else aligned(rows_of(target, "X_target"), train)
         often = _frequency(repeats[0], train, "frequency_weight", "X"), None
         if there is not None:
             often = often[0], _frequency(repeats[1], there, "target_frequency", "X_target")
@@ -216,13 +215,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{title} must be a data frame with the columns of the fit: "
                 f"{', '.join(map(repr, self._names[:10]))}{' ...' * (len(self._names) > 10)}."
             )
-        cells = _rows_of(X, title)
+        cells = rows_of(X, title)
         absent = [feature.name for feature in self.features_ if feature.name not in cells]
         if absent:
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
         values, unseen = self.encode_cells(cells, title)
         for feature, found in unseen:
-            _warn(feature, found, len(values), title)
+            warn_of(feature, found, len(values), title)
         return values
 
     def encode_cells(
@@ -235,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         at, strange = 0, []
         for feature, columns in zip(self.features_, width, strict=True):
             unseen = Unseen()
-            part = _like(feature, cells[feature.name], title)
+            part = fitted_to(feature, cells[feature.name], title)
             refuse_infinite(part, title)
             values[:, at : at + columns] = feature.encode(part, unseen)
             if unseen.rows or unseen.gaps:
@@ -302,105 +301,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _has_text(X: Any) -> bool:
-    return bool(category_columns(X) or date_columns(X))
-
-
-def _is_plain(X: Any) -> bool:
-    """Whether rows are numbers without gaps, or no table at all."""
-    if X is None or not is_table(X):
-        return True
-    names = column_names(X) or []
-    if len(set(names)) < len(names):  # which the check of numbers refuses
-        return True
-    if _has_text(X):
-        return False
-    return not any(np.isnan(cells.values).any() for cells in read_cells(X, "X").values())
-
-
-def _rows_of(X: Any, title: str) -> dict[str, Cells]:
-    cells = read_cells(X, title)
-    if not cells or not len(next(iter(cells.values()))):
-        raise InputError(f"{title} is empty: it has no {'rows' if cells else 'columns'}.")
-    return cells
-
-
 def _frequency(given: Any, cells: Mapping[str, Cells], name: str, of: str) -> Any:
     if given is None:
         return None
     return check_frequency(given, len(next(iter(cells.values()))), name, of=of)
-
-
-def _aligned(target: dict[str, Cells], train: dict[str, Cells]) -> dict[str, Cells]:
-    """Put the target's columns in the order of X; others are refused by name."""
-    absent = [name for name in train if name not in target]
-    extra = [name for name in target if name not in train]
-    if absent or extra:
-        parts = [f"lacks {', '.join(map(repr, absent[:10]))}"] * bool(absent)
-        parts += [f"has {', '.join(map(repr, extra[:10]))} besides"] * bool(extra)
-        raise InputError(
-            f"X_target must have the columns of X: it {' and '.join(parts)}. Select the columns "
-            "that both have."
-        )
-    return {name: target[name] for name in train}
-
-
-def _like(feature: Feature, cells: Cells, title: str) -> Cells:
-    """Return cells as the rule takes them; refuse, by name, what it cannot take."""
-    wanted = feature.kind
-    if cells.kind == wanted or cells.empty:
-        return of_kind(cells, wanted)
-    numbers = ("number", "boolean")
-    if wanted in ("category", "ordered"):
-        return of_kind(cells, wanted)
-    if cells.kind in numbers and wanted in numbers:
-        strange = ~np.isin(cells.values, (0.0, 1.0)) & ~np.isnan(cells.values)
-        if wanted == "boolean" and strange.any():
-            raise InputError(
-                f"{title}: column {cells.name!r} holds {cells.values[strange][0]:g}, and the fit "
-                "saw true and false."
-            )
-        return of_kind(cells, wanted)
-    if cells.is_text:
-        try:
-            return Cells(
-                cells.name, wanted, as_days(cells) if wanted == "date" else as_numbers(cells)
-            )
-        except InputError:
-            pass
-    raise InputError(
-        f"{title}: column {cells.name!r} holds {PLURAL[cells.kind]}, and the fit saw "
-        f"{PLURAL[wanted]}."
-    )
-
-
-def _taken_as(feature: Feature) -> str:
-    """Say what cells count as that a rule has no place for."""
-    if feature.kind == "ordered":
-        return f"{feature.levels[int(feature.fill or 0)]!r}, the middle of the training rows"
-    if len(feature.levels) == 2:
-        return f"{feature.levels[0]!r}, the more frequent of the two known levels"
-    return "none of the known levels"
-
-
-def _warn(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
-    if unseen.rows:
-        levels = sorted(unseen.levels)
-        if levels == [MISSING]:
-            what = "gaps, and the fit saw none"
-        else:
-            more = " ..." * (len(levels) > 5)
-            what = f"levels that the fit never saw: {', '.join(map(repr, levels[:5]))}{more}"
-        warnings.warn(
-            f"{title}: column {feature.name!r} has {what} ({unseen.rows:,} of {rows:,} rows). They "
-            f"count as {_taken_as(feature)}.",
-            UnseenLevelWarning,
-            stacklevel=5,
-        )
-    if unseen.gaps:
-        warnings.warn(
-            f"{title}: column {feature.name!r} has {unseen.gaps:,} gaps, and the fit saw none. "
-            f"They count as {feature.fill:.6g}, the median of the training rows.",
-            UnseenLevelWarning,
-            stacklevel=5,
-        )

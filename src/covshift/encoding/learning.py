@@ -6,27 +6,26 @@ target has gets its place too. The order of rows, and the names of levels, do no
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from .._notes import Note
+from .._dates import is_iso
 from .._types import Real
 from ..exceptions import InputError
 from .cells import PLURAL, Cells, spelled
 from .feature import MISSING, OTHER, Feature, Unseen, hours_of
+from .learned import Learned
+from .words import as_days, as_numbers, is_number
 
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
 _YEAR = 366.0  # days from which the season is no function of the date
 _MANY_NUMBERS = 20  # different numbers written as text that are no codes
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]00:?00)?)?")
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -35,68 +34,6 @@ class Limits:
 
     max_levels: int
     min_rows: int
-
-
-@dataclass
-class Learned:
-    """The rules, and what happened to columns that have none."""
-
-    features: list[Feature] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    texts: list[tuple[str, int]] = field(default_factory=list)
-    constant: list[str] = field(default_factory=list)
-    copies: list[tuple[str, str]] = field(default_factory=list)
-    same_gaps: list[tuple[str, str]] = field(default_factory=list)
-    joined: dict[str, tuple[int, float]] = field(default_factory=dict)  # levels, and their share
-    filled: dict[str, tuple[int, int]] = field(default_factory=dict)  # gaps of both samples
-    read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
-
-    def notes(self) -> list[Note]:
-        """Say it in words."""
-        found = []
-        several = {f.name: len(f.levels) for f in self.features if f.kind == "category"}
-        if several:
-            shown = ", ".join(f"{name!r} ({count})" for name, count in several.items())
-            found.append(Note("categories", f"Categories, with the number of levels: {shown}."))
-        for name, (count, share) in self.joined.items():
-            text = (
-                f"{name!r}: {count:,} levels with few rows were joined as {OTHER!r}, "
-                f"{_percent(share)} of the rows."
-            )
-            found.append(Note("joined levels", text))
-        for feature in self.features:
-            if feature.kind == "ordered":
-                order = " < ".join(feature.levels)
-                text = f"{feature.name!r} is ordered: {order}. It became 0, 1, 2, ..."
-                found.append(Note("ordered", text))
-        dates = [f.name for f in self.features if f.kind == "date"]
-        if dates:
-            season = [f.name for f in self.features if f.season]
-            more = f", and the quarter of the year of {_named(season)}" if season else ""
-            found.append(Note("dates", f"Dates, as days since 1970-01-01: {_named(dates)}{more}."))
-        for kind, names in self.read_as.items():
-            found.append(Note("text", f"Text that was read as {kind}: {_named(names)}."))
-        if self.filled:
-            shown = ", ".join(f"{n!r} ({a:,} and {b:,})" for n, (a, b) in self.filled.items())
-            text = f"Gaps (in training and target rows) were filled and marked: {shown}."
-            found.append(Note("gaps", text))
-        for name, other in self.same_gaps:
-            found.append(Note("gaps", f"{name!r} has its gaps where {other!r} has them."))
-        if self.ids:
-            text = f"Left out as identifiers, different in every row: {_named(self.ids)}."
-            found.append(Note("identifiers", text))
-        for name, count in self.texts:
-            text = (
-                f"Left out as names or free text: {name!r}, with {count:,} different texts. To "
-                'keep it, say that it is a category: kinds={"' + name + '": "category"}.'
-            )
-            found.append(Note("free text", text))
-        if self.constant:
-            text = f"Left out because they never vary: {_named(self.constant)}."
-            found.append(Note("constant columns", text))
-        for name, other in self.copies:
-            found.append(Note("copies", f"Left out as a copy of {other!r}: {name!r}."))
-        return found
 
 
 def learn(
@@ -212,37 +149,6 @@ def _declared(cells: Cells, declared: Any) -> Cells:
     )
 
 
-def as_numbers(cells: Cells) -> Real:
-    """Read cells as numbers, or refuse."""
-    if not cells.is_text:
-        return cells.values
-    strange = [word for word in cells.words if not is_number(word)]
-    if strange:
-        raise InputError(f"Column {cells.name!r} is no number: {strange[0]!r}.")
-    return cells.mapped({word: float(word) for word in cells.words}, np.nan)
-
-
-def as_days(cells: Cells) -> Real:
-    """Read cells as dates, or refuse."""
-    if not cells.is_text:
-        return cells.values
-    try:
-        return _days_of(cells)
-    except ValueError as error:
-        raise InputError(f"Column {cells.name!r} is no date: {error}.") from None
-
-
-def _days_of(cells: Cells) -> Real:
-    """Days since 1970-01-01 of ISO dates."""
-    known: dict[Any, float] = {}
-    for text in cells.words:
-        if not _ISO.fullmatch(text):
-            raise ValueError(f"{text!r} has not the form 2026-11-15 or 2026-11-15T12:30")
-        plain = re.sub(r"(Z|[+-]00:?00)$", "", text.replace(" ", "T"))
-        known[text] = float(np.datetime64(plain, "us").astype(np.int64)) / 86_400e6
-    return cells.mapped(known, np.nan)
-
-
 def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
     """Read text as dates or as numbers where all of it, in both samples, is."""
     if any(part.kind != "category" and not part.empty for part in pair):
@@ -250,22 +156,13 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
     levels = {word for part in pair for word in part.words}
     if not levels:
         return pair
-    if all(map(_ISO.fullmatch, levels)):
-        try:
-            days = [_numbers_of(part, "date", _days_of(part)) for part in pair]
-        except ValueError:  # the 31st of February
-            return pair
+    if all(map(is_iso, levels)):
         found.read_as.setdefault("dates", []).append(name)
-        return days
+        return [_numbers_of(part, "date", as_days(part)) for part in pair]
     if len(levels) > _MANY_NUMBERS and all(map(is_number, levels)):
         found.read_as.setdefault("numbers", []).append(name)
         return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a number as people write it, without leading zeros."""
-    return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
 def _found(cells: Cells) -> Cells:
@@ -416,11 +313,3 @@ def _without_repeated_marks(
 
 def _digest(values: Real) -> bytes:
     return blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{share:.0%}".replace("%", " %")
