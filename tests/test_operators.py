@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import tracemalloc
 from functools import partial
+from unittest import mock
 
 import array_api_strict
 import numpy as np
 import pytest
 import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from covshift.corrections import (
     Additive,
@@ -138,6 +141,7 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
     """Blocks of every kind: several of targets, several of points, cached masks or not."""
     monkeypatch.setattr(bits, "_TARGETS", 70)
     monkeypatch.setattr(bits, "_POINTS", 33)
+    monkeypatch.setattr(bits, "_ALIKE", 8)
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(100, 3)) * scale, np.round(rng.normal(size=(150, 3)), 1)
     B = (T[:, None, :] >= X[None, :, :]).all(axis=2).astype(float)
@@ -152,6 +156,31 @@ def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
         np.testing.assert_allclose(form.matmat(A), B @ A, atol=1e-12)
         np.testing.assert_allclose(form.rmatmat(Z), B.T @ Z, atol=1e-12)
         np.testing.assert_allclose(form.gram(weight), (B.T * weight) @ B, atol=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    N=st.integers(1, 60),
+    M=st.integers(1, 80),
+    p=st.integers(1, 4),
+    digits=st.sampled_from([0, 1, 8]),
+    alike=st.sampled_from([1, 3, 512]),
+)
+@settings(max_examples=60, deadline=None)
+def test_products_with_bits_are_those_of_the_dense_matrix(seed, N, M, p, digits, alike):
+    """Ties, constant columns, points below and above every target."""
+    draw = np.random.default_rng(seed)
+    X, T = (np.round(draw.normal(size=(rows, p)), digits) for rows in (N, M))
+    X[: N // 4] -= 5
+    X[N // 4 : N // 3] += 5
+    T[:, 0] = np.round(T[0, 0]) if seed % 3 == 0 else T[:, 0]
+    A, z = draw.normal(size=(N, 3)), draw.normal(size=(M, 1)) if seed % 2 else np.full((M, 1), 0.2)
+    B = (T[:, None, :] >= X[None, :, :]).all(axis=2).astype(float)
+    with mock.patch.object(bits, "_ALIKE", alike):
+        targets = bits.BitTargets(T)
+        found = bits.BitDominance(targets, targets._codes(X))
+        np.testing.assert_allclose(found.matmat(A), B @ A, atol=1e-12)
+    np.testing.assert_allclose(found.rmatmat(z), B.T @ z, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_views", [1, 3])

@@ -56,6 +56,7 @@ LAYERS = [
     [
         "operators",
         "_device",
+        "_gaussian",
         "_kernels",
         "_kernel_sum",
         "_coordinates",

@@ -28,7 +28,7 @@ import numpy as np
 from ._array import Array, is_numpy, like
 from ._fields import Kind, Part, Reals, Wholes
 from ._kernel_sum import KernelSum
-from ._kernels import Kernel
+from ._kernels import Fill, Kernel, values_at
 from ._types import Real, Rows, Whole
 
 _MIDDLE = (0.02, 0.98)  # values beyond one such range more on either side are moved to the bound
@@ -144,6 +144,11 @@ class OnCoordinates:
         """Kernel values of the rows of X (a, n) with those of Z (b, n): (a, b)."""
         values: Real = self.kernel(self.coordinates(X), self.coordinates(Z))
         return values
+
+    def values_at(self, Z: Real) -> Fill:
+        """Return what writes the values of rows X (a, n) with Z (b, n) to an array (a, b)."""
+        fill = values_at(self.kernel, self.coordinates(Z))
+        return lambda X, out: fill(self.coordinates(X), out)
 
 
 def fit_coordinates(

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
-from ._types import Real
+from ._types import Real, Rows
 
 Keys = NDArray[np.uint64]
 
 _START = 0x9E3779B97F4A7C15
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _ROWS = 1 << 17  # hashed at a time
+_DEVICE_ROWS = 1 << 22
 
 
 def row_hash(X: Array, seed: int = 0) -> Keys:
@@ -27,13 +28,55 @@ def row_hash(X: Array, seed: int = 0) -> Keys:
 
     A torch tensor is hashed where it is, and only the keys come to the host.
     """
+    return on_host(row_keys(X, seed))
+
+
+def row_keys(X: Array, seed: int = 0) -> Array:
+    """Hash every row where X lies: to uint64, or to the same bits as int64 of a torch tensor."""
     if _is_tensor(X):
-        return to_numpy(_torch_hash(X, seed)).view(np.uint64)
+        return _torch_hash(X, seed)
     bits: NDArray[Any] = (np.ascontiguousarray(to_numpy(X), dtype=np.float64) + 0.0).view(np.uint64)
     state = np.full(len(X), _start(seed), dtype=np.uint64)
     for k in range(bits.shape[1]):
         state = mixed_hash(state ^ bits[:, k])
     return state
+
+
+def on_host(keys: Array) -> Keys:
+    """Return keys as uint64 of NumPy."""
+    return keys if is_numpy(keys) else to_numpy(keys).view(np.uint64)
+
+
+def rows_below(keys: Array, limit: int) -> Rows:
+    """Return the places of keys below ``limit``, at most 2^64, in their order."""
+    if limit >= 2**64:
+        return np.arange(len(keys))
+    if is_numpy(keys):
+        return np.flatnonzero(keys < np.uint64(limit))
+    lowest = -(2**63)  # compared as unsigned numbers
+    return to_numpy(((keys ^ lowest) < limit + lowest).nonzero()[:, 0])
+
+
+def keys_of(keys: Array, some: Rows) -> Keys:
+    """Return the keys of some rows, on the host."""
+    return on_host(keys[some] if is_numpy(keys) else take_rows(keys, some))
+
+
+def least_distinct(keys: Array, count: int) -> tuple[Rows, Keys, Rows, Rows]:
+    """Find all rows of the ``count`` smallest distinct keys, and perhaps more of them.
+
+    Returns their places, and of their keys what `numpy.unique` does. Keys are spread evenly, so
+    that a share of all numbers holds enough of them, unless many are equal: then more are taken.
+    """
+    limit = 2**64 * 2 * count // max(1, len(keys))
+    while True:
+        places = rows_below(keys, limit)
+        distinct, first, place = np.unique(
+            keys_of(keys, places), return_index=True, return_inverse=True
+        )
+        if len(distinct) >= count or limit >= 2**64:
+            return places, distinct, first, place
+        limit *= 16
 
 
 def rows_repeat(X: Array, keys: Keys) -> bool:
@@ -61,8 +104,9 @@ class HashedSample:
     def of(cls, X: Array, count: int, seed: int) -> HashedSample:
         """Sample the rows of X (N, n); O(N n) time, O(count n) memory besides a block."""
         sample = cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), count, seed)
-        for start in range(0, X.shape[0], _ROWS):
-            sample = sample._with(X[start : start + _ROWS])
+        size = _ROWS if is_numpy(X) else _DEVICE_ROWS
+        for start in range(0, X.shape[0], size):
+            sample = sample._with(X[start : start + size])
         return sample
 
     def combine(self, other: HashedSample) -> HashedSample:
@@ -76,14 +120,16 @@ class HashedSample:
         return np.asarray(np.unique(self.rows, axis=0))
 
     def _with(self, X: Array) -> HashedSample:
-        keys = row_hash(X, self.seed)
+        every = row_keys(X, self.seed)
         if len(self.keys) == self.count:  # hardly any of the later rows get in
-            some = np.flatnonzero(keys < self.keys[-1])
+            some = rows_below(every, int(self.keys[-1]))
         else:
-            some = np.sort(np.unique(keys, return_index=True)[1][: self.count])
+            places, _, first, _ = least_distinct(every, self.count)
+            some = places[np.sort(first[: self.count])]
+        keys = keys_of(every, some)
         rows = X[some] if is_numpy(X) else to_numpy(take_rows(X, some))
         rows = rows.astype(np.float64) + 0.0
-        return self.combine(HashedSample(keys[some], rows, self.count, self.seed))
+        return self.combine(HashedSample(keys, rows, self.count, self.seed))
 
     def _least(self, keys: Keys, rows: Real) -> HashedSample:
         keys, first = np.unique(keys, return_index=True)
@@ -99,8 +145,10 @@ def _start(seed: int) -> int:
     return (_START * (seed + 1)) % 2**64
 
 
-def mixed_hash(x: Keys) -> Keys:
+def mixed_hash(x: Array) -> Array:
     """Scramble 64 bits (the finaliser of splitmix64; products wrap around on purpose)."""
+    if _is_tensor(x):
+        return _torch_mixed(x)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FACTORS[0])
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_FACTORS[1])
     return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
@@ -111,20 +159,23 @@ def _is_tensor(X: Array) -> bool:
 
 
 def _torch_hash(X: Any, seed: int) -> Any:
-    """Do the same in signed integers, which wrap around alike; shifts are made logical."""
-
-    def shifted(x: Any, places: int) -> Any:
-        return (x >> places) & ((1 << (64 - places)) - 1)
-
     bits = (X.detach().double() + 0.0).contiguous()
     bits = bits.view(_int64(bits))
     state = bits.new_full((X.shape[0],), _signed(_start(seed)))
     for k in range(bits.shape[1]):
-        x = state ^ bits[:, k]
-        x = (x ^ shifted(x, 30)) * _signed(_FACTORS[0])
-        x = (x ^ shifted(x, 27)) * _signed(_FACTORS[1])
-        state = x ^ shifted(x, 31)
+        state = _torch_mixed(state ^ bits[:, k])
     return state
+
+
+def _torch_mixed(x: Any) -> Any:
+    """Scramble in signed integers, which wrap around alike; shifts are made logical."""
+
+    def shifted(x: Any, places: int) -> Any:
+        return (x >> places) & ((1 << (64 - places)) - 1)
+
+    x = (x ^ shifted(x, 30)) * _signed(_FACTORS[0])
+    x = (x ^ shifted(x, 27)) * _signed(_FACTORS[1])
+    return x ^ shifted(x, 31)
 
 
 def _int64(tensor: Any) -> Any:

@@ -16,6 +16,7 @@ rows of different levels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ._fields import FINITE, Kind, Maybe, OrNone, Reals, Wholes
+from ._gaussian import Gaussian
 from ._groups import gap_factors, members
 from ._parallel import over_rows
 from ._types import Real, Rows
@@ -83,28 +85,35 @@ class KernelSum:
 
     def __call__(self, U: Real, Z: Real) -> Real:
         """Kernel values of the rows of U (a, n) with those of Z (b, n): (a, b)."""
-        K = np.empty((len(U), len(Z)))
-        size = max(1, _ENTRIES // len(Z))
-
-        def fill(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, size):
-                part = slice(start, min(start + size, rows.stop))
-                K[part] = self._values(U[part], Z)
-
-        over_rows(fill, len(U), at_least=max(1, 2 * size))
+        K, fill = np.empty((len(U), len(Z))), self.values_at(Z)
+        size = max(1, 2 * _ENTRIES // len(Z))
+        over_rows(lambda rows: fill(U[rows], K[rows]), len(U), at_least=size)
         return K
 
-    def _values(self, U: Real, Z: Real) -> Real:
-        features = self.features
-        n, root = len(features), np.sqrt(self.relevance)
-        K = self.linear / n * (U @ Z.T) if self.linear else np.zeros((len(U), len(Z)))
-        if self.rbf:
-            K += self.rbf * np.exp(-0.5 * cdist(U * root, Z * root, "sqeuclidean"))
-        root = self.gap_roots
-        if self.laplacian:
-            K += self.laplacian * np.exp(-self.ratio * cdist(U * root, Z * root, "cityblock"))
-        if self.main_effects:
-            for k in features:
-                gap = cdist(U[:, k] * root[k], Z[:, k] * root[k], "cityblock")
-                K += self.main_effects / n * np.exp(-self.ratio * gap)
-        return K
+    def values_at(self, Z: Real) -> Callable[[Real, Real], None]:
+        """Return what writes the values of rows U (a, n) with Z (b, n) to an array (a, b)."""
+        size, features = max(1, _ENTRIES // len(Z)), self.features
+        n, root, gap_root = len(features), np.sqrt(self.relevance), self.gap_roots
+        smooth, flat = Gaussian(0.5, Z * root), Z * gap_root
+
+        def write(U: Real, K: Real) -> None:
+            if self.rbf:
+                smooth.fill(U * root, K)
+                K *= self.rbf
+            else:
+                K[:] = 0.0
+            if self.linear:
+                K += self.linear / n * (U @ Z.T)
+            u = U * gap_root
+            if self.laplacian:
+                K += self.laplacian * np.exp(-self.ratio * cdist(u, flat, "cityblock"))
+            if self.main_effects:
+                for k in features:
+                    gap = cdist(u[:, k], flat[:, k], "cityblock")
+                    K += self.main_effects / n * np.exp(-self.ratio * gap)
+
+        def fill(U: Real, out: Real) -> None:
+            for start in range(0, len(U), size):
+                write(U[start : start + size], out[start : start + size])
+
+        return fill

@@ -25,6 +25,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ._array import is_numpy
 from ._fields import FINITE, PLAIN, TEXT, Kind, OrNone
+from ._gaussian import Gaussian
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
 from ._parameters import function, number, one_of
@@ -46,6 +47,21 @@ _GAMMA = {  # kernel: a and p of gamma = 1 / (a width^p)
 KERNEL = one_of(*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed") | function()
 WIDTH = number(above=0) | one_of("scale", "median")
 """What the parameters of a kernel may be: K(x, z) itself, and its width."""
+
+
+Fill = Callable[[Real, Real], None]
+
+
+def values_at(kernel: Any, Z: Real) -> Fill:
+    """Return what writes K(x, Z) for rows X (a, n) to an array (a, b), for any kernel."""
+    if hasattr(kernel, "values_at"):
+        found: Fill = kernel.values_at(Z)
+        return found
+
+    def fill(X: Real, out: Real) -> None:
+        out[:] = kernel(X, Z)
+
+    return fill
 
 
 @dataclass(frozen=True)
@@ -88,11 +104,23 @@ class Kernel:
         """Kernel values of the rows of ``X`` (a, n) with those of ``Z`` (b, n): (a, b)."""
         if callable(self.name):
             return np.asarray(pairwise_kernels(X, Z, metric=self.name, **self.params))
-        K = np.empty((len(X), len(Z)))
+        K, fill = np.empty((len(X), len(Z))), self.values_at(Z)
+        # Below this many entries a thread costs more than it saves.
+        size = max(1, (1 << 18) // len(Z))
+        over_rows(lambda rows: fill(X[rows], K[rows]), len(X), at_least=size)
+        return K
 
-        def fill(rows: slice) -> None:
-            K[rows] = pairwise_kernels(
-                X[rows],
+    def values_at(self, Z: Real) -> Fill:
+        """Return what writes the values of rows X (a, n) with Z (b, n) to an array (a, b)."""
+        if self.name == "rbf" and self.gamma is not None:
+            return Gaussian(self.gamma, Z).fill
+
+        def fill(X: Real, out: Real) -> None:
+            if callable(self.name):
+                out[:] = self(X, Z)
+                return
+            out[:] = pairwise_kernels(
+                X,
                 Z,
                 metric=self.name,
                 filter_params=True,
@@ -101,9 +129,7 @@ class Kernel:
                 coef0=self.coef0,
             )
 
-        # Below this many entries a thread costs more than it saves.
-        over_rows(fill, len(X), at_least=max(1, (1 << 18) // len(Z)))
-        return K
+        return fill
 
 
 def has_width(kernel: Any) -> bool:
@@ -223,14 +249,3 @@ def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:
     them changes the choice.
     """
     return HashedSample.of(X, count, draw_seed(random_state)).sorted_rows
-
-
-def whitening(K: Real, smallest: float) -> Real:
-    """Return W (D, r) with W'KW = I: features K(x, Z) W have the kernel's Nyström approximation.
-
-    Directions whose eigenvalue is below ``smallest`` times the largest are dropped: rounding in
-    K(x, Z) would be a visible part of their features. So equal landmarks do no harm.
-    """
-    values, vectors = np.linalg.eigh((K + K.T) / 2)
-    kept = values > smallest * max(float(values[-1]), 0.0)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
-from ._hashing import Keys, mixed_hash, row_hash
+from ._hashing import Keys, least_distinct, mixed_hash, on_host, row_keys
 from ._types import Real, Whole
 
 SAMPLE_ROWS = 5000  # rows that scales, kernels and calibrations are learned from, at most
@@ -49,24 +49,21 @@ class RowSample:
         """
         if outcome_keys is None:
             # Another seed: with the same, a row could equal its own outcome, and cancel it.
-            outcome_keys = row_hash(y if y.ndim == 2 else y[:, None], seed=1)
-        keys, first, place = np.unique(
-            mixed_hash(row_hash(X) ^ mixed_hash(outcome_keys)),
-            return_index=True,
-            return_inverse=True,
-        )
-        weights = to_numpy(w)
-        some = first[:SAMPLE_ROWS]
-        total = _totals(place, weights)[: len(some)]
-        seen = np.ones(len(weights), dtype=np.int64) if repeats is None else repeats
+            outcome_keys = row_keys(y if y.ndim == 2 else y[:, None], seed=1)
+        every = _mixed_pairs(row_keys(X), outcome_keys)
+        places, keys, first, place = least_distinct(every, SAMPLE_ROWS)
+        first = first[:SAMPLE_ROWS]
+        some, N = places[first], int(X.shape[0])
+        weights = to_numpy(w if len(places) == N else _taken(w, places))
+        seen = np.ones(len(places), dtype=np.int64) if repeats is None else repeats[places]
         return cls(
             keys[: len(some)],
             _taken(X, some).astype(np.float64) + 0.0,
             _taken(y, some),
-            total,
+            _totals(place, weights)[: len(some)],
             np.rint(_totals(place, seen)[: len(some)]).astype(np.int64),
-            int(seen.sum()),
-            float(weights.sum()),
+            N if repeats is None else int(repeats.sum()),
+            float(w.sum() if is_numpy(w) else w.double().sum()),
         )
 
     def combine(self, other: RowSample) -> RowSample:
@@ -98,13 +95,20 @@ def label_keys(y: NDArray[Any]) -> Keys:
     """Hash every label (N,), of whatever type, by what it prints as."""
     labels, place = np.unique(y, return_inverse=True)
     codes = [np.frombuffer(_eight_bytes(str(label)), dtype=np.uint64)[0] for label in labels]
-    return mixed_hash(np.array(codes, dtype=np.uint64))[place.reshape(-1)]
+    return np.asarray(mixed_hash(np.array(codes, dtype=np.uint64)))[place.reshape(-1)]
 
 
 def _eight_bytes(text: str) -> bytes:
     from hashlib import blake2b
 
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _mixed_pairs(rows: Array, outcomes: Array) -> Array:
+    """Return a key of every row and its outcome, where the rows' keys lie, if the other's do."""
+    if is_numpy(rows) != is_numpy(outcomes):
+        rows, outcomes = on_host(rows), on_host(outcomes)
+    return mixed_hash(rows ^ mixed_hash(outcomes))
 
 
 def _totals(place: NDArray[np.intp], w: Real | Whole) -> Real:

@@ -13,6 +13,7 @@ import covshift
 from covshift import VSVC, VSVR
 from covshift._device.kernels import features
 from covshift._kernel_sum import KernelSum
+from covshift._kernels import Kernel
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
@@ -199,48 +200,53 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
     np.testing.assert_allclose(single.predict_weights(rows), one.weights_, atol=2e-3)
 
 
-@pytest.fixture
-def halves(torch, monkeypatch):
-    """The half-precision products of a GPU, imitated: their inputs are rounded alike."""
-    from covshift._device import products
+def test_products_of_bits_and_digits_are_those_in_double_precision(torch):
+    from covshift._device.products import as_digits, bits_times_digits
 
-    def wide(product):
-        def work(a, b, out_dtype=None):
-            assert out_dtype is None or a.dtype == b.dtype == torch.float16
-            return product(a, b) if out_dtype is None else product(a.float(), b.float())
-
-        return work
-
-    monkeypatch.setattr(torch, "mm", wide(torch.mm))
-    monkeypatch.setattr(torch, "bmm", wide(torch.bmm))
-    monkeypatch.setattr(products, "half_products", lambda A: A.element_size() == 4)
-    return products
+    A = torch.asarray(rng.normal(size=(1001, 7)) * 10.0 ** np.arange(-3, 4))
+    A[:, 3] = 0
+    B = torch.asarray(rng.integers(0, 2, (21, 1001)).astype("uint8"))
+    digits, unit = as_digits(A)
+    found = bits_times_digits(B, digits)[:21, :7] - B.double() @ A / unit
+    assert float(found.abs().max()) < 1e-9
+    assert float(found.abs().max()) > 0  # they are digits, and not the numbers
 
 
-def test_split_products_have_single_precision(torch, halves):
-    A = torch.asarray(rng.normal(size=(20000, 7)) * 10.0 ** np.arange(-3, 4)).float()
-    B = torch.asarray(rng.integers(0, 2, (20000, 5)).astype("uint8"))
-    v = torch.asarray(rng.uniform(0, 3, 20000)).float()
-    exact = A.double()
-    scale = exact.norm(dim=0)
-    found = halves.dominance_totals(B, A) - B.double().T @ exact
-    assert float((found / scale).abs().max()) < 1e-5
-    found = halves.device_gram(A, v) - exact.T @ (v.double()[:, None] * exact)
-    assert float((found / scale / scale[:, None]).abs().max()) < 1e-5
-    K, W = torch.rand((300, 50)), 1000 * torch.randn((50, 20))
-    found = halves.split_product(K, W).double() - K.double() @ W.double()
-    assert float(found.abs().max()) < 1e-5 * 1000 * 50**0.5
-
-
-@pytest.mark.parametrize("correction", ["blended", "multiplicative"])
-def test_fits_with_split_products_are_those_of_the_cpu(torch, halves, correction):
-    given = [array.astype("float32") for array in (X, T)]
-    one = machine(correction=correction).fit(given[0], y, X_target=given[1])
-    two = machine(correction=correction).fit(
-        torch.asarray(given[0]), y, X_target=torch.asarray(given[1])
-    )
+@pytest.mark.parametrize("correction", ["additive", "blended", "multiplicative", "none"])
+@pytest.mark.parametrize("reg", [1e-4, "cv"])
+def test_single_precision_is_as_good_as_double(torch, correction, reg):
+    """Rows of single precision, computed with in double: what the host makes of the same rows."""
+    single = [array.astype("float32") for array in (X, T)]
+    one = machine(correction=correction, reg=reg)
+    one.fit(single[0].astype(float), y, X_target=single[1].astype(float))
+    two = machine(correction=correction, reg=reg)
+    two.fit(torch.asarray(single[0]), y, X_target=torch.asarray(single[1]))
     assert two.reg_ == pytest.approx(one.reg_)
-    np.testing.assert_allclose(two.predict(given[1]), one.predict(given[1]), atol=1e-3)
+    np.testing.assert_allclose(two.predict(single[1]), one.predict(single[1]), atol=2e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 17, 5000])
+@pytest.mark.parametrize("n", [1, 10])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
+    from covshift._device.kernels import Features
+
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    kind = getattr(torch, dtype)
+    points = torch.asarray(rng.normal(size=(rows, n)) + 1e3, device="cuda", dtype=kind)
+    w = torch.rand(rows, device="cuda", dtype=torch.float64)
+    Z = rng.normal(size=(130, n)) + 1e3
+    portable = Features(Kernel("rbf", 1.3), Z, points[:1].double())
+    gaussian, same = portable.compiled(points)
+    expected = w[:, None] * portable(points.double())
+    out = torch.full((rows, 133), torch.nan, dtype=torch.float64, device="cuda")
+    gaussian.write(same, w, out)
+    torch.testing.assert_close(out[:, :130], expected, rtol=1e-9, atol=1e-12)
+    assert out[:, 130:].isnan().all()
+    digits = gaussian.digits(same, w)[:, :130, :rows].double()
+    found = sum(digit / 128.0**place for place, digit in enumerate(digits, start=1))
+    torch.testing.assert_close(found.T, expected, rtol=0, atol=2e-11)
 
 
 def test_what_was_fitted_on_a_device_is_loaded_on_the_host(torch, tmp_path):

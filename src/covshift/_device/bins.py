@@ -1,11 +1,12 @@
 """Sums of the rows of PyTorch tensors into the bins of one-dimensional views.
 
-For many columns rows are sorted by bin and then summed bin by bin: memory traffic of one read of A
-for each view, no atomics.
+For many columns rows are sorted by bin and then summed bin by bin: memory traffic of one read of
+the columns for each view, no atomics, and the same sums in every run.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,20 +20,36 @@ def device_bin_totals(code: Any, values: Any | None, size: int) -> Any:
     return values.new_zeros(size).index_add_(0, code, values)
 
 
-def device_line_totals(codes: Sequence[Any], offsets: Sequence[int], A: Any) -> Any:
-    """Add the rows of A (b, q) into the bins of every view: (total bins, q), float64.
+class SortedRows:
+    """The rows of a block in the order of their bins, view after view.
 
     The bins of view g are numbered from ``offsets[g]`` on; the last offset is their total.
     """
-    import torch
 
-    joint = torch.stack([code.int() + offset for code, offset in zip(codes, offsets, strict=False)])
-    sorted_codes, order = torch.sort(joint, dim=1)
-    ends = torch.searchsorted(
-        sorted_codes.reshape(-1),
-        torch.arange(offsets[-1], device=A.device, dtype=sorted_codes.dtype),
-        out_int32=False,
-    )
-    # Views follow each other, and so do their bins: one list of rows, one start per bin.
-    sums = torch.nn.functional.embedding_bag(order.reshape(-1), A, ends.to(order.dtype), mode="sum")
-    return sums.double()
+    def __init__(self, codes: Sequence[Any], offsets: Sequence[int]) -> None:
+        import torch
+
+        views = zip(codes, offsets, strict=False)
+        joint = torch.stack([code.int() + offset for code, offset in views])
+        in_order, order = torch.sort(joint, dim=1)
+        self.rows = order.reshape(-1)  # (G b,)
+        bins = torch.arange(offsets[-1] + 1, device=joint.device, dtype=joint.dtype)
+        self.starts = torch.searchsorted(in_order.reshape(-1), bins)  # (bins + 1,)
+
+    def totals(self, A: Any) -> Any:
+        """Add the rows of A (b, q) into the bins of every view: (bins, q), float64.
+
+        On a GPU by the vendor's sparse product, which is faster there.
+        """
+        import torch
+
+        if A.device.type != "cuda":
+            return torch.nn.functional.embedding_bag(self.rows, A, self.starts[:-1], mode="sum")
+        ones = torch.ones(len(self.rows), dtype=A.dtype, device=A.device)
+        shape = (len(self.starts) - 1, len(A))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it is in beta, and unchecked
+            membership = torch.sparse_csr_tensor(
+                self.starts, self.rows, ones, shape, check_invariants=False
+            )
+            return membership @ A

@@ -12,21 +12,37 @@ from .._coordinates import OnCoordinates
 from .._kernel_sum import KernelSum
 from .._kernels import Kernel
 from .._types import Real
+from .compiled import compiled_gaussian
 
 KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""
 
-_BLOCK_BYTES = {"cuda": 1 << 30, "cpu": 64 << 20}  # of kernel values at a time
+_BLOCK_BYTES = {"cuda": 8 << 30, "cpu": 64 << 20}  # of kernel values at a time
 
 
 def features(kernel: Any, Z: Real, example: Array) -> Any:
     """Return what computes K(x, Z) where ``example`` lies."""
     if isinstance(kernel, OnCoordinates):
-        inner = features(kernel.kernel, kernel.coordinates(Z), example)
-        return lambda X: inner(kernel.coordinates(X))
+        return OnDeviceCoordinates(kernel, Z, example)
     if isinstance(kernel, KernelSum):
         return SumFeatures(kernel, Z, example)
     return Features(kernel, Z, example)
+
+
+class OnDeviceCoordinates:
+    """K(c(x), c(Z)): a kernel of coordinates."""
+
+    def __init__(self, kernel: OnCoordinates, Z: Real, example: Array) -> None:
+        self._coordinates = kernel.coordinates
+        self._inner = features(kernel.kernel, kernel.coordinates(Z), example)
+
+    def __call__(self, X: Array) -> Array:
+        """Kernel values of the rows X (b, n): (b, D)."""
+        return self._inner(self._coordinates(X))
+
+    def compiled(self, X: Array) -> Any:
+        """Return what writes the values in one pass and the rows to give it, or None."""
+        return self._inner.compiled(self._coordinates(X))
 
 
 class SumFeatures:
@@ -68,6 +84,9 @@ class SumFeatures:
             K += part(X[:, k] * root).mul_(amplitude)
         return K
 
+    def compiled(self, X: Array) -> None:
+        """Return None: there is no compiled form."""
+
 
 class Features:
     """K(x, Z) on a device."""
@@ -78,6 +97,7 @@ class Features:
         # Centred, so that |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels as little as it can.
         center = Z.mean(axis=0) if kernel.name == "rbf" else np.zeros(Z.shape[1])
         self._center, self._Z = like(center, example), like(Z - center, example)
+        self._compiled = compiled_gaussian(kernel, Z, example)
         if kernel.name == "rbf":
             z, gamma = Z - center, self._gamma
             table = np.vstack(
@@ -98,6 +118,10 @@ class Features:
         ones = torch.ones_like(x[:, :1])
         augmented = torch.cat([x, (x**2).sum(dim=1, keepdim=True), ones], dim=1)
         return (augmented @ self._table).clamp_(max=0.0).exp_()
+
+    def compiled(self, X: Array) -> Any:
+        """Return what writes the values in one pass and the rows to give it, or None."""
+        return None if self._compiled is None else (self._compiled, X)
 
 
 def row_blocks(X: Array, bytes_per_row: int) -> Iterator[slice]:

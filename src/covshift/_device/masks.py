@@ -35,9 +35,9 @@ class MaskTables:
         return bits
 
     def unpacked(self, bits: Any) -> Any:
-        """B as bytes of zero and one: (b, M), and columns of zeros up to a multiple of eight."""
+        """B as bytes of zero and one: (M, b), and rows of zeros up to a multiple of eight."""
         import torch
 
         places = torch.arange(8, dtype=torch.uint8, device=bits.device)
-        B = (bits[:, :, None] >> places).bitwise_and_(1)
-        return B.reshape(len(bits), -1)
+        B = (bits.T.contiguous()[:, None, :] >> places[:, None]).bitwise_and_(1)
+        return B.reshape(-1, len(bits))

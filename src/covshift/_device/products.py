@@ -1,9 +1,10 @@
-"""Products on a GPU, through PyTorch: the heavy part of a fit on landmarks.
+"""Products on a device, in double precision.
 
-Columns come in single precision; what a block of rows adds is rounded like single precision, and
-blocks are added in double. The 0/1 dominance matrix B of views of several dimensions is exact in
-half precision, and A is split into two halves of 11 bits each: the tensor cores multiply them fast
-and keep 22 bits. They accumulate in single precision over at most 8192 rows.
+Sums over millions of rows are whitened afterwards (`machine.landmark_basis`), which multiplies
+their rounding: with kernel values of single precision fits were off by 6 %. So they are made in
+double precision whatever the precision of the rows. On large blocks the 0/1 dominance matrix meets
+values of at most one as whole numbers, digits to the base 128: products of bits and digits of
+seven bits are exact.
 """
 
 from __future__ import annotations
@@ -11,110 +12,71 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-_ROWS = 8192  # over which a half-precision product accumulates
-_SPLIT = 2048.0  # 2^11: what the first half cannot hold
-
-
-def dominance_totals(B: Any, A: Any) -> Any:
-    """B'A (M, q) in float64, for the 0/1 matrix B (b, M), as bytes, and columns A (b, q)."""
-    if not half_products(A):
-        return (B.to(A.dtype).T @ A).double()
-    A, scale = _to_unit(A)
-    return joined(blocked_product(B.half(), split(A)), A.shape[1]) * scale.double()
+DIGITS = 5  # of seven bits: 35 bits, an error of 1.5e-11
+SIZES = 8  # what products of whole numbers want their sizes to be a multiple of
 
 
 def device_gram(A: Any, w: Any) -> Any:
-    """A' diag(w) A (q, q) in float64."""
-    root = w.sqrt()[:, None] * A
-    if not half_products(A):
-        return (root.T @ root).double()
-    root, scale = _to_unit(root)
-    q, halves = A.shape[1], split(root)
-    middle = halves.shape[1] // 2
-    product = blocked_product(halves[:, :middle], halves)
-    cross = product[:q, middle : middle + q] / _SPLIT
-    return (product[:q, :q] + cross + cross.T) * scale.double() * scale.double()[:, None]
-
-
-def split_product(K: Any, W: Any) -> Any:
-    """K W for K (b, D) and W (D, r), to about single precision."""
+    """A' diag(w) A (q, q), in float64; of four quarters three are computed."""
     import torch
 
-    if not half_products(K) or bool(K.abs().amax() > 1):  # of a linear kernel, for example
-        return K @ W
-    W, unit = _to_unit(W)
-    D, r = W.shape
-    left, right = split(K), split(W)
-    middle, half = left.shape[1] // 2, right.shape[1] // 2
-    both = torch.mm(left[:, :D], right, out_dtype=torch.float32)  # high high, high low
-    low = torch.mm(left[:, middle : middle + D], right[:, :half], out_dtype=torch.float32)
-    both[:, half:] += low
-    return joined(both, r) * unit
+    A = A.double()
+    if not bool((w == 1).all()):
+        A = w.double().sqrt()[:, None] * A
+    q = A.shape[1]
+    middle = q // 2
+    left, right = A[:, :middle], A[:, middle:]
+    gram = torch.empty((q, q), dtype=A.dtype, device=A.device)
+    gram[:middle, :middle] = left.T @ left
+    gram[middle:, middle:] = right.T @ right
+    gram[:middle, middle:] = left.T @ right
+    gram[middle:, :middle] = gram[:middle, middle:].T
+    return gram
 
 
-def split(A: Any) -> Any:
-    """[high, low] in half precision, with A (b, q) = high + low / 2048 to 22 bits.
-
-    Each half is padded with zeros to a multiple of eight columns, which fast products need.
-    """
-    b, q = A.shape
-    width = -(-q // 8) * 8
-    high = A.half()
-    halves = high.new_zeros((b, 2 * width)) if q < width else high.new_empty((b, 2 * width))
-    halves[:, :q] = high
-    halves[:, width : width + q] = (A - high).mul_(_SPLIT)
-    return halves
-
-
-def joined(product: Any, q: int) -> Any:
-    """Add up a product with [high, low]: (rows, q)."""
-    width = product.shape[1] // 2
-    return product[:, :q] + product[:, width : width + q] / _SPLIT
-
-
-def blocked_product(B: Any, A: Any) -> Any:
-    """B'A for half-precision (b, M) and (b, q): float32 within 8192 rows, float64 beyond."""
+def bits_times_digits(B: Any, digits: Any) -> Any:
+    """B A (M, D) in float64, for 0/1 bytes B (M, b) and A (b, D) as digits (DIGITS, D, b)."""
     import torch
 
-    rows = B.shape[0]
-    whole = rows - rows % _ROWS
-    total = torch.zeros((B.shape[1], A.shape[1]), dtype=torch.float64, device=A.device)
-    if whole:
-        left = B[:whole].reshape(-1, _ROWS, B.shape[1]).transpose(1, 2)
-        right = A[:whole].reshape(-1, _ROWS, A.shape[1])
-        total += torch.bmm(left, right, out_dtype=torch.float32).sum(dim=0, dtype=torch.float64)
-    if whole < rows:
-        total += torch.mm(B[whole:].T, A[whole:], out_dtype=torch.float32).double()
-    return total
+    B = torch.nn.functional.pad(B, (0, -B.shape[1] % SIZES, 0, -B.shape[0] % SIZES))
+    found = torch._int_mm(B.view(torch.int8), digits.reshape(-1, digits.shape[2]).T)
+    places = 128.0 ** -torch.arange(1, DIGITS + 1, dtype=torch.float64, device=B.device)
+    return torch.einsum("mpd,p->md", found.reshape(len(B), DIGITS, -1).double(), places)
 
 
-def half_products(A: Any) -> bool:
-    """Whether half-precision products with single-precision results serve A, and exist there."""
-    if A.device.type != "cuda" or A.element_size() != 4:
-        return False
-    return _out_dtype_works(A.device)
+def as_digits(A: Any) -> tuple[Any, Any]:
+    """Columns A (b, q) as digits (DIGITS, q, b), rounded up, and their units (q,)."""
+    import torch
+
+    unit = A.abs().amax(dim=0).clamp_min(1e-300)
+    rest = (A / unit).T
+    q, b = (-(-size // SIZES) * SIZES for size in rest.shape)
+    digits = torch.zeros((DIGITS, q, b), dtype=torch.int8, device=A.device)
+    for digit in digits:
+        rest = rest * 128
+        whole = rest.round().clamp_(-127, 127)
+        digit[: A.shape[1], : A.shape[0]] = whole
+        rest = rest - whole
+    return digits, unit
+
+
+def device_eigh(K: Any, example: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of a NumPy matrix, computed where ``example`` lies."""
+    import torch
+
+    values, vectors = torch.linalg.eigh(torch.asarray(K, device=example.device))
+    return values.cpu().numpy(), vectors.cpu().numpy()
 
 
 @cache
-def _out_dtype_works(device: Any) -> bool:
+def whole_products(device: Any) -> bool:
+    """Whether products of whole numbers of eight bits exist there."""
     import torch
 
+    if device.type != "cuda" or not hasattr(torch, "_int_mm"):
+        return False
     try:
-        one = torch.ones((16, 16), dtype=torch.float16, device=device)
-        torch.mm(one, one, out_dtype=torch.float32)
+        one = torch.ones((32, 32), dtype=torch.int8, device=device)
+        return bool((torch._int_mm(one, one.T) == 32).all())
     except (TypeError, RuntimeError, NotImplementedError):
         return False
-    return True
-
-
-def _to_unit(A: Any) -> tuple[Any, Any]:
-    """Divide columns that leave [-1, 1] by a power of two; also return the divisors (q,)."""
-    import torch
-
-    largest = A.abs().amax(dim=0)
-    scale = torch.exp2(torch.ceil(torch.log2(largest.clamp_min(1.0))))
-    wide = torch.nonzero(scale > 1)[:, 0]
-    if len(wide):
-        A = A.clone()
-        A[:, wide] /= scale[wide]
-    return A, scale

@@ -32,6 +32,7 @@ from ..margins.features import VALUE, cdf_features
 from ..margins.made_rows import side_by_side
 from ..margins.reading import cell_columns, reading_of, refuse_outside
 from ..operators import Sums, TargetSums, VOperator
+from ..operators.target_sums import Squares, weighted_gram
 from ..weights import as_weighter
 from .importance import of_features
 
@@ -147,8 +148,10 @@ class _CutSums:
     target_sums: TargetSums
     Z: Real
 
-    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
-        return self.target_sums.sums(self.Z[rows], A, w, rows)
+    def sums(
+        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
+    ) -> Sums:
+        return self.target_sums.sums(self.Z[rows], A, w, rows, squares)
 
     def gram(self, sums: Sums) -> Array:
         return self.target_sums.gram(sums)

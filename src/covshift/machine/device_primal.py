@@ -1,8 +1,7 @@
 """The sums of the fit on landmarks on a GPU: features, views and products where the rows lie.
 
-Only sums come to the host, and the small solve is that of `Primal`. In single precision directions
-of K(Z, Z) below 1e-6 of the largest eigenvalue are left out: the rounding of kernel values, 6e-8,
-is divided by the root of the eigenvalue and would be seen in their features.
+Rows may come in single precision; what is made of them is double precision, as on the host. Only
+sums of the landmarks' size come to the host, and the small solve is that of `Primal`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, like, namespace, to_numpy
+from .._device.columns import DeviceColumns
 from .._device.kernels import features, row_blocks
-from .._device.products import device_gram, split_product
+from .._device.products import device_eigh
 from .._folds import hashed_folds
 from .._types import Real, Whole
 from ..operators import TargetSums
-from .primal import FoldSums, Partial, Primal
+from .primal import FoldSums, Partial, Primal, SquaresOnce
 
 
 class DevicePrimal(Primal):
@@ -26,12 +26,11 @@ class DevicePrimal(Primal):
     def __init__(
         self, kernel: Any, Z: Real, target_sums: TargetSums, *, n_folds: int, example: Array
     ) -> None:
-        smallest = 1e-6 if example.element_size() == 4 else 1e-10
-        super().__init__(kernel, Z, target_sums, n_folds=n_folds, smallest=smallest)
+        example = example.double()
+        super().__init__(
+            kernel, Z, target_sums, n_folds=n_folds, eigh=lambda K: device_eigh(K, example)
+        )
         self._features = features(kernel, Z, example)
-        self._device_W = like(self._W, example)
-        if example.element_size() == 4:
-            self.rounding = 1e-7
 
     def partial(self, X: Array, Y: Array, w: Array, repeats: Whole | None = None) -> Partial:
         """Sum over the rows, block by block."""
@@ -42,37 +41,37 @@ class DevicePrimal(Primal):
             for number, fold in folds.items()
         }
         found: Partial = {}
-        for rows in row_blocks(X, X.element_size() * (len(self.Z) + 1)):
+        for rows in row_blocks(X, 8 * (len(self.Z) + 1)):
             start = rows.start
             x, y, v = X[rows], Y[rows], w[rows]
-            A = self._columns(x, y)
             if not dealt:
-                self._put(found, 0, self._device_block(x, A, v, rows))
+                self._put(found, 0, self._device_block(x, y, v, rows))
             for number, (every, weight) in dealt.items():
                 first, last = np.searchsorted(folds[number].rows, [start, start + len(x)])
                 if first < last:
                     inside = every[first:last] - start
                     sums = self._device_block(
-                        x[inside], A[inside], weight[first:last], every[first:last]
+                        x[inside], y[inside], weight[first:last], every[first:last]
                     )
                     self._put(found, number, sums)
         return found
 
     @staticmethod
     def _put(found: Partial, fold: int, sums: FoldSums) -> None:
-        found[fold] = found[fold].combine(sums) if fold in found else sums
+        found[fold] = found[fold].combine(sums, here=True) if fold in found else sums
 
-    def _columns(self, X: Array, Y: Array) -> Array:
-        r = self._W.shape[1]
-        A = namespace(X).empty((X.shape[0], r + 1 + Y.shape[1]), dtype=X.dtype, device=X.device)
-        A[:, :r] = split_product(self._features(X), self._device_W)
-        A[:, r] = 1.0
-        A[:, r + 1 :] = Y
-        return A
+    def _device_block(self, X: Array, Y: Array, w: Array, rows: Any) -> FoldSums:
+        xp = namespace(X)
+        others = xp.concat([xp.ones_like(Y[:, :1]), Y], axis=1)
+        columns = DeviceColumns(X, others, self._features)
+        squares = SquaresOnce(lambda A, w: self.basis.squares(A.array, w.double()), columns, w)
+        V = self.target_sums.sums(X, columns, w, rows, squares)
+        return FoldSums(V, squares(columns, w) if self.n_folds > 1 else None)
 
-    def _device_block(self, X: Array, A: Array, w: Array, rows: Any) -> FoldSums:
-        plain = to_numpy(device_gram(A, w)) if self.n_folds > 1 else None
-        return FoldSums(self.target_sums.sums(X, A, w, rows), plain)
-
-    def _gram(self, sums: FoldSums) -> Real:
-        return np.asarray(to_numpy(self.target_sums.gram(sums.V)), dtype=np.float64)
+    def tune(self) -> Any:
+        """Compare the grid of penalties by the squared error of held-out folds."""
+        self.folds = {
+            number: FoldSums(sums.V, None if sums.plain is None else to_numpy(sums.plain))
+            for number, sums in self.folds.items()
+        }
+        return super().tune()

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import to_numpy
 from .._fit_data import FitData, GivenWeights, check_fit_data
 from .._folds import part_of
-from .._kernels import whitening
 from .._parallel import one_blas_thread
 from .._row_weights import repeated
 from .._types import Real, Rows
@@ -28,6 +27,7 @@ from ..exceptions import InputError
 from ..operators import VOperator
 from ..operators.base import blocks
 from .auto import target_weights
+from .landmark_basis import LandmarkBasis
 from .left_out import LeftOut, exact_left_out, landmark_left_out
 from .primal import SMALLEST
 
@@ -249,7 +249,7 @@ def _left_out(machine: Any, V: VOperator, problem: FitData, units: Rows, reg: fl
     f, Y = machine._f, problem.Y[units]
     first = None if problem.weights.single else np.searchsorted(units, np.arange(problem.N))
     if _on_landmarks(machine):
-        W = whitening(f.kernel(f.Z, f.Z), SMALLEST)
+        W = LandmarkBasis(f.kernel(f.Z, f.Z), SMALLEST).W
         found = landmark_left_out(V, (f.kernel(problem.X, f.Z) @ W)[units], W, Y, reg)
         return found if first is None else found.taken(first)
     K = problem.X if f.kernel is None else f.kernel(problem.X, problem.X)

@@ -6,36 +6,37 @@ N. Sums kept by fold give cross-validation for nothing. Then a ridge problem of 
 
     minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 .
 
-Rows are whitened before they are summed: whitening the sums of K(X, Z) afterwards would be cheaper,
-but smooth kernels have eigenvalues of K(Z, Z) down to rounding, and it multiplies the rounding of
-the sums by their inverse.
+Rows enter the sums as [K(x, Z), 1, y]; `landmark_basis` whitens what they add up to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from .._array import Array, like, to_numpy
 from .._folds import Fold, hashed_folds
-from .._kernels import whitening
+from .._kernels import values_at
 from .._parallel import one_blas_thread, over_rows
 from .._types import Real, Whole
 from ..exceptions import InputError
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
-from ..operators.target_sums import weighted_gram
+from ..operators.target_sums import Squares
+from .landmark_basis import LandmarkBasis
 from .tuning import Tuning, kernel_scale, penalties
 
 SMALLEST = 1e-10
 """Eigenvalues of K(Z, Z), relative to the largest, below which their directions are left out."""
 
 _SOUND = 0.01  # part of an error that may be rounding
-_BLOCK_BYTES = 40 << 20  # of kernel values that a thread holds at a time
+_BLOCK_BYTES = 64 << 20  # of kernel values that a thread holds at a time
 _SHARED_ROWS = 4096  # fewest rows that are worth a thread
 
 
@@ -44,12 +45,12 @@ class FoldSums:
     """What rows add to A'VA, and to the plain A'A that scores them when they are held out."""
 
     V: Sums
-    plain: Real | None  # (q, q): A' diag(w) A, where penalties are to be compared
+    plain: Real | None  # squares of `LandmarkBasis`, where penalties are to be compared
 
-    def combine(self, other: FoldSums) -> FoldSums:
-        """Add the sums over other rows."""
+    def combine(self, other: FoldSums, *, here: bool = False) -> FoldSums:
+        """Add the sums over other rows; ``here`` in the arrays of this value, which is used up."""
         plain = None if self.plain is None or other.plain is None else self.plain + other.plain
-        return FoldSums(self.V.combine(other.V), plain)
+        return FoldSums(self.V.combine(other.V, here=here), plain)
 
 
 Partial = dict[int, FoldSums]
@@ -80,16 +81,16 @@ class Primal:
         target_sums: TargetSums,
         *,
         n_folds: int,
-        smallest: float = SMALLEST,
+        eigh: Callable[[Real], tuple[Real, Real]] = np.linalg.eigh,
     ) -> None:
         self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
-        self.target_sums = target_sums
+        self.target_sums, self._eigh = target_sums, eigh
         self.folds: Partial = {}
         self._without: dict[tuple[int, float], tuple[Real, Real]] = {}  # v and c, by fold and reg
         K = kernel(Z, Z)
-        with one_blas_thread(K.size):
-            self._W = whitening(K, smallest)
+        self.basis = LandmarkBasis(K, SMALLEST, eigh=eigh)
         self._scale = kernel_scale(K, np.ones(len(K)))
+        self._values = values_at(kernel, Z)
 
     def partial(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> Partial:
         """Sum over training rows X (N, n) with outcomes Y (N, k), weights w and repeats (N,)."""
@@ -106,8 +107,8 @@ class Primal:
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
-        v, c = self._path(self.folds.values(), [reg])[0]
-        return self._W @ v, c
+        v, c = self._solved(self.folds.values(), [reg])[0]
+        return self.basis.W @ v, c
 
     def tune(self) -> Tuning:
         """Compare the grid of penalties by the squared error of held-out folds."""
@@ -115,15 +116,19 @@ class Primal:
         regs = penalties(self._scale, weight)
         errors, sizes = np.zeros(len(regs)), np.zeros(len(regs))
         self._without = {}
+        white = {fold: self._white(sums.V) for fold, sums in self.folds.items()}
         for fold, held_out in self.folds.items():
-            if held_out.plain is None:
+            plain = held_out.plain
+            if plain is None:
                 raise InputError("Penalties can be compared only where n_folds > 1.")
-            for j, (v, c) in enumerate(self._path(self._others(fold), regs)):
+            others = [sums for number, sums in white.items() if number != fold]
+            for j, (v, c) in enumerate(self._path(others, regs)):
                 self._without[fold, float(regs[j])] = v, c
-                direction = np.vstack([v, c, -np.eye(len(c))])  # A @ direction: residuals
-                errors[j] += float(np.sum(direction * (held_out.plain @ direction)))
-                size = np.abs(direction)
-                sizes[j] += float(np.sum(size * (np.abs(held_out.plain) @ size)))
+                residual = np.vstack([v, c, -np.eye(len(c))])  # A @ residual: f(X) - Y
+                residual = self.basis.as_squared(residual, plain)
+                errors[j] += float(np.sum(residual * (plain @ residual)))
+                size = np.abs(residual)
+                sizes[j] += float(np.sum(size * (np.abs(plain) @ size)))
         # Where terms cancel beyond the precision of the sums, an error is rounding, even negative.
         sound = self.rounding * sizes <= _SOUND * errors
         if sound.any():
@@ -142,17 +147,15 @@ class Primal:
             for number, fold in hashed_folds(X, Y, self.n_folds, w, repeats).items()
             if number in self.folds
         }
-        Psi = self.kernel(X, self.Z) @ self._W
+        Psi = self.kernel(X, self.Z) @ self.basis.W
         found = []
         for number, fold in folds.items():
             if (number, reg) not in self._without:  # no penalties were compared
-                self._without[number, reg] = self._path(self._others(number), [reg])[0]
+                others = [sums for other, sums in self.folds.items() if other != number]
+                self._without[number, reg] = self._solved(others, [reg])[0]
             v, c = self._without[number, reg]
             found.append(Psi[fold.rows] @ v + c)
         return np.concatenate(found), list(folds.values())
-
-    def _others(self, fold: int) -> list[FoldSums]:
-        return [sums for number, sums in self.folds.items() if number != fold]
 
     def total(self) -> Sums:
         """Sums over all rows so far."""
@@ -161,47 +164,78 @@ class Primal:
     def _sums(self, X: Real, Y: Real, fold: Fold) -> FoldSums:
         """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them."""
         inside = fold.rows
-        size = max(256, _BLOCK_BYTES // (8 * (len(self.Z) + 1 + Y.shape[1])))
+        width = len(self.Z) + 1 + Y.shape[1]
+        size = max(256, _BLOCK_BYTES // (8 * width))
         found: dict[int, FoldSums] = {}
 
         def work(chunk: slice) -> None:
+            A = np.empty((min(size, chunk.stop - chunk.start), width))
             for part in blocks(chunk.stop - chunk.start, size):
                 place = slice(chunk.start + part.start, chunk.start + part.stop)
                 rows, w = inside[place], fold.weight[place]
-                sums = self._block(X[rows], Y[rows], w, rows)
-                found[chunk.start] = (
-                    found[chunk.start].combine(sums) if chunk.start in found else sums
-                )
+                sums = self._block(X[rows], Y[rows], w, rows, A[: len(rows)])
+                before = found.get(chunk.start)
+                found[chunk.start] = sums if before is None else before.combine(sums, here=True)
 
         with one_blas_thread(len(inside) * len(self.Z)):  # where our own threads have no use
             over_rows(work, len(inside), at_least=_SHARED_ROWS)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
-    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp]) -> FoldSums:
-        r = self._W.shape[1]
-        A = np.empty((len(X), r + 1 + Y.shape[1]))
-        np.matmul(self.kernel(X, self.Z), self._W, out=A[:, :r])
-        A[:, r], A[:, r + 1 :] = 1.0, Y
-        plain = weighted_gram(A, w) if self.n_folds > 1 else None
-        return FoldSums(self.target_sums.sums(X, A, w, rows), plain)
+    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp], A: Real) -> FoldSums:
+        """Sum over rows whose columns [K(x, Z), 1, y] are written to ``A``."""
+        D = len(self.Z)
+        self._values(X, A[:, :D])
+        A[:, D], A[:, D + 1 :] = 1.0, Y
+        squares = SquaresOnce(self.basis.squares, A, w)
+        V = self.target_sums.sums(X, A, w, rows, squares)
+        return FoldSums(V, squares(A, w) if self.n_folds > 1 else None)
 
-    def _gram(self, sums: FoldSums) -> Real:
-        return np.asarray(self.target_sums.gram(sums.V))
+    def _white(self, sums: Sums) -> Sums:
+        """Turn sums of [K(x, Z), 1, y] into those of [Psi, 1, y]."""
+        totals, own = sums.totals, sums.own
+        if own is not None:  # few numbers: on a device too they are whitened here
+            own = like(self.basis.of_squares(to_numpy(own)), own)
+        return replace(sums, totals=None if totals is None else self.basis.of_sums(totals), own=own)
 
-    def _path(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
+    def _solved(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
+        return self._path([self._white(reduce(Sums.combine, (part.V for part in parts)))], regs)
+
+    def _path(self, parts: Iterable[Sums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""
-        G = self._gram(reduce(FoldSums.combine, parts))
-        r = self._W.shape[1]
+        G = to_numpy(self.target_sums.gram(reduce(Sums.combine, parts)))
+        r = self.basis.rank
         H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
         B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
         if one > 0:  # the intercept is free: take it out
             H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
-        found = []
+        H = (H + H.T) / 2
         with one_blas_thread(H.size):
-            values, Q = np.linalg.eigh((H + H.T) / 2)
-            values, QB = np.maximum(values, 0), Q.T @ B
-            for reg in regs:
-                v = Q @ (QB / (values + reg)[:, None])
-                c = (b - h @ v) / one if one > 0 else np.zeros(len(b))
-                found.append((v, c))
-        return found
+            solutions = self._ridge_path(H, B, list(regs))
+        return [(v, (b - h @ v) / one if one > 0 else np.zeros(len(b))) for v in solutions]
+
+    def _ridge_path(self, H: Real, B: Real, regs: list[float]) -> list[Real]:
+        """Solve (H + reg I) v = B for every penalty: one by Cholesky, several by eigenvalues."""
+        if len(regs) == 1:
+            try:
+                shifted = H + regs[0] * np.eye(len(H))
+                return [np.asarray(cho_solve(cho_factor(shifted, overwrite_a=True), B))]
+            except LinAlgError:  # of a tiny penalty, rounding has the last word
+                pass
+        values, Q = self._eigh(H)
+        values, QB = np.maximum(values, 0), Q.T @ B
+        return [Q @ (QB / (values + reg)[:, None]) for reg in regs]
+
+
+class SquaresOnce:
+    """A' diag(w) A for the rows of a block, made once where V and held-out errors both need it."""
+
+    def __init__(self, squares: Squares, A: Any, w: Array) -> None:
+        self._squares, self._A, self._w = squares, A, w
+        self._known: Array | None = None
+
+    def __call__(self, A: Any, w: Array) -> Array:
+        if A is not self._A or w is not self._w:
+            return self._squares(A, w)
+        if self._known is None:
+            self._known = self._squares(A, w)
+        return self._known

@@ -20,6 +20,7 @@ from .base import blocks
 
 _TARGETS = 2048  # targets per block: masks of 512 KB per coordinate
 _POINTS = 1024  # training points unpacked at a time: 16 MB of float64 against a full block
+_ALIKE = 512  # similar training points that meet the targets together
 _CACHED_MASKS = 32 << 20  # bytes of masks kept between products, for all views together
 _SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
 _SPARSE_ONES = 16 << 20  # ones kept at most, for all views together: 32 MB of indices
@@ -44,6 +45,7 @@ class BitTargets:
         mask_bytes = T.shape[1] * ((block + 1) * 8 * -(-block // 64) + 2 * (len(T) + 1))
         self._most_cached = _CACHED_MASKS // n_views // mask_bytes
         self._cache: dict[int, list[_Mask]] = {}
+        self._monotone = monotone(self._codes(T), self._sizes)
 
     def dominance(self, X: Floats) -> BitDominance | SparseDominance:
         """B for training points (N, p), stored as its density asks."""
@@ -60,17 +62,48 @@ class BitTargets:
             self._cache[targets.start] = masks
         return masks
 
+    def monotone_ranks(self, codes: Codes) -> Codes:
+        """Ranks of points among the targets by functions that grow with every coordinate."""
+        values = monotone(codes, self._sizes)
+        return _ranks(values, [np.unique(m) for m in self._monotone.T])
+
+    def monotone_masks(self, targets: slice) -> list[_Mask]:
+        """Return a mask table for each of these functions: targets that may dominate a point."""
+        return [_Mask(m[targets], np.unique(m)) for m in self._monotone.T]
+
     def build_masks(self, targets: slice | NDArray[np.intp]) -> list[_Mask]:
         """Make the mask tables of some targets."""
         pairs = zip(self._T[targets].T, self._thresholds, strict=True)
         return [_Mask(t, thresholds) for t, thresholds in pairs]
 
+    @property
+    def _sizes(self) -> Floats:
+        return np.array([len(thresholds) for thresholds in self._thresholds], dtype=np.float64)
+
     def _codes(self, X: Floats) -> Codes:
-        codes = np.empty(X.shape, np.min_scalar_type(self.count))
-        for k, thresholds in enumerate(self._thresholds):
-            # Ties count as dominated (t >= x), hence side="left".
-            codes[:, k] = np.searchsorted(thresholds, X[:, k], side="left")
-        return codes
+        return _ranks(X, self._thresholds)
+
+
+def monotone(codes: Codes, sizes: Floats) -> Floats:
+    """Largest, least and mean share of a row's ranks: none exceeds that of a row that dominates."""
+    share = codes / sizes
+    return np.stack([share.max(axis=1), share.min(axis=1), share.mean(axis=1)], axis=1)
+
+
+def _ranks(values: Floats, thresholds: list[Floats]) -> Codes:
+    """Number of thresholds below each value, column by column."""
+    codes = np.empty(values.shape, np.min_scalar_type(max(map(len, thresholds))))
+    for k, steps in enumerate(thresholds):
+        # Ties count as dominated (t >= x), hence side="left".
+        codes[:, k] = np.searchsorted(steps, values[:, k], side="left")
+    return codes
+
+
+def _similar(ranks: Codes) -> NDArray[np.intp]:
+    """Order rows by their first rank, and neighbours by their second."""
+    order = np.argsort(ranks[:, 0], kind="stable")
+    parts = [order[part] for part in blocks(len(order), 8 * _ALIKE)]
+    return np.concatenate([part[np.argsort(ranks[part, 1], kind="stable")] for part in parts])
 
 
 class _Mask:
@@ -99,14 +132,34 @@ class BitDominance:
         self.shape = (targets.count, len(codes))
 
     def matmat(self, A: Floats) -> Floats:
-        """B A: (N, D) -> (M, D), float64."""
+        """B A: (N, D) -> (M, D), float64.
+
+        Similar points meet the targets together. Targets above all of them get their sum, those
+        that are not above the least in every coordinate nothing; only the others are multiplied.
+        """
         product = np.zeros((self.shape[0], A.shape[1]))
-        for targets, points, B in self._dense_blocks(A.dtype):
-            product[targets] += (A[points].T @ B).T  # faster than B.T @ A
+        ranks = self._targets.monotone_ranks(self._codes)
+        order = _similar(ranks)
+        for targets in blocks(self.shape[0], _TARGETS):
+            masks, outer = self._targets.masks(targets), self._targets.monotone_masks(targets)
+            sums = product[targets]
+            for part in blocks(len(order), _ALIKE):
+                points = order[part]
+                codes, columns = self._codes[points], A[points]
+                every = self._words(masks, codes.max(axis=0)[None])[0]
+                some = self._words(masks, codes.min(axis=0)[None])[0]
+                some &= self._words(outer, ranks[points].min(axis=0)[None])[0]
+                sums[_places(every)] += columns.sum(axis=0, dtype=np.float64)
+                mixed = _places(some & ~every)
+                if len(mixed):
+                    B = _unpacked(self._words(masks, codes), A.dtype).take(mixed, axis=1)
+                    sums[mixed] += B.T @ columns
         return product
 
     def rmatmat(self, Z: Floats) -> Floats:
         """B' Z: (M, D) -> (N, D), float64."""
+        if Z.shape[1] == 1:
+            return self._rmatvec(Z[:, 0].astype(np.float64))[:, None]
         product = np.zeros((self.shape[1], Z.shape[1]))
         for targets, points, B in self._dense_blocks(Z.dtype):
             product[points] += B @ Z[targets]
@@ -125,17 +178,28 @@ class BitDominance:
         """B for some of the training points; the masks are shared."""
         return BitDominance(self._targets, self._codes[rows])
 
+    def _rmatvec(self, z: Floats) -> Floats:
+        """B' z, from the sums of z over the targets of every octet of bits."""
+        product = np.zeros(self.shape[1])
+        alike = bool((z == z[0]).all())
+        for targets, points, words in self.word_blocks():
+            if alike:
+                product[points] += z[0] * np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+                continue
+            octets = words.view(np.uint8)
+            padded = np.zeros(8 * octets.shape[1])
+            padded[: targets.stop - targets.start] = z[targets]
+            table = (padded.reshape(-1, 8) @ _BYTE_BITS.T.astype(np.float64)).ravel()
+            starts = np.arange(0, len(table), 256, dtype=np.int32)
+            product[points] += table.take(starts + octets).sum(axis=1)
+        return product
+
     def _dense_blocks(
         self, dtype: Any, target_blocks: Iterable[slice] | None = None
     ) -> Iterator[tuple[slice, slice, Floats]]:
         """Yield the blocks of B' as floats: target rows, training points, (points, targets)."""
-        table = _BYTE_BITS.astype(dtype)
         for targets, points, words in self.word_blocks(target_blocks):
-            octets = words.view(np.uint8)
-            unpacked = np.empty((*octets.shape, 8), dtype)
-            np.take(table, octets, axis=0, out=unpacked, mode="clip")
-            width = targets.stop - targets.start
-            yield targets, points, unpacked.reshape(len(octets), -1)[:, :width]
+            yield targets, points, _unpacked(words, dtype)[:, : targets.stop - targets.start]
 
     def word_blocks(
         self, target_blocks: Iterable[slice] | None = None
@@ -233,6 +297,19 @@ class SparseDominance:
                 )
                 shape = (points.stop - points.start, targets.stop - targets.start)
                 yield targets, points, csr_array(parts, shape=shape)
+
+
+def _unpacked(words: Words, dtype: Any) -> Floats:
+    """Bits (points, words) as zeros and ones: (points, 64 words)."""
+    octets = words.view(np.uint8)
+    found = np.empty((*octets.shape, 8), dtype)
+    np.take(_BYTE_BITS.astype(dtype), octets, axis=0, out=found, mode="clip")
+    return found.reshape(len(octets), -1)
+
+
+def _places(words: Words) -> NDArray[np.intp]:
+    """Numbers of the bits that are set in (words,)."""
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
 
 
 def _count(words: Words) -> int:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, device, is_numpy, namespace, searchsorted, take_rows
+from .._device.columns import DeviceColumns
 from .._device.masks import MaskTables
-from .._device.products import dominance_totals
 from .base import anderson_darling_weights, blocks, columns
 from .bits import BitTargets
 
@@ -56,14 +56,13 @@ class Dominance:
         """Square roots of the target's weights: (M,)."""
         return namespace(self._weight).sqrt(self._weight)
 
-    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
-        """R A for PyTorch tensors, and which rows some target dominates."""
+    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
+        """R times w A, and times w, and which rows some target dominates."""
         if self._masks is None:
             self._masks = MaskTables(self._T)
         bits = self._masks.read(X)
         seen = (bits != 0).any(dim=1)
-        totals = dominance_totals(self._masks.unpacked(bits), A)
-        return self.roots[:, None] * totals[: self._masks.count], seen
+        return self.roots[:, None] * A.dominance_totals(self._masks, bits, w), seen
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""

@@ -7,11 +7,13 @@ adds A' diag(w) A. Both are plain sums: blocks, files, workers and devices combi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
 from .._array import Array, is_torch, namespace
+from .._device.columns import DeviceColumns
 from .._device.products import device_gram
 from .views import Views
 
@@ -30,10 +32,15 @@ class Sums:
     weight: float  # sum_i w_i
     covered: float  # sum of w_i over the rows that the target sees
 
-    def combine(self, other: Sums) -> Sums:
-        """Add the sums over other rows."""
+    def combine(self, other: Sums, *, here: bool = False) -> Sums:
+        """Add the sums over other rows; ``here`` in the totals of this value, which is used up."""
+        totals = self.totals
+        if here and totals is not None:
+            totals += other.totals
+        elif totals is not None:
+            totals = totals + other.totals
         return Sums(
-            None if self.totals is None else self.totals + other.totals,
+            totals,
             None if self.own is None else self.own + other.own,
             self.trace + other.trace,
             self.weight + other.weight,
@@ -58,15 +65,23 @@ def identity_share(blend: float | str, weight: float) -> float:
 
 def weighted_gram(A: Array, w: Array) -> Array:
     """A' diag(w) A, as the product of one matrix with itself: BLAS then computes only half."""
+    if is_torch(A):
+        return device_gram(A, w)
     xp = namespace(A)
     root = A if bool(xp.all(w == 1)) else xp.sqrt(w)[:, None] * A
     return root.T @ root
 
 
+Squares = Callable[[Array, Array], Array]
+"""A' diag(w) A from A (b, q) and w (b,), or what it can be made of."""
+
+
 class TargetSums(Protocol):
     """A target, ready to sum over blocks of training rows."""
 
-    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+    def sums(
+        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
+    ) -> Sums:
         """Sum over the rows ``X`` (b, n) with columns ``A`` (b, q) and row weights ``w`` (b,).
 
         ``rows`` numbers the block's rows in the training sample.
@@ -91,29 +106,31 @@ class ViewsTargetSums:
         self._views = views.merged(_THRESHOLDS, _FEWEST)
         self._normalize, self._blend = normalize, blend
 
-    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+    def sums(
+        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
+    ) -> Sums:
+        if is_torch(X):
+            return self._device_sums(X, A, w, squares)
         xp = namespace(A)
-        if is_torch(A):
-            return self._device_sums(X, A, w)
         R = self._views.factor(X)
-        squares = R.squares()
+        diagonal = R.squares()
         return Sums(
             totals=self._views.totals(R, A if bool(xp.all(w == 1)) else w[:, None] * A),
-            own=weighted_gram(A, w) if self._blend else None,
-            trace=float(xp.sum(w * squares)),
+            own=squares(A, w) if self._blend else None,
+            trace=float(xp.sum(w * diagonal)),
             weight=float(xp.sum(w)),
-            covered=float(xp.sum(xp.where(squares > 0, w, xp.zeros_like(w)))),
+            covered=float(xp.sum(xp.where(diagonal > 0, w, xp.zeros_like(w)))),
         )
 
-    def _device_sums(self, X: Array, A: Array, w: Array) -> Sums:
-        """Do the same with products for GPUs; the weights are one more column."""
-        xp = namespace(A)
-        weighted = xp.concat([w[:, None] * A, w[:, None]], axis=1)
-        totals, seen = self._views.device_totals(X, weighted)
+    def _device_sums(self, X: Array, A: Array, w: Array, squares: Squares) -> Sums:
+        """Do the same on a device; the weights are one more column."""
+        xp = namespace(X)
+        columns = DeviceColumns(X, A) if is_torch(A) else A
+        totals, seen = self._views.device_totals(X, columns, w)
         weight = xp.sum(w, dtype=xp.float64)
         trace = self._views.device_trace(totals[:, -1])
         covered = xp.sum(xp.where(seen, w, xp.zeros_like(w)), dtype=xp.float64)
-        own = device_gram(A, w) if self._blend else None
+        own = squares(A, w) if self._blend else None
         return Sums(totals[:, :-1], own, float(trace), float(weight), float(covered))
 
     def gram(self, sums: Sums) -> Array:
@@ -132,11 +149,12 @@ class DiagonalTargetSums:
     def __init__(self, v: Array | None = None) -> None:
         self._v = v
 
-    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
+    def sums(
+        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
+    ) -> Sums:
         v = w if self._v is None else w * self._v[rows]
         weight = float(namespace(w).sum(w))
-        own = device_gram(A, v) if is_torch(A) else weighted_gram(A, v)
-        return Sums(None, own, float(namespace(w).sum(v)), weight, weight)
+        return Sums(None, squares(A, v), float(namespace(w).sum(v)), weight, weight)
 
     def gram(self, sums: Sums) -> Array:
         return sums.own
@@ -148,8 +166,10 @@ class WeightedTargetSums:
     def __init__(self, target_sums: TargetSums, v: Array) -> None:
         self._target_sums, self._v = target_sums, v
 
-    def sums(self, X: Array, A: Array, w: Array, rows: Any) -> Sums:
-        return self._target_sums.sums(X, A, w * self._v[rows], rows)
+    def sums(
+        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
+    ) -> Sums:
+        return self._target_sums.sums(X, A, w * self._v[rows], rows, squares)
 
     def gram(self, sums: Sums) -> Array:
         return self._target_sums.gram(sums)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._array import Array, namespace
+from .._device.columns import DeviceColumns
 from .._fields import Kind
 from .._types import Real
 from .base import Factor
@@ -44,8 +45,8 @@ class Views(Protocol):
         """
         ...
 
-    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
-        """Do the same for PyTorch tensors, with products for GPUs; and which rows are seen."""
+    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
+        """Sum w times the columns, and w, over rows on a device; and which rows are seen."""
         ...
 
     def device_trace(self, totals: Array) -> Array:
@@ -114,8 +115,8 @@ class LineViews:
         part._lines = self._lines.merged(size, fewest)
         return part
 
-    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
-        return self._lines.device_totals(self._project(X), A)
+    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
+        return self._lines.device_totals(self._project(X), A, w)
 
     def device_trace(self, totals: Array) -> Array:
         return self._lines.trace(totals)
@@ -163,10 +164,10 @@ class BoxViews:
     def merged(self, size: int, fewest: int) -> BoxViews:
         return self
 
-    def device_totals(self, X: Array, A: Array) -> tuple[Array, Array]:
+    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
         xp, scale = namespace(X), len(self._parts) ** -0.5
         points = (sign * _columns(X, group) for group in self._groups for sign in self._signs)
-        found = [part.device_totals(x, A) for part, x in zip(self._parts, points, strict=True)]
+        found = [part.device_totals(x, A, w) for part, x in zip(self._parts, points, strict=True)]
         seen = found[0][1]
         for _, more in found[1:]:
             seen = seen | more

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Array, device, namespace
-from ..._device.bins import device_line_totals
+from ..._device.columns import DeviceColumns
 from ..._types import Codes, Real, Rows
 from ...exceptions import InputTypeError
 from ..base import blocks, columns
@@ -96,14 +96,16 @@ class Lines:
                 row += line.size
         return product
 
-    def device_totals(self, values: Iterable[Array], A: Array) -> tuple[Array, Array]:
-        """Totals of PyTorch tensors, and which rows some threshold sees."""
+    def device_totals(
+        self, values: Iterable[Array], A: DeviceColumns, w: Array
+    ) -> tuple[Array, Array]:
+        """Totals of w times the columns, and of w, and which rows some threshold sees."""
         codes = list(self._codes(values))
         seen = codes[0] < self.sizes[0] - 1
         for code, size in zip(codes, self.sizes, strict=True):
             # Mirrored, every row is seen from one side at least.
             seen = seen | (code < size - 1) | self.symmetric
-        return device_line_totals(codes, bin_offsets(self.sizes), A), seen
+        return A.bin_totals(codes, bin_offsets(self.sizes), w), seen
 
     def trace(self, totals: Array) -> Array:
         """Sum of w_i V(i, i), from the totals (bins,) of w."""
