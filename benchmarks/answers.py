@@ -40,7 +40,7 @@ def excess_part(quick: bool) -> list[str]:
 
 
 def coverage_part(quick: bool) -> list[str]:
-    runs = 3 if quick else coverage.RUNS
+    runs = 2 if quick else coverage.RUNS
     sizes = [(60, 50)] if quick else coverage.SIZES
     return [
         "## Coverage of intervals",

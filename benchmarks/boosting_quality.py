@@ -208,7 +208,7 @@ def one_split(problem, seed, names, quick=False):
         warnings.simplefilter("ignore")  # weights on few rows, constant columns
         for name in names:
             fit, _, has_rounds = CONTENDERS[name]
-            rounds = ROUNDS[0] if has_rounds else 0
+            rounds = 2 if has_rounds else 0
             if has_rounds and not quick:
                 rounds = rounds_by_holdout(fit, X, y, T, classify)
             found[name] = scores(fit(X, y, T, rounds, classify)(T)[-1], y_T, classify)

@@ -114,9 +114,8 @@ def main() -> None:
     if options.quick:
         with tempfile.TemporaryDirectory() as folder:
             runs, times = (Kept(Path(folder) / f"{name}.jsonl") for name in ("runs", "times"))
-            for kind in ("classification", "regression"):
-                for shift in ("direction", "natural"):
-                    runs.add(quick_line(kind, shift))
+            for kind, shift in (("classification", "direction"), ("regression", "natural")):
+                runs.add(quick_line(kind, shift))
             scale_part(times, ((200, 5),))
             sections = tables_sections(runs, Path(folder) / "absent")
             publish("evaluations", "Evaluations", *sections, *scale_sections(times), write=False)

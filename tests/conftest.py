@@ -65,3 +65,25 @@ def fast_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     from covshift.machine import kernel_choice
 
     monkeypatch.setattr(kernel_choice, "FULL", kernel_choice.FAST)
+
+
+_ALL_TREES = ("test_diagno", "test_docs", "test_readme", "test_reproduction")
+
+
+@pytest.fixture(autouse=True)
+def few_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two-sample AUC of a diagnosis, which every answer asks for, grows 8 trees and not 50.
+
+    Not where the AUC and the verdict are tested, nor where documentation is compared.
+    """
+    module = getattr(request.module, "__name__", "").rpartition(".")[2]
+    if module.startswith(_ALL_TREES):
+        return
+    from covshift.diagnostics import joint
+
+    trees = joint.HistGradientBoostingClassifier
+
+    def few(*, max_iter, **options):
+        return trees(max_iter=min(8, max_iter), **options)
+
+    monkeypatch.setattr(joint, "HistGradientBoostingClassifier", few)

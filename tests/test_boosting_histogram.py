@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 import covshift
 from covshift.boosting import BoostedTreesClassifier, BoostedTreesRegressor
@@ -16,6 +17,13 @@ NEW = np.column_stack([RNG.normal(size=(300, 2)), RNG.integers(0, 5, 300)])
 Y = X[:, 0] ** 2 + X[:, 2] + RNG.normal(0, 0.3, 400)
 THREE = np.array(["a", "b", "c"])[np.digitize(Y, [1.0, 3.0])]
 WEIGHT = RNG.exponential(size=400) * (np.arange(400) % 9 > 0)  # some are zero
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """scikit-learn's own trees too: threads of several test processes wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])

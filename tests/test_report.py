@@ -170,7 +170,7 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
 
 def test_given_weights_are_used(samples):
     X, T, _ = samples
-    text = report.build(X, T, weights=np.linspace(1, 3, 80), weights_name="<mine>")
+    text = report.build(X[:, :1], T[:, :1], weights=np.linspace(1, 3, 80), weights_name="<mine>")
     words = " ".join(Page(text).words)
     assert "Weights: <mine>." in words
 
@@ -178,7 +178,7 @@ def test_given_weights_are_used(samples):
 @pytest.mark.parametrize("labels", [np.arange(80) / 7, np.zeros(80), np.array(["a", "b"] * 40)])
 def test_a_reliability_diagram_needs_two_classes(samples, labels):
     X, T, _ = samples
-    text = report.build(X[:, :2], T[:, :2], y=labels)
+    text = report.build(X[:, :1], T[:, :1], y=labels)
     assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
 
 
@@ -219,7 +219,7 @@ def test_the_report_opens_with_the_number_of_the_population(samples, estimates):
 def test_without_overlap_the_report_says_so_instead_of_a_number(samples):
     X, T, _ = samples
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    text = report.build(X[:, :2], T[:, :2], estimates=error)
+    text = report.build(X[:, :1], T[:, :1], estimates=error)
     words = " ".join(Page(text).words)
     assert words.index("There is no number") < words.index("The training rows do not cover <b>")
     assert "Estimates with their intervals." not in words
@@ -296,7 +296,7 @@ def test_only_metrics_of_one_unit_share_an_axis(samples):
 def test_without_overlap_there_is_no_number_for_the_model(samples):
     X, T, _ = samples
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    words = " ".join(Page(report.build(X[:, :2], T[:, :2], evaluations=error)).words)
+    words = " ".join(Page(report.build(X[:, :1], T[:, :1], evaluations=error)).words)
     start = words.index("There is no number for the model")
     assert start < words.index("The training rows do not cover <b>")
     assert "Metrics with their intervals." not in words
@@ -305,7 +305,8 @@ def test_without_overlap_there_is_no_number_for_the_model(samples):
 def test_target_weights_reach_the_labels_too(samples):
     X, T, y = samples
     weight = (np.arange(70) % 2).astype(float)
-    Page(report.build(X, T, y=y, y_target=np.arange(70) % 2, target_weight=weight))
+    given = {"y": y, "y_target": np.arange(70) % 2, "target_weight": weight}
+    Page(report.build(X[:, :1], T[:, :1], **given))
 
 
 @pytest.mark.parametrize(

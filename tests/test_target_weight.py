@@ -40,7 +40,7 @@ INNER = {
     "VBoostRegressor": VBoostRegressor(correction=ADDITIVE, **TREES),
     "RobustBiasAware": RobustBiasAware("gaussian-ratio"),
     "pipeline": make_pipeline(StandardScaler(), VSVC(ADDITIVE, reg=0.1)),
-    "search": GridSearchCV(VSVC(ADDITIVE), {"reg": [0.03, 1.0]}, cv=3),
+    "search": GridSearchCV(VSVC(ADDITIVE, kernel="rbf", width=1.0), {"reg": [0.03, 1.0]}, cv=3),
     "entropy inside": VSVC(Importance("entropy"), reg=0.1),
     "V and entropy inside": VSVC(Additive(weights="entropy"), reg=0.1),
 }
