@@ -20,7 +20,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "compare",
-        "which correction helps, if any?",
         "Estimate the loss of each method on the target, without its labels, and recommend one of "
         "the methods or the unweighted model. The target may be a file of margins: see covshift "
         "margins.",

@@ -20,7 +20,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "report",
-        "one self-contained HTML file with verdict, pictures and methods",
         "Write a report that any browser opens, without a network. The target may be a file of "
         "margins: see covshift margins.",
     )
