@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..exceptions import InputError
-from . import answering, console
+from . import answering, console, imports
 
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signals
@@ -23,7 +23,12 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     """Run the command that ``argv`` was parsed to."""
     console.quiet, console.columns = args.quiet, []
     args.argv = argv
-    return _guarded(lambda: answering.run_answered(args), debug=args.debug)
+
+    def work() -> int:
+        imports.import_scikit_learn()
+        return answering.run_answered(args)
+
+    return _guarded(work, debug=args.debug)
 
 
 def run_reproduction(argv: list[str]) -> int:
