@@ -32,6 +32,7 @@ def test_what_is_taken_from_a_stand_in_comes_from_the_true_module():
 import sys
 from covshift.cli.imports import Deferred, StandIn, import_scikit_learn
 import_scikit_learn()
+stand_in = StandIn.of("pandas")
 from scipy.stats import rankdata
 from scipy import interpolate
 from sklearn.metrics import roc_auc_score
@@ -43,7 +44,6 @@ print(rankdata([3, 1, 2]).tolist(), rankdata.__name__)
 import scipy.stats, scipy.interpolate, numpy.f2py
 print([type(m) is StandIn for m in (scipy.stats, scipy.interpolate, numpy.f2py)])
 print(interpolate.BSpline.__name__, scipy.stats.norm.cdf(0.0))
-stand_in = StandIn.of("pandas")
 import pandas
 print(stand_in.DataFrame is pandas.DataFrame, type(pandas) is StandIn, StandIn.of("pandas"))
 """
