@@ -22,7 +22,7 @@ _DEFERRED = {
 }
 """What modules of scikit-learn take when they are imported, and use in functions only."""
 
-_UNTIL_IMPORTED = ("numpy.f2py", "pandas")
+_UNTIL_IMPORTED = ("asyncio", "numpy.f2py", "numpy.testing", "pandas")
 """Names given back at once: other code asks ``sys.modules`` whether pandas is there."""
 
 
