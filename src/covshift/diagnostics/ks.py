@@ -71,7 +71,7 @@ def kolmogorov(distance: float, n: int) -> float:
 
     As `scipy.stats.kstwo.sf`, which takes most of a second to import: where it is small, twice that
     of one side, since both are far rarer; else by the expansion of Pelz and Good, whose error is
-    below 2e-6 (Simard and L'Ecuyer 2011, *Computing the two-sided Kolmogorov-Smirnov
+    below 4e-6 (Simard and L'Ecuyer 2011, *Computing the two-sided Kolmogorov-Smirnov
     distribution*). Few values are left to SciPy.
     """
     if n <= _FEW:
