@@ -14,7 +14,7 @@ from command import covshift, write
 from covshift._tables import ColumnOptions, read_samples
 from covshift._tables.doubtful_numbers import sentinels
 from covshift.cli import console, options
-from covshift.cli.parser import build_parser
+from covshift.cli.parser import parse
 
 N = 24
 
@@ -172,7 +172,7 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
     assert len(lines) == len(names) + asked.err.count("column 'y' is the label") + 3
     for name in names:
         assert sum(f"column {name!r} " in line for line in lines) == 1
-    args = build_parser().parse_args(answered(asked))
+    args = parse(answered(asked))
     args.argv = []
     with redirect_stderr(io.StringIO()):
         samples = options.samples_of(args)

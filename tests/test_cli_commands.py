@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift.cli import console, run
+from covshift.cli import console, main
 from covshift.exceptions import InputError
 
 REAL = [sys.executable, "-m", "covshift"]
@@ -398,7 +398,7 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
     assert result.code == 1
     assert "ZeroDivisionError: oh" in result.err
     assert "--debug" in result.err
-    assert run.run_command(["diagnose", "a", "b", "--debug"]) == 1
+    assert main(["diagnose", "a", "b", "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 

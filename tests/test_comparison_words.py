@@ -132,3 +132,33 @@ def test_a_kernel_that_is_remembered_is_the_kernel():
     np.testing.assert_allclose(remembered(X, new), kernel(X, new), rtol=1e-12)
     np.testing.assert_allclose(remembered(new, X[some]), kernel(new, X[some]), rtol=1e-12)
     assert len(calls) == 1
+    scored = np.concatenate([new, X[:2], new[:1]])  # some are training rows too, or come twice
+    remembered = Remembered.of(counted, X, scored)
+    assert len(calls) == 3
+    for rows in (scored, new[:2], X[some]):
+        np.testing.assert_allclose(remembered(rows, X[some]), kernel(rows, X[some]), rtol=1e-12)
+    values = remembered(np.concatenate([new, X]), X)  # which no table has in one piece
+    np.testing.assert_allclose(values, kernel(np.concatenate([new, X]), X), rtol=1e-12)
+    np.testing.assert_allclose(remembered(X, new), kernel(X, new), rtol=1e-12)
+    assert len(calls) == 3
+
+
+def test_the_target_labels_are_scored_by_values_that_are_remembered(monkeypatch):
+    from covshift.compare import comparison
+
+    rng = np.random.default_rng(3)
+    X, T = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
+    y, y_target = X[:, 0] + rng.normal(size=40), T[:, 0]
+    methods = [Method("none", "baseline"), Method("entropy", "weights")]
+    given = {"task": "regression", "methods": methods, "y_target": y_target}
+    reused = compare_methods(X, y, T, **given)
+
+    class Forgetful:
+        @staticmethod
+        def of(kernel, X, scored=None):
+            return kernel
+
+    monkeypatch.setattr(comparison, "Remembered", Forgetful)
+    for row, other in zip(reused.rows, compare_methods(X, y, T, **given).rows, strict=True):
+        for key in ("risk", "gain", "true_risk"):
+            assert row[key] == pytest.approx(other[key], rel=1e-8, abs=1e-12)

@@ -39,10 +39,10 @@ def test_pictures_of_the_page_exist():
 
 
 def test_the_commands_of_the_page_exist():
-    from covshift.cli.parser import build_parser
+    from covshift.cli.parser import parse
 
     text = page("evaluate.md")
     commands = re.findall(r"^covshift (.*)$", text, flags=re.MULTILINE)
     assert len(commands) >= 4
     for command in commands:
-        assert build_parser().parse_args(command.split()).label == "y"
+        assert parse(command.split()).label == "y"

@@ -24,13 +24,14 @@ FILE = re.compile(r"# (\w+\.py)\n")
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder for the page's files; table, commands and modules are as before afterwards."""
-    table, commands, modules = dict(TABLE), list(COMMANDS), set(sys.modules)
+    table, commands, modules = dict(TABLE), dict(COMMANDS), set(sys.modules)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     TABLE.clear()
     TABLE.update(table)
-    COMMANDS[:] = commands
+    COMMANDS.clear()
+    COMMANDS.update(commands)
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) == str(tmp_path / f"{name}.py"):
             del sys.modules[name]

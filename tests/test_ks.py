@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import reference
@@ -37,6 +39,32 @@ def test_without_ties_large_samples_take_kolmogorovs_distribution():
     rng = np.random.default_rng(0)
     x, t = rng.normal(size=3000), rng.normal(size=2000)
     assert p_value(x, t) == pytest.approx(stats.ks_2samp(x, t, method="asymp").pvalue)
+
+
+@pytest.mark.parametrize("n", [1, 30, 140, 141, 300, 5000, 100_000])
+def test_kolmogorovs_distribution_is_scipys(n):
+    z = np.linspace(0.0, 1.02 * np.sqrt(n), 40) if n < 30 else np.linspace(0.0, 3.0, 61)
+    for distance in z / np.sqrt(n):
+        expected = stats.kstwo.sf(distance, n)
+        exactly = n * distance**1.5 <= 1.4  # where SciPy takes more time than an expansion does
+        close = {"abs": 4e-6} if exactly else {"rel": 1e-9, "abs": 1e-14}
+        assert ks.kolmogorov(distance, n) == pytest.approx(expected, **close)
+
+
+def test_usual_sizes_need_no_import_of_scipy_stats(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 0.5):
+        for N in (100, 700):
+            x, t = rng.normal(size=N), rng.normal(shift, 1.0, size=700)
+            assert 0 < ks_p_value(x, t, np.full(700, 1 / 700), 700.0) <= 1
+
+
+def test_the_chances_of_a_step_are_binomial():
+    for rows, p in ((1, 0.5), (7, 1e-3), (600, 0.5), (5000, 0.9), (3, 1 - 1e-9)):
+        low, chances = ks._binomial(rows, p)
+        expected = stats.binom.pmf(low + np.arange(len(chances)), rows, p)
+        np.testing.assert_allclose(chances, expected, rtol=1e-11, atol=1e-300)
 
 
 @pytest.mark.parametrize("N", [40, 300, 20_000])

@@ -8,9 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+from command import rows, write
 from sklearn.base import clone
 
 from covshift._progress import Progress, track
+from covshift.cli import main
+from covshift.compare import Method, compare_methods
 from covshift.weights import (
     KLIEP,
     KMM,
@@ -111,6 +114,45 @@ def test_the_rest_is_guessed_from_what_is_done_and_wiped_at_the_end(monkeypatch)
     assert drawn.endswith("] 1/4, 1:30 left  first cell")
     assert blank == " " * len(drawn)
     assert last == f"trials [{'#' * 30}] 4/4\n"
+
+
+def test_a_comparison_says_which_method_it_tries(monkeypatch, samples):
+    monkeypatch.setattr("covshift._progress._EVERY", 0.0)
+    X, T = samples
+    methods = [Method("none", "baseline"), Method("entropy", "weights")]
+    for stream, verbose in ((Terminal(), True), (io.StringIO(), True), (Terminal(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        given = {"learner": "linear", "task": "regression", "methods": methods}
+        compare_methods(X, X[:, 0], T, **given, verbose=verbose)
+        if verbose and stream.isatty():
+            first, second, last = stream.getvalue().split("\r")[2::2]
+            assert re.fullmatch(r"comparing \[ +\] 0/2  none", first)
+            assert re.fullmatch(r"comparing \[#+ +\] 1/2, 0:00 left  entropy", second)
+            assert last == f"comparing [{'#' * 30}] 2/2\n"
+        else:
+            assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_commands_say_what_they_do_to_a_person_and_not_to_a_pipe(monkeypatch, tmp_path, command):
+    found = compare_methods(
+        *(np.eye(20)[:, :1], np.arange(20.0), np.eye(20)[:, 1:2]),
+        learner="linear",
+        task="regression",
+        methods=[Method("none", "baseline")],
+    )
+    monkeypatch.setattr("covshift.compare.comparison.compare_methods", lambda *a, **k: found)
+    monkeypatch.setattr("covshift.report.build", lambda *a, **k: "page")
+    files = [str(write(tmp_path / f"{k}.csv", rows(40, seed=k))) for k in (0, 1)]
+    argv = [command, *files, "--label", "y", "-o", str(tmp_path / "out.html"), "--force"]
+    steps = ["reading ...", "diagnosing the shift ..."]
+    if command == "report":
+        steps += ["estimating the outcome ...", "drawing the report ..."]
+    for stream, more in ((Terminal(), []), (io.StringIO(), []), (Terminal(), ["--quiet"])):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert main([*argv, *more]) == 0
+        said = [line for line in stream.getvalue().splitlines() if line.endswith("...")]
+        assert said == (steps if stream.isatty() and not more else [])
 
 
 def test_silence_is_silence(monkeypatch):

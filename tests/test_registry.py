@@ -223,7 +223,9 @@ def test_comparisons_try_the_corrections_that_the_table_says():
 
 
 def options_of(command: str) -> dict[str, argparse.Action]:
-    subparsers = next(a for a in build_parser()._actions if hasattr(a, "choices") and a.choices)
+    subparsers = next(
+        a for a in build_parser(command)._actions if hasattr(a, "choices") and a.choices
+    )
     return {a.dest: a for a in subparsers.choices[command]._actions}
 
 

@@ -7,9 +7,11 @@ imported when first used, so that ``import covshift`` costs next to nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # that of typing, which would be most of the cost
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import (
         bounds,
         compare,

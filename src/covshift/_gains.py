@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtrit
 
 from ._types import Real
 
@@ -52,7 +52,7 @@ class Gains:
     def needed(self, level: float = CLEAR) -> float:
         """Return how many standard errors a gain must exceed to be clear among all of them."""
         varying = np.flatnonzero((self.errors > 0) & np.isfinite(self.errors))
-        one, all_apart = stats.norm.isf(level), stats.norm.isf(level / max(1, len(varying)))
+        one, all_apart = -ndtri(level), -ndtri(level / max(1, len(varying)))
         quantile = float(one)
         if len(varying) > 1:
             root = _root(self.correlation[np.ix_(varying, varying)])
@@ -60,7 +60,7 @@ class Gains:
             drawn = np.quantile((draws @ root).max(axis=1), 1 - level)
             quantile = float(np.clip(drawn, one, all_apart))  # between these it must be
         freedom = max(1.0, self.size - 1)
-        return float(stats.t.isf(stats.norm.sf(quantile), freedom))
+        return float(-stdtrit(freedom, ndtr(-quantile)))
 
     def clear(self, level: float = CLEAR) -> NDArray[np.bool_]:
         """Tell which gains are clear: (k,)."""

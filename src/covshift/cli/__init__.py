@@ -1,7 +1,8 @@
 """The command line: ``covshift estimate``, evaluate, diagnose, compare, fit, predict and more.
 
-This layer parses arguments and prints; the work is done by the library. Heavy imports stay inside
-the commands, so that ``covshift --help`` is instant.
+This layer parses arguments and prints; the work is done by the library. A command is imported when
+it is asked for, and heavy imports stay inside its functions, so that ``covshift --help`` is
+instant.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from .run import run_command
+from .parser import parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,4 +19,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 fine, 1 internal error, 2 bad input, 3 with ``--strict`` where the verdict is bad, 130 after
     Ctrl-C.
     """
-    return run_command(sys.argv[1:] if argv is None else list(argv))
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = None  # "reproduce" has a grammar of its own
+    if argv[:1] != ["reproduce"]:
+        try:
+            args = parse(argv)
+        except SystemExit as done:  # argparse has printed help, the version, or what is wrong
+            return int(done.code or 0)
+    from .run import run_command, run_reproduction
+
+    return run_reproduction(argv[1:]) if args is None else run_command(args, argv)

@@ -20,7 +20,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "compare",
-        "which correction helps, if any?",
         "Estimate the loss of each method on the target, without its labels, and recommend one of "
         "the methods or the unweighted model. The target may be a file of margins: see covshift "
         "margins.",
@@ -59,11 +58,15 @@ def run(args: argparse.Namespace) -> int:
     if is_margins_file(args.target):
         from .margin_samples import read_margin_samples
 
+        console.step("reading")
         beside = read_margin_samples(args)
+        console.step("diagnosing the shift")
         samples, verdict = beside.samples, beside.diagnosis()[0].verdict
         found = comparison_of(samples, args, beside.read())
     else:
+        console.step("reading")
         samples = options.samples_of(args)
+        console.step("diagnosing the shift")
         verdict = diagnosis_of(samples, args).verdict
         found = comparison_of(samples, args)
     args.found = found

@@ -26,6 +26,12 @@ def note(text: str) -> None:
         print(f"{paint('note:', 'note', sys.stderr)} {text}", file=sys.stderr)
 
 
+def step(text: str) -> None:
+    """Say what begins, on stderr, where a person looks at it: the longer commands have several."""
+    if not quiet and sys.stderr.isatty():
+        print(f"{text} ...", file=sys.stderr)
+
+
 def warn(text: str) -> None:
     """Say something that may spoil the result, on stderr."""
     print(f"{paint('warning:', 'warning', sys.stderr)} {text}", file=sys.stderr)

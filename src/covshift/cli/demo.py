@@ -21,7 +21,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "demo",
-        "the whole path on an embedded survey, in less than a minute",
         "Write two CSV files, a survey that some people answer more often than others and a "
         "sample of the population; then estimate, diagnose, compare, fit, predict and report.",
     )

@@ -26,7 +26,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "diagnose",
-        "is there a shift, where, and can it be corrected?",
         "Compare the distributions of the features in two samples, or of a sample with a file of "
         "margins (see covshift margins). No label is needed. With several targets, such as the "
         "files of months, each gets one line.",

@@ -33,7 +33,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "estimate",
-        "what is it in the population?",
         "Say what a mean, a share, a median or another number is in the population that the target "
         "is a sample of, with its interval. The target may be a file of margins: see covshift "
         "margins.",

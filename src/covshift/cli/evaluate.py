@@ -41,7 +41,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "evaluate",
-        "how good is my model on the target?",
         "Say how good a model is on a target without labels, from labelled rows of a biased "
         "sample, with intervals.",
     )

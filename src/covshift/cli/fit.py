@@ -31,7 +31,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "fit",
-        "fit a model for the target and save it",
         "Fit a learner on the training sample, corrected for the target, and write a model file.",
     )
     options.add_samples(parser, label="required")

@@ -15,7 +15,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "margins",
-        "what a table says about each column, without its rows",
         "Write shares of brackets and categories, no cell of fewer rows than --min-count, so that "
         "they can be shared where rows cannot. `covshift weigh` takes them as a target.",
     )

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..persistence import Model
 
 
-def add_command(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
+def add_command(commands: Any, name: str, description: str) -> argparse.ArgumentParser:
     """Add a command with the options that all have."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description=description, allow_abbrev=False
+        name, description=description, allow_abbrev=False
     )
     general = parser.add_argument_group("general")
     general.add_argument("--quiet", "-q", action="store_true", help="print no notes on stderr")

@@ -1,24 +1,13 @@
-"""The grammar of the command line; one file per command adds to it."""
+"""The grammar of the command line; one file per command adds to it, when it is asked for."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
 
 import covshift
-
-from . import (
-    compare,
-    demo,
-    diagnose,
-    estimate,
-    evaluate,
-    fit,
-    margins,
-    predict,
-    report,
-    schema,
-    weigh,
-)
 
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
@@ -47,24 +36,49 @@ there is no overlap
 """
 
 
-COMMANDS = [
-    estimate,
-    evaluate,
-    diagnose,
-    compare,
-    fit,
-    predict,
-    weigh,
-    margins,
-    schema,
-    report,
-    demo,
-]
-"""The modules of the commands, in the order of the help."""
+class Command(NamedTuple):
+    """A command before it is asked for."""
+
+    about: str  # its line in the help
+    module: str  # has add(commands) and run(args)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; ``args.run`` of what it parses is the command."""
+COMMANDS = {
+    "estimate": Command("what is it in the population?", "covshift.cli.estimate"),
+    "evaluate": Command("how good is my model on the target?", "covshift.cli.evaluate"),
+    "diagnose": Command(
+        "is there a shift, where, and can it be corrected?", "covshift.cli.diagnose"
+    ),
+    "compare": Command("which correction helps, if any?", "covshift.cli.compare"),
+    "fit": Command("fit a model for the target and save it", "covshift.cli.fit"),
+    "predict": Command("apply a saved model to a table", "covshift.cli.predict"),
+    "weigh": Command(
+        "weights that make the training sample look like the target", "covshift.cli.weigh"
+    ),
+    "margins": Command(
+        "what a table says about each column, without its rows", "covshift.cli.margins"
+    ),
+    "schema": Command("write what each column is taken as, for later runs", "covshift.cli.schema"),
+    "report": Command(
+        "one self-contained HTML file with verdict, pictures and methods", "covshift.cli.report"
+    ),
+    "demo": Command(
+        "the whole path on an embedded survey, in less than a minute", "covshift.cli.demo"
+    ),
+}
+"""The commands by name, in the order of the help."""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Read arguments; ``run`` of what is returned is the command."""
+    command = next((part for part in argv if not part.startswith("-")), None)
+    args = build_parser(command).parse_args(argv)
+    args.parse = parse  # the demo gives commands as a user would
+    return args
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of one command; the others are there by name, without their options."""
     parser = argparse.ArgumentParser(
         prog="covshift",
         description=_DESCRIPTION,
@@ -74,8 +88,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"covshift {covshift.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
-    parser.set_defaults(parse=parser.parse_args)  # the demo gives commands as a user would
+    for name, (about, module) in COMMANDS.items():
+        if name == command:
+            import_module(module).add(commands)
+        else:
+            commands.add_parser(name, help=about, add_help=False)
     commands.add_parser("reproduce", help="rerun the paper's experiments", add_help=False)
     return parser

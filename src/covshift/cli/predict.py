@@ -23,7 +23,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "predict",
-        "apply a saved model to a table",
         "Write one line per row, in the order of the table: id or row number, prediction, and for "
         "classes their probabilities. With --interval or --set also how far to trust it.",
     )

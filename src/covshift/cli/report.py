@@ -20,7 +20,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "report",
-        "one self-contained HTML file with verdict, pictures and methods",
         "Write a report that any browser opens, without a network. The target may be a file of "
         "margins: see covshift margins.",
     )
@@ -41,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
     options.check_output(args)
     if is_margins_file(args.target):
         return _with_margins(args)
+    console.step("reading")
     samples = options.samples_of(args)
     names = [printable(name, width=1000) for name in samples.names]  # as the page shows them
+    console.step("diagnosing the shift")
     found, weights = diagnosis_and_weights(samples, names, args.seed)
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args)
@@ -61,8 +62,10 @@ def _with_margins(args: argparse.Namespace) -> int:
     from ..weights import WEIGHTERS
     from .margin_samples import read_margin_samples
 
+    console.step("reading")
     beside = read_margin_samples(args)
     samples = beside.samples
+    console.step("diagnosing the shift")
     found, weights = beside.diagnosis()
     if args.label and args.found is None:
         args.found = compare.comparison_of(samples, args, beside.read())
@@ -75,6 +78,7 @@ def _with_margins(args: argparse.Namespace) -> int:
         name = comparison["recommended"]
         w = beside.weighed(name, args.seed)
         w = w if samples.weight is None else w * samples.weight
+    console.step("drawing the report")
     text = build(
         beside.frame,
         beside.margins,
@@ -118,6 +122,7 @@ def estimate_of(
     from .._tables.outcomes import Outcomes
     from ..estimates import estimate
 
+    console.step("estimating the outcome")
     labels = samples.labels
     assert labels is not None
     numbers = labels.task == "regression" or set(labels.classes) <= {"0", "1"}
@@ -153,6 +158,7 @@ def write_report(
     name = comparison["recommended"] if comparison else ""
     chosen = _weights(whole, name, args.seed)
     scored = labels is not None and len(labels.scored) == len(whole.X_target)
+    console.step("drawing the report")
     text = build(
         whole.X,
         whole.X_target,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
@@ -9,28 +10,36 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
 from ..exceptions import InputError
-from . import answering, console
-from .parser import build_parser
+from . import answering, console, imports
 
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signals
 
 
-def run_command(argv: list[str]) -> int:
-    """Parse ``argv`` and run its command."""
-    if argv[:1] == ["reproduce"]:
-        return _guarded(lambda: _reproduce(argv[1:]), debug="--debug" in argv)
-    try:
-        args = build_parser().parse_args(argv)
-    except SystemExit as done:  # argparse has printed help, the version, or what is wrong
-        return int(done.code or 0)
+def run_command(args: argparse.Namespace, argv: list[str]) -> int:
+    """Run the command that ``argv`` was parsed to."""
     console.quiet, console.columns = args.quiet, []
     args.argv = argv
-    return _guarded(lambda: answering.run_answered(args), debug=args.debug)
+
+    def work() -> int:
+        imports.import_scikit_learn()
+        return answering.run_answered(args)
+
+    return _guarded(work, debug=args.debug)
+
+
+def run_reproduction(argv: list[str]) -> int:
+    """Run the paper's experiments with these arguments."""
+
+    def work() -> int:
+        from ..reproduction.cli import main
+
+        return main(argv)
+
+    return _guarded(work, debug="--debug" in argv)
 
 
 def _guarded(work: Any, *, debug: bool) -> int:
@@ -73,11 +82,6 @@ def _explain(error: Exception, debug: bool) -> int:
         f"something went wrong inside covshift ({what}). This is a bug, not your input.{hint}"
     )
     return INTERNAL
-
-
-def _reproduce(argv: list[str]) -> int:
-    module = import_module(f"{__package__}.reproduce")  # here, since other commands need not wait
-    return int(module.run(argv))
 
 
 class _Terminated(BaseException):

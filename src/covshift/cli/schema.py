@@ -25,7 +25,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "schema",
-        "write what each column is taken as, for later runs",
         "Write a TOML file that says what each column is: edit it, and give it to other commands "
         "with --schema. Where a column could be read in two ways the safest is written, with the "
         "doubt beside it.",

@@ -21,7 +21,6 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "weigh",
-        "weights that make the training sample look like the target",
         "Write one weight per training row for use with R, Stata or any learner: the final weight, "
         "the design weight and the factor between them, replicate weights on request, and a "
         "codebook. The target may be a file of margins: see covshift margins.",

@@ -16,7 +16,7 @@ from .._gains import paired_gains
 from .._notes import Note, distinct
 from .._parallel import one_thread
 from .._parameters import one_of
-from .._progress import track
+from .._progress import Progress
 from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import unwrap_target
@@ -194,10 +194,12 @@ def compare_methods(
     with one_thread(len(rows)):  # the fits are many and small: threads would wait for each other
         trial.prepare(n_folds, judge)
         notes += trial.notes
-        table = [
-            trial.row(method)
-            for method in track(methods, len(methods), "comparing", verbose=verbose)
-        ]
+        table = []
+        with Progress(len(methods), "comparing", verbose=verbose) as progress:
+            for method in methods:
+                progress.show(method.name)
+                table.append(trial.row(method))
+                progress.done += 1
     return Comparison(
         table,
         trial.needed(),
@@ -291,8 +293,10 @@ class _Trial:
         whole = self._fit(method, np.arange(len(self.y)), w, options)
         if entry.shared is not None and entry.shared not in options:
             found = getattr(whole, f"{entry.shared}_")
-            kernel = entry.shared == "kernel"
-            options[entry.shared] = Remembered.of(found, whole._f.Z) if kernel else found
+            if entry.shared == "kernel":
+                scored = None if self.scored is None else np.asarray(self.scored[0])
+                found = Remembered.of(found, whole._f.Z, scored)
+            options[entry.shared] = found
         tuned = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
         losses = np.empty(len(self.y))
         for train, test in self.folds:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtrc, ndtr
 
 from .._holm import holm
 from .._types import Real, Whole
@@ -79,7 +79,7 @@ def _chi_squared(sample: Real, target: Real, rough: float) -> float:
         return 0.0
     used = target > 0
     value = float(((sample - target)[used] ** 2 / target[used]).sum()) / rough
-    return float(stats.chi2.sf(value, max(1, int(used.sum()) - 1)))
+    return float(chdtrc(max(1, int(used.sum()) - 1), value))
 
 
 def _moments(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
@@ -100,9 +100,7 @@ def _moments(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
             fourth = float(np.sqrt(max(share @ (x - mean) ** 4 - spread**4, 0.0)))
             errors.append(fourth / (2 * spread) if spread else 0.0)
         p_values = [
-            2 * stats.norm.sf(abs(gap) * unit / (error * np.sqrt(rough)))
-            if error
-            else float(gap == 0)
+            2 * ndtr(-abs(gap) * unit / (error * np.sqrt(rough))) if error else float(gap == 0)
             for gap, error in zip(gaps, errors, strict=True)
         ]
         p_value = min(1.0, len(p_values) * float(min(p_values)))

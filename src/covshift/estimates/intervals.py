@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from .._influence import Design, Influence
 
@@ -85,7 +85,7 @@ class Errors:
             parts = (train / unit) ** 2 / freedom
             parts += (target / unit) ** 2 / max(1.0, self.target_rows - 1)
             freedom = 1 / parts
-        return float(stats.t.ppf((1 + self.confidence) / 2, freedom))
+        return float(stdtrit(freedom, (1 + self.confidence) / 2))
 
 
 def interval_of(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 from sklearn.utils import column_or_1d
 
 from .._gains import weighted_means
@@ -172,5 +172,5 @@ def _student(value: float, error: float, size: float, confidence: float) -> tupl
         return -np.inf, np.inf
     if error == 0:
         return value, value
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     return value - half, value + half

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+from scipy.special import fdtrc
 
 from .._crossfit import CrossFit
 from .._influence import Design, Influence, mean_influence
@@ -130,7 +130,7 @@ class Labelled:
             return Change(scored.name, len(self.rows), 0.0, 1.0)
         statistic = float(D @ np.linalg.pinv(covariance, hermitian=True) @ D) / k
         freedom = max(1.0, min(kish(self.weight), problem.weights.effective_sample_size) - k)
-        p = float(stats.f.sf(statistic, k, freedom))
+        p = float(fdtrc(k, freedom, statistic))
         return Change(scored.name, len(self.rows), statistic, p)
 
 

@@ -30,6 +30,9 @@ def draw_svg(
     """
     matplotlib = import_extra("matplotlib", extra="report", needed_by="covshift.report")
     figures = import_extra("matplotlib.figure", extra="report", needed_by="covshift.report")
+    backend = import_extra(
+        "matplotlib.backends.backend_svg", extra="report", needed_by="covshift.report"
+    )
     settings = {
         "svg.fonttype": "none",
         "svg.hashsalt": name,
@@ -41,7 +44,11 @@ def draw_svg(
         # The reader's fonts have the characters that matplotlib's own may lack.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         figure = figures.Figure(figsize=size, layout="constrained")
+        backend.FigureCanvasSVG(figure)
         draw(figure.subplots())
+        # savefig would draw the whole picture once more, for the layout alone.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata=_METADATA)
     return _embeddable(out.getvalue(), size, name, title, text)

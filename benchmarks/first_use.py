@@ -1,0 +1,141 @@
+"""How long the first use takes: imports, the help, a diagnosis, a fit, a comparison, a report.
+
+    python benchmarks/first_use.py             the table of results/first_use.md
+    python benchmarks/first_use.py --quick     imports and the help alone, as the tests run it
+
+Every number is the median over fresh processes, which take turns; one run of each goes before them,
+so that bytecode is written and files are in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from harness import machine, publish, table
+
+REPEATS = 5
+SEED = 0
+LABEL = "chronic_condition"
+BASELINE = "import sklearn.linear_model"
+ROWS = f"""
+import numpy as np
+rng = np.random.default_rng({SEED})
+X, T = rng.normal(size=(300, 5)), rng.normal(0.5, 1.0, size=(300, 5))
+y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+"""
+FIT = f"{BASELINE}\n{ROWS}\nfrom covshift import VSVC\nVSVC().fit(X, y, X_target=T)"
+FILES = f"""{ROWS}
+for name, rows in (("train", X), ("target", T)):
+    np.savetxt(name + ".csv", rows, "%.4f", ",", header="a,b,c,d,e", comments="")
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Something to start, and what it is to take."""
+
+    what: str
+    argv: tuple[str, ...]
+    aim: str = ""
+
+    def measured(self, folder: str) -> tuple[float, float]:
+        """Run it in a fresh process; return seconds on the wall and of the processor."""
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        call(folder, *self.argv)
+        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def call(folder: str, *argv: str) -> None:
+    """Run Python there; bytecode is kept, as it is wherever the package is installed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    if "PYTHONPATH" in environment:  # which may be relative to where we are
+        parts = environment["PYTHONPATH"].split(os.pathsep)
+        environment["PYTHONPATH"] = os.pathsep.join(str(Path(part).resolve()) for part in parts)
+    subprocess.run(
+        [sys.executable, *argv], cwd=folder, env=environment, check=True, capture_output=True
+    )
+
+
+def command(*argv: str, aim: str = "") -> Line:
+    shown = [part for part in argv if part not in ("--id", "person", "--force")]
+    return Line(f"`covshift {' '.join(shown)}`", ("-m", "covshift", *argv), aim)
+
+
+def lines(quick: bool) -> list[Line]:
+    found = [
+        Line("`python -c pass`", ("-c", "pass")),
+        Line("`import covshift`", ("-c", "import covshift"), "next to nothing"),
+        command("--help", aim=".1 s of CPU"),
+    ]
+    if quick:
+        return found
+    demo = ("survey.csv", "population.csv", "--id", "person", "--label", LABEL)
+    return [
+        *found,
+        Line("`import numpy`", ("-c", "import numpy")),
+        Line(f"`{BASELINE}`", ("-c", BASELINE)),
+        command("diagnose", "train.csv", "target.csv", aim="1.5 s"),
+        Line(f"`{BASELINE}`, `VSVC().fit(X, y, X_target=T)`", ("-c", FIT), "1 s more than that"),
+        command("compare", *demo, aim="4 s"),
+        command("report", *demo, "-o", "report.html", "--force", aim="6 s"),
+    ]
+
+
+def measure(chosen: list[Line], repeats: int) -> dict[str, tuple[float, float]]:
+    """Median seconds of every line, on the wall and of the processor."""
+    with TemporaryDirectory() as folder:
+        if len(chosen) > 3:
+            call(folder, "-c", FILES)
+            call(folder, "-m", "covshift", "demo", "--files-only", "-o", ".")
+        runs = [[line.measured(folder) for line in chosen] for _ in range(repeats + 1)][1:]
+    columns = zip(*runs, strict=True)
+    return {
+        line.what: (median(wall for wall, _ in column), median(cpu for _, cpu in column))
+        for line, column in zip(chosen, columns, strict=True)
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the lightest, nothing written")
+    quick = parser.parse_args().quick
+    chosen, repeats = lines(quick), 1 if quick else REPEATS
+    found = measure(chosen, repeats)
+    baseline = f"`{BASELINE}`" if f"`{BASELINE}`" in found else chosen[0].what
+    unit = found[baseline]
+    rows = [
+        [
+            line.what,
+            *(f"{seconds:.2f}" for seconds in found[line.what]),
+            *(f"{ours / theirs:.2f}" for ours, theirs in zip(found[line.what], unit, strict=True)),
+            line.aim,
+        ]
+        for line in chosen
+    ]
+    publish(
+        "first_use",
+        "First use",
+        f"Medians over {repeats} fresh processes, which take turns, after one that does not count. "
+        f"The last two numbers are ratios to {baseline} in the same run. The two small files have "
+        "300 rows of 5 columns, and so has the fit; the demo's have 500 and 1,000 rows of 8 "
+        "features, and 16 methods are compared.",
+        f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}, "
+        f"seed {SEED}.",
+        table(["what", "wall s", "CPU s", "wall ratio", "CPU ratio", "aim"], rows),
+        "Command: `python benchmarks/first_use.py`.",
+        write=not quick,
+    )
+
+
+if __name__ == "__main__":
+    main()
