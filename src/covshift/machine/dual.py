@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lapack
 
+from .._lapack import cholesky, congruence, tridiagonal
 from .._types import Real
 from ..operators import DiagonalFactor, Factor, VOperator
 from .gradients import is_worth_trying, largest_condition, solve_by_gradients
@@ -123,8 +124,7 @@ class Dual:
         RY, r = self.R.forward(Y), self.R.forward(np.ones((len(Y), 1)))
         if m < 3:
             return [(s.A, s.c) for s in (self.solve(Y, reg) for reg in regs)]
-        lwork = int(lapack.dsytrd_lwork(m, lower=1)[0])
-        reflectors, d, e, tau, _ = lapack.dsytrd(self._RKR, lower=1, lwork=lwork)
+        reflectors, d, e, tau = tridiagonal(self._RKR)
         rotated = _apply_Q(reflectors, tau, np.column_stack([RY, r]), transpose=True)
         betas, intercepts = [], []
         for reg in regs:
@@ -175,9 +175,9 @@ class _CholeskyFactor:
     def __init__(self, V: Real) -> None:
         N = len(V)
         # As K, V is symmetric.
-        L, info = lapack.dpotrf(V.T, lower=1, clean=1)
+        L = cholesky(V.T)
         self._order: NDArray[np.intp] | None = None
-        if info != 0 or np.diag(L).min() ** 2 <= 1e-10 * np.diag(V).max():
+        if L is None or np.diag(L).min() ** 2 <= 1e-10 * np.diag(V).max():
             tolerance = N * np.finfo(float).eps * float(np.diag(V).max())
             L, pivots, rank, _ = lapack.dpstrf(V.T, lower=1, tol=tolerance)
             L, self._order = np.tril(L)[:, :rank], pivots - 1
@@ -199,7 +199,7 @@ class _CholeskyFactor:
         if self._order is not None:
             K = K[np.ix_(self._order, self._order)]
         if self.rank == len(K):  # L'KL with half the work of two full products
-            return np.asarray(lapack.dsygst(K.T, self._L, itype=2, lower=1)[0])
+            return congruence(K.T, self._L)
         return np.asarray(self._L.T @ (K @ self._L))
 
     def dense(self) -> Real:
