@@ -151,8 +151,8 @@ def main() -> None:
         f"{repeats + 1} runs in turn ({max(1, repeats - 1)} for the large ones).",
         f"Machine: {machine()}.",
         f"## Exact fit, N = {N}",
-        "KernelRidge solves one N x N system without intercept. At one penalty V enters by products "
-        'alone; "cv" factorises it in 5 folds, compares 26 penalties there and fits again.',
+        "KernelRidge solves one N x N system without intercept. At one penalty V enters by "
+        'products; "cv" factorises it in 5 folds, compares 20 to 27 penalties and fits again.',
         exact(N, M, repeats),
         f"## One pass, N = {rows:,}, {D} landmarks, fixed penalty",
         "Memory is the peak of what a fit allocates beyond its input. Where features are "
