@@ -176,7 +176,7 @@ def test_products_with_bits_are_those_of_the_dense_matrix(seed, N, M, p, digits,
     T[:, 0] = np.round(T[0, 0]) if seed % 3 == 0 else T[:, 0]
     A, z = draw.normal(size=(N, 3)), draw.normal(size=(M, 1)) if seed % 2 else np.full((M, 1), 0.2)
     B = (T[:, None, :] >= X[None, :, :]).all(axis=2).astype(float)
-    with mock.patch.object(bits, "_ALIKE", alike):
+    with mock.patch.object(bits, "_ALIKE", alike), mock.patch.object(bits, "_UNPACKED", seed % 2):
         targets = bits.BitTargets(T)
         found = bits.BitDominance(targets, targets._codes(X))
         np.testing.assert_allclose(found.matmat(A), B @ A, atol=1e-12)

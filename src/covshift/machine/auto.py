@@ -17,9 +17,9 @@ from ..corrections.auto import Choice, candidates, choose, no_choice
 from ..exceptions import InputError
 from ..operators import VOperator
 from ..weights import CDFWeights
-from .dual import Dual, small_factor
+from .dual import small_factor
 from .expansion import Expansion
-from .tuning import kernel_scale, penalties
+from .tuning import held_out_path, kernel_scale, over_folds, penalties
 
 
 def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
@@ -116,11 +116,12 @@ def target_weighter() -> CDFWeights:
 
 def _held_out(problem: FitData, V: VOperator, K: Real, regs: Real, folds: Sequence[Fold]) -> Real:
     """Predict every row without its fold, at every penalty: (penalties, N, k)."""
-    Y = problem.Y
-    f = np.empty((len(regs), *Y.shape))
-    for fold in folds:
-        train, test = fold.rest(problem.w)[0], fold.rows
-        dual = Dual(small_factor(V.subset(train)), K[np.ix_(train, train)])
-        for j, (A, c) in enumerate(dual.path(Y[train], regs)):
-            f[j, test] = K[np.ix_(test, train)] @ A + c
+    f = np.empty((len(regs), *problem.Y.shape))
+
+    def predict(i: int) -> None:
+        train, test = folds[i].rest(problem.w)[0], folds[i].rows
+        R = small_factor(V.subset(train))
+        f[:, test] = held_out_path(R, K, problem.Y, train, test, regs)
+
+    over_folds(predict, len(folds), problem.N)
     return f

@@ -37,7 +37,7 @@ from ..corrections.auto import is_auto
 from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
 from .auto import fit_auto
-from .dual import Dual, small_factor
+from .dual import solve_dual
 from .expansion import Expansion
 from .kernel_choice import SUM_OF_KERNELS, check_search, choose_kernels
 from .landmarks_fit import LandmarksFit
@@ -198,9 +198,9 @@ class KernelMachine(LandmarksFit):
         tuning, folds = self._tune_dual(V, problem, kernels, given)
         kernel, self.reg_ = kernels[tuning.best[0]], tuning.reg
         K = kernel(problem.X, problem.X) if given is None else given
-        dual = self._solve_dual(V, problem, K)
+        self._solve_dual(V, problem, K)
         self._f = Expansion(kernel, problem.X, self.dual_coef_, self.intercept_)
-        self._after_dual(problem, dual, K)
+        self._after_dual(problem, V, K)
         if self._uses_held_out() and tuning.held_out is not None:
             points = None if given is not None else problem.X
             self._learn_from_held_out(tuning.held_out, points, problem.Y, problem.w, folds)
@@ -210,15 +210,13 @@ class KernelMachine(LandmarksFit):
         self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
         return V
 
-    def _solve_dual(self, V: Any, problem: FitData, K: Real) -> Dual:
-        dual = Dual(small_factor(V), K)
-        solution = dual.solve(problem.Y, self.reg_)
+    def _solve_dual(self, V: Any, problem: FitData, K: Real) -> None:
+        solution = solve_dual(V, K, problem.Y, reg=self.reg_)
         self._warn_if_ill_conditioned(solution.ill_conditioned)
         self.rank_ = solution.rank
         self.dual_coef_, self.intercept_ = solution.A, solution.c
-        return dual
 
-    def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
+    def _after_dual(self, problem: FitData, V: Any, K: Real) -> None:
         """Let a subclass change the exact solution."""
 
     def _tune_dual(

@@ -24,7 +24,7 @@ from ..exceptions import InputError
 from .base import KernelMachine
 from .bounded import bounded_expansion
 from .calibration import Calibration, calibrate, probabilities
-from .dual import Dual
+from .dual import Dual, small_factor
 from .leave_one_out import LeaveOneOutClassifier
 from .primal import Primal
 
@@ -386,10 +386,11 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='logistic', or choose a correction."
             )
 
-    def _after_dual(self, problem: FitData, dual: Dual, K: Real) -> None:
+    def _after_dual(self, problem: FitData, V: Any, K: Real) -> None:
         if self.probability == "qp":
             no_rows = self.kernel == "precomputed" or problem.cuts is not None
             T = problem.T[:0] if no_rows else problem.T[problem.target.kept]
+            dual = Dual(small_factor(V), K)
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
     def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:

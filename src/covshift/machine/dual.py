@@ -9,6 +9,7 @@ With S = R K R' + reg I and r = R 1 (theory, eq. 3.2)
 S is symmetric positive definite where the paper's V K + reg I is not even symmetric, and stays
 solvable where V or K is singular. Its size is the number of rows of R when that is at most N;
 otherwise V is made dense and R is its Cholesky factor. O(N^2 min(m, N)) time, O(N^2) memory.
+For one penalty and many rows `solve_dual` needs less (`covshift.machine.gradients`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lapack
 
+from .._lapack import cholesky, congruence, tridiagonal
 from .._types import Real
-from ..operators import Factor, VOperator
+from ..operators import DiagonalFactor, Factor, VOperator
+from .gradients import is_worth_trying, largest_condition, solve_by_gradients
 
 _ILL_CONDITIONED = 1e14
 
@@ -33,7 +36,7 @@ class DualSolution:
 
     A: Real  # (N, k)
     c: Real  # (k,)
-    rank: int  # rows of the factor that was used
+    rank: int  # rows of the factor that was used, or that would be, were V not singular
     condition: float  # estimate for S
 
     @property
@@ -65,7 +68,16 @@ class SmallFactor(Protocol):
 
 
 def solve_dual(V: VOperator, K: Real, Y: Real, *, reg: float) -> DualSolution:
-    """Solve for one penalty ``reg`` and all k columns of ``Y`` (N, k) with one decomposition."""
+    """Solve for one penalty ``reg`` and all k columns of ``Y`` (N, k).
+
+    By conjugate gradients on many rows, and by decompositions otherwise and where those fail.
+    """
+    if is_worth_trying(V, len(Y)):
+        found = solve_by_gradients(V, K, Y, reg)
+        if found is not None:
+            R = V.factor()
+            rank = len(Y) if R is None else min(R.shape[0], len(Y))
+            return DualSolution(*found, rank, largest_condition(V, K, reg))
     return Dual(small_factor(V), K).solve(Y, reg)
 
 
@@ -82,7 +94,7 @@ class Dual:
 
     def system(self, reg: float) -> tuple[Any, float]:
         """Return a function that applies S^-1 at one penalty, and the condition of S."""
-        S = self._RKR.copy(order="F")
+        S = np.array(self._RKR, order="F")
         S[np.diag_indices_from(S)] += reg
         condition = (float(np.trace(self._RKR)) + reg) / reg
         try:
@@ -112,8 +124,7 @@ class Dual:
         RY, r = self.R.forward(Y), self.R.forward(np.ones((len(Y), 1)))
         if m < 3:
             return [(s.A, s.c) for s in (self.solve(Y, reg) for reg in regs)]
-        lwork = int(lapack.dsytrd_lwork(m, lower=1)[0])
-        reflectors, d, e, tau, _ = lapack.dsytrd(self._RKR, lower=1, lwork=lwork)
+        reflectors, d, e, tau = tridiagonal(self._RKR)
         rotated = _apply_Q(reflectors, tau, np.column_stack([RY, r]), transpose=True)
         betas, intercepts = [], []
         for reg in regs:
@@ -148,6 +159,10 @@ class _ThinFactor:
         return np.asarray(self._R.rmatmat(Z))
 
     def congruence(self, K: Real) -> Real:
+        if isinstance(self._R, DiagonalFactor):
+            root = self.forward(np.ones((self.rank, 1)))
+            # K is symmetric: transposed, it is in LAPACK's order without a copy.
+            return K.T if (root == 1).all() else K.T * root * root.T
         return np.asarray(self._R.matmat(np.ascontiguousarray(self._R.matmat(K).T)))
 
     def dense(self) -> Real:
@@ -159,10 +174,10 @@ class _CholeskyFactor:
 
     def __init__(self, V: Real) -> None:
         N = len(V)
-        # V and K are symmetric: transposed, they are in LAPACK's order without a copy.
-        L, info = lapack.dpotrf(V.T, lower=1, clean=1)
+        # As K, V is symmetric.
+        L = cholesky(V.T)
         self._order: NDArray[np.intp] | None = None
-        if info != 0 or np.diag(L).min() ** 2 <= 1e-10 * np.diag(V).max():
+        if L is None or np.diag(L).min() ** 2 <= 1e-10 * np.diag(V).max():
             tolerance = N * np.finfo(float).eps * float(np.diag(V).max())
             L, pivots, rank, _ = lapack.dpstrf(V.T, lower=1, tol=tolerance)
             L, self._order = np.tril(L)[:, :rank], pivots - 1
@@ -184,7 +199,7 @@ class _CholeskyFactor:
         if self._order is not None:
             K = K[np.ix_(self._order, self._order)]
         if self.rank == len(K):  # L'KL with half the work of two full products
-            return np.asarray(lapack.dsygst(K.T, self._L, itype=2, lower=1)[0])
+            return congruence(K.T, self._L)
         return np.asarray(self._L.T @ (K @ self._L))
 
     def dense(self) -> Real:

@@ -6,19 +6,21 @@ picks penalties far too small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._folds import Fold, part_of
-from .._types import Real
+from .._parallel import over_rows
+from .._types import Real, Rows
 from ..operators import VOperator
-from .dual import Dual, small_factor
+from .dual import Dual, SmallFactor, small_factor
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next
+_THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
 
 @dataclass(frozen=True)
@@ -81,24 +83,45 @@ def tune_dual(
     O(folds x kernels x N^3) time, O(N^2) memory.
     """
     parts = [fold.rest(w) for fold in folds]
-    factors = [small_factor(part_of(V, *part)) for part in parts]
+    factors = over_folds(lambda i: small_factor(part_of(V, *parts[i])), len(folds), len(X))
     grids, errors = [], []
     best, best_error = None, np.inf
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
+
+        def path(i: int, values: Real = values, grid: Real = grid) -> list[Real]:
+            return held_out_path(factors[i], values, Y, parts[i][0], folds[i].rows, grid)
+
+        paths = over_folds(path, len(folds), len(X))
         total = np.zeros(len(grid))
-        predicted: list[list[Real]] = [[] for _ in grid]
-        for fold, (train, _), R in zip(folds, parts, factors, strict=True):
-            held_out = values[np.ix_(fold.rows, train)]
-            path = Dual(R, values[np.ix_(train, train)]).path(Y[train], grid)
-            for j, (A, c) in enumerate(path):
-                f = held_out @ A + c
-                predicted[j].append(f)
-                total[j] += fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1)
+        for fold, predicted in zip(folds, paths, strict=True):
+            total += [fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1) for f in predicted]
         grids.append(grid)
         errors.append(total / w.sum())
         if total.min() < best_error:
             best_error = float(total.min())
-            best = np.concatenate(predicted[len(total) - 1 - int(np.argmin(total[::-1]))])
+            place = len(total) - 1 - int(np.argmin(total[::-1]))
+            best = np.concatenate([predicted[place] for predicted in paths])
     return Tuning(tuple(kernels), np.array(grids), np.array(errors), best)
+
+
+def held_out_path(
+    R: SmallFactor, K: Real, Y: Real, train: Rows, test: Rows, regs: Real
+) -> list[Real]:
+    """Predict the rows ``test`` from the rows ``train``, of factor R, at every penalty: (h, k)."""
+    path = Dual(R, K[np.ix_(train, train)]).path(Y[train], regs)
+    held_out = K[np.ix_(test, train)]
+    return [held_out @ A + c for A, c in path]
+
+
+def over_folds(work: Callable[[int], Any], n_folds: int, N: int) -> list[Any]:
+    """Do ``work`` for every fold of N rows, in threads where that pays, and list the results."""
+    found: list[Any] = [None] * n_folds
+
+    def some(part: slice) -> None:
+        for fold in range(part.start, part.stop):
+            found[fold] = work(fold)
+
+    over_rows(some, n_folds, at_least=1 if N**2 in _THREADED else n_folds)
+    return found

@@ -22,6 +22,7 @@ _TARGETS = 2048  # targets per block: masks of 512 KB per coordinate
 _POINTS = 1024  # training points unpacked at a time: 16 MB of float64 against a full block
 _ALIKE = 512  # similar training points that meet the targets together
 _CACHED_MASKS = 32 << 20  # bytes of masks kept between products, for all views together
+_UNPACKED = 1 << 22  # entries of B kept as floats from the third product on, for all views together
 _SPARSE_DENSITY = 0.02  # below, a product over the ones alone is faster than BLAS over all
 _SPARSE_ONES = 16 << 20  # ones kept at most, for all views together: 32 MB of indices
 
@@ -41,6 +42,7 @@ class BitTargets:
         self.count = len(T)
         self._thresholds = [np.unique(t) for t in T.T]
         self._most_ones = _SPARSE_ONES // n_views
+        self.most_unpacked = _UNPACKED // n_views
         block = min(len(T), _TARGETS)
         mask_bytes = T.shape[1] * ((block + 1) * 8 * -(-block // 64) + 2 * (len(T) + 1))
         self._most_cached = _CACHED_MASKS // n_views // mask_bytes
@@ -130,6 +132,8 @@ class BitDominance:
     def __init__(self, targets: BitTargets, codes: Codes) -> None:
         self._targets, self._codes = targets, codes
         self.shape = (targets.count, len(codes))
+        self._products = 0
+        self._unpacked: list[tuple[slice, slice, Floats]] = []
 
     def matmat(self, A: Floats) -> Floats:
         """B A: (N, D) -> (M, D), float64.
@@ -138,6 +142,10 @@ class BitDominance:
         that are not above the least in every coordinate nothing; only the others are multiplied.
         """
         product = np.zeros((self.shape[0], A.shape[1]))
+        if self._is_small(A.dtype):
+            for targets, points, B in self._all_blocks(A.dtype):
+                product[targets] += (A[points].T @ B).T  # faster than B.T @ A
+            return product
         ranks = self._targets.monotone_ranks(self._codes)
         order = _similar(ranks)
         for targets in blocks(self.shape[0], _TARGETS):
@@ -158,10 +166,10 @@ class BitDominance:
 
     def rmatmat(self, Z: Floats) -> Floats:
         """B' Z: (M, D) -> (N, D), float64."""
-        if Z.shape[1] == 1:
+        if Z.shape[1] == 1 and not self._unpacked:
             return self._rmatvec(Z[:, 0].astype(np.float64))[:, None]
         product = np.zeros((self.shape[1], Z.shape[1]))
-        for targets, points, B in self._dense_blocks(Z.dtype):
+        for targets, points, B in self._all_blocks(Z.dtype):
             product[points] += B @ Z[targets]
         return product
 
@@ -193,6 +201,18 @@ class BitDominance:
             starts = np.arange(0, len(table), 256, dtype=np.int32)
             product[points] += table.take(starts + octets).sum(axis=1)
         return product
+
+    def _is_small(self, dtype: Any) -> bool:
+        return dtype == np.float64 and self.shape[0] * self.shape[1] <= self._targets.most_unpacked
+
+    def _all_blocks(self, dtype: Any) -> Iterable[tuple[slice, slice, Floats]]:
+        """Return all blocks of B' as floats, kept where there are few and many products."""
+        self._products += 1
+        if not self._is_small(dtype):
+            return self._dense_blocks(dtype)
+        if self._products > 2 and not self._unpacked:
+            self._unpacked = list(self._dense_blocks(dtype))
+        return self._unpacked or self._dense_blocks(dtype)
 
     def _dense_blocks(
         self, dtype: Any, target_blocks: Iterable[slice] | None = None

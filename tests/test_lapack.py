@@ -1,0 +1,107 @@
+"""LAPACK's routines called without the interpreter's lock, and the folds that share the threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machines import VSVC, VSVR
+from scipy.linalg import LinAlgError, lapack
+
+from covshift import _lapack, _parallel
+from covshift._lapack import cholesky, congruence, tridiagonal
+from covshift.machine import tuning
+from covshift.machine.tuning import over_folds
+
+rng = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("N", [1, 2, 40])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_cholesky_and_congruence_are_those_of_numpy(N, order):
+    root, K = rng.normal(size=(N, N)), rng.normal(size=(N, N))
+    V, K = np.array(root @ root.T + np.eye(N), order=order), np.array(K + K.T, order=order)
+    before = V.copy(), K.copy()
+    L = cholesky(V)
+    np.testing.assert_allclose(L, np.linalg.cholesky(V), atol=1e-12)
+    np.testing.assert_allclose(np.tril(congruence(K, L)), np.tril(L.T @ K @ L), atol=1e-10)
+    np.testing.assert_array_equal(V, before[0])
+    np.testing.assert_array_equal(K, before[1])
+
+
+def test_only_lower_triangles_are_read():
+    root = rng.normal(size=(20, 20))
+    V = root @ root.T + np.eye(20)
+    below = np.tril(V)
+    np.testing.assert_array_equal(cholesky(below), cholesky(V))
+    np.testing.assert_array_equal(np.tril(congruence(below, below)), np.tril(congruence(V, below)))
+    for a, b in zip(tridiagonal(below)[1:], tridiagonal(V)[1:], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_no_factor_of_what_has_none():
+    assert cholesky(-np.eye(3)) is None
+    assert cholesky(np.zeros((3, 3))) is None
+
+
+@pytest.mark.parametrize("N", [3, 70])
+def test_tridiagonal_form_is_that_of_scipy(N):
+    S = rng.normal(size=(N, N))
+    S = S + S.T
+    reflectors, d, e, tau = tridiagonal(S)
+    expected, *rest, _ = lapack.dsytrd(S, lower=1, lwork=64 * N)
+    np.testing.assert_allclose(np.tril(reflectors), np.tril(expected), atol=1e-10)
+    for found, other in zip((d, e, tau), rest, strict=True):
+        np.testing.assert_allclose(found, other, atol=1e-10)
+    T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    np.testing.assert_allclose(np.linalg.eigvalsh(T), np.linalg.eigvalsh(S), atol=1e-10)
+
+
+def test_a_failure_is_an_error():
+    with pytest.raises(LinAlgError, match="dsytrd failed with info = -1"):
+        _lapack._check("dsytrd", -1)
+
+
+# Folds in threads
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request, monkeypatch):
+    monkeypatch.setattr(_parallel, "thread_count", lambda: request.param)
+    return request.param
+
+
+def test_results_come_in_the_order_of_the_folds(threads):
+    assert over_folds(lambda i: i**2, 7, 500) == [i**2 for i in range(7)]
+    assert over_folds(lambda i: i**2, 7, 5) == [i**2 for i in range(7)]
+
+
+def test_errors_of_a_fold_are_raised(threads):
+    def fail(i):
+        if i == 4:
+            raise InterruptedError("fold 4")
+
+    with pytest.raises(InterruptedError, match="fold 4"):
+        over_folds(fail, 5, 500)
+
+
+def test_small_and_huge_problems_go_fold_by_fold(monkeypatch):
+    asked = []
+    monkeypatch.setattr(tuning, "over_rows", lambda work, n, at_least: asked.append(at_least))
+    for N in (10, 1000, 10_000):
+        over_folds(print, 5, N)
+    assert asked == [5, 1, 5]
+
+
+@pytest.mark.parametrize("correction", ["none", "blended", "auto"])
+def test_threads_change_nothing(monkeypatch, correction):
+    monkeypatch.setattr(tuning, "_THREADED", range(1 << 30))
+    X, T = rng.normal(size=(60, 2)), rng.normal(0.5, 1, size=(40, 2))
+    y = X[:, 0] ** 2 + rng.normal(size=60)
+    found = []
+    for count in (1, 2):
+        monkeypatch.setattr(_parallel, "thread_count", lambda count=count: count)
+        model = VSVR(correction, kernel="rbf", width=1.0).fit(X, y, X_target=T)
+        chances = VSVC(correction, kernel="rbf", width=1.0).fit(X, y > 1, X_target=T)
+        found.append((model.predict(T), chances.predict_proba(T)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
