@@ -64,6 +64,9 @@ def covshift(method):
         "neighbors": lambda n: weights.NearestNeighbors(),
         "rulsif": lambda n: weights.RULSIF(random_state=0),
         "ulsif": lambda n: weights.ULSIF(random_state=0),
+        "ulsif, adapt's choice": lambda n: weights.ULSIF(  # what adapt's takes as given
+            width=(n / 2) ** 0.5, reg=1.0, standardize=False, random_state=0
+        ),
     }[method]
 
     def fit(X, T):

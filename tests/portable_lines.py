@@ -138,7 +138,6 @@ def vector_products_are_those_of_R(convert, to_numpy):
     R, v = naive_R(X, T, share), np.linspace(-1, 2, len(X))
     K = R.T @ R
     np.testing.assert_allclose(to_numpy(rows.gram()), K, atol=1e-13)
-    np.testing.assert_allclose(to_numpy(rows.product(convert(v))), K @ v, atol=1e-12)
     Rv = rows.matvec(convert(v))
     np.testing.assert_allclose(to_numpy(rows.rmatvec(Rv)), K @ v, atol=1e-12)
     np.testing.assert_allclose(float(Rv @ Rv), v @ K @ v, atol=1e-12)
@@ -154,7 +153,8 @@ def pairs_of_views_are_counted_over_the_free_rows(convert, to_numpy):
     rows = LineTarget.of(the_columns, convert(T), convert(share)).rows(convert(X))
     columns = np.stack([to_numpy(rows.matvec(convert(e))) for e in np.eye(len(X))], axis=1)
     for free in (X[:, 0] > 1, np.ones(len(X), dtype=bool)):
-        cross, ones = rows.cross(convert(free))
+        codes = [convert(np.arange(line.size + 1)) for line in rows._lines]
+        cross, ones = rows.crossed(convert(free), codes, rows._lines)
         np.testing.assert_allclose(cross, columns[:, free] @ columns[:, free].T, atol=1e-12)
         np.testing.assert_allclose(ones, columns[:, free].sum(axis=1), atol=1e-12)
 
@@ -174,9 +174,19 @@ def groups_of_thresholds_are_the_coarse_view(convert, to_numpy):
     np.testing.assert_allclose(groups.gather(fine), coarse, atol=0.02 * np.abs(coarse).max())
     small = target.coarse(20)
     np.testing.assert_allclose(
-        to_numpy(small.rows(convert(X)).matvec(convert(np.ones(60)))), coarse, rtol=1e-12
+        to_numpy(small.target.rows(convert(X)).matvec(convert(np.ones(60)))), coarse, rtol=1e-12
     )
     assert target.coarse(100) is None
+    found = to_numpy(
+        rows.regrouped(small.tables(), small.target.lines).matvec(convert(np.ones(60)))
+    )
+    np.testing.assert_allclose(found, coarse, rtol=1e-12)
+    straight = np.concatenate([np.linspace(-1, 1, 400), np.linspace(3, 2, 400)])
+    root = np.sqrt(to_numpy(small.target.lines[0].weights))
+    chosen = [to_numpy(part.chosen) + 400 * view for view, part in enumerate(small.merged)]
+    refined = to_numpy(small.refined(convert(np.tile(root, 2) * straight[np.concatenate(chosen)])))
+    inner = np.r_[chosen[0][0] : chosen[0][-1], chosen[1][0] : chosen[1][-1]]
+    np.testing.assert_allclose(refined[inner] * np.sqrt(800), straight[inner], atol=1e-12)
 
 
 FACTS = [

@@ -33,3 +33,18 @@ def test_codes_take_the_smallest_type_that_holds_them(bins, kind):
 )
 def test_as_many_thresholds_precondition_as_the_penalty_asks_and_memory_allows(N, views, reg, size):
     assert coarse_size(N, views, reg) == size
+
+
+def test_codes_of_many_points_are_those_of_each(monkeypatch):
+    """Points that differ in their last bits, or in nothing, keep their exact bins."""
+    rng = np.random.default_rng(0)
+    near = 1 + np.finfo(float).eps * rng.integers(-3, 4, size=300)
+    far = [0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, *rng.normal(size=200)]
+    x = rng.permutation(np.concatenate([near, -near, far]))
+    line = Thresholds.of(rng.choice(x, 150), np.ones(150))
+    for symmetric in (False, True):
+        each = line.codes(x, symmetric=symmetric)
+        with monkeypatch.context() as patch:
+            patch.setattr("covshift.operators.lines.thresholds._MANY", 1)
+            np.testing.assert_array_equal(line.codes(x, symmetric=symmetric), each)
+            np.testing.assert_array_equal(line.codes(x[:1], symmetric=symmetric), each[:1])

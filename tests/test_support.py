@@ -192,3 +192,15 @@ def test_a_part_holds_the_rows_that_were_counted_in_it():
     assert found[0, "above"].holds(edge).tolist() == [False, True]
     assert found[1, "at"].holds(edge).tolist() == [True, False]
     assert found[0, "below"].holds(-edge).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 6])
+@pytest.mark.parametrize("N", [40, 400])
+def test_samples_without_ties_are_passed_over_and_no_others(decimals, N, monkeypatch):
+    rng = np.random.default_rng(decimals)
+    X, T = (np.round(rng.normal(size=(rows, 3)), decimals) for rows in (N, 2 * N))
+    X = X[X[:, 0] != 0] if decimals == 0 else X
+    found = uncovered(X, T)
+    monkeypatch.setattr("covshift._support._has_ties", lambda *given: True)
+    assert uncovered(X, T) == found
+    assert bool(found) == (decimals == 0)

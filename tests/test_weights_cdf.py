@@ -125,11 +125,12 @@ def test_dense_and_matrix_free_choose_the_same_penalty():
     assert free.reg_ == pytest.approx(dense.reg_, rel=0.02)
 
 
-@pytest.mark.parametrize("size", [2, 7, 40])
-def test_a_few_thresholds_precondition_many(size, monkeypatch):
+@pytest.mark.parametrize(("size", "rows"), [(2, 400), (7, 400), (40, 400), (40, 50), (7, 1)])
+def test_a_few_thresholds_and_rows_precondition_many(size, rows, monkeypatch):
     X, T = normal(400, 500, 3, shift=0.8)
     expected = fitted(X, T, 0.05, solver="dense").weights_
     monkeypatch.setattr("covshift.operators.lines.vectors._MOST_BINS", size)
+    monkeypatch.setattr("covshift.operators.lines.vectors._ENOUGH_ROWS", rows)
     found = fitted(X, T, 0.05, solver="matrix-free")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 
@@ -419,6 +420,29 @@ def test_the_penalty_is_sought_on_fewer_thresholds():
     X, T = normal(6000, 6000, 2, shift=0.5)
     found = CDFWeights().fit(X, X_target=T)
     assert 0.08 * found.noise_ < found.mismatch_ <= 0.103 * found.noise_
+
+
+def test_the_search_on_fewer_thresholds_starts_the_fit_at_all_of_them():
+    X, T = normal(6000, 6000, 2, shift=0.5)
+    found = CDFWeights(tol=1e-8).fit(X, X_target=T)
+    expected = CDFWeights(found.views, reg=found.reg_, tol=1e-8).fit(X, X_target=T)
+    np.testing.assert_allclose(found.weights_, expected.weights_, atol=1e-6)
+
+
+@pytest.mark.parametrize("phi", [None, "anderson-darling"])
+def test_of_very_many_thresholds_some_stand_for_all(phi, monkeypatch):
+    X, T = normal(2000, 3000, 2, shift=0.7)
+    X[:, 1], T[:, 1] = np.round(X[:, 1]), np.round(T[:, 1])  # few values: all of them stay
+    exact = fitted(X, T, 1.0, phi=phi)
+    monkeypatch.setattr("covshift.weights.cdf.views._MOST_THRESHOLDS", 255)
+    found = fitted(X, T, 1.0, phi=phi)
+    sizes = [line.size for line in found._made.lines]
+    assert 100 < sizes[0] <= 255
+    assert sizes[1] == len(np.unique(T[:, 1]))
+    assert {code.dtype.itemsize for code in found._made.rows(X)._codes} == {1}
+    assert np.sqrt(np.mean((found.weights_ - exact.weights_) ** 2)) < 0.02
+    assert found.noise_ == pytest.approx(exact.noise_, rel=0.01)
+    np.testing.assert_allclose(found.predict_weights(X), found.weights_, atol=1e-9)
 
 
 def test_too_few_steps_are_reported():

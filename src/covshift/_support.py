@@ -212,7 +212,7 @@ def _levels(
 
     Those beyond its range are tested as well, but the sides tell of them.
     """
-    if fewest > rows.N + rows.size:
+    if fewest > rows.N + rows.size or not _has_ties(x, own, t, share, rows, fewest):
         return [], 0
     seen, count = _counted(x, own, rows.N)
     values, present, mass = _values(t[share > 0], share[share > 0])
@@ -230,6 +230,23 @@ def _levels(
         for j in np.flatnonzero(gaps)
     ]
     return found, int(tested.sum() + alone.sum())
+
+
+def _has_ties(x: Real, own: Real | None, t: Real, share: Real, rows: Rows, fewest: int) -> bool:
+    """Whether some value may have ``fewest`` rows of both samples; False is certain.
+
+    One of the samples then has half of them. Rows of unequal weights, and of a target that stands
+    for more rows than it has, are not counted here.
+    """
+    if (own is not None and own.min() != own.max()) or share.min() != share.max():
+        return True
+    half = (fewest + 1) // 2
+    if rows.size > rows.present or half < 2:
+        return True
+    return any(
+        len(ranked) >= half and bool((ranked[half - 1 :] == ranked[: 1 - half]).any())
+        for ranked in (np.sort(x), np.sort(t))
+    )
 
 
 def _values(t: Real, share: Real) -> tuple[Real, NDArray[np.intp], Real]:

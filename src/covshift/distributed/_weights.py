@@ -48,17 +48,13 @@ def fit_weights(
     if N == 0:
         raise InputError("X has no rows in any partition.")
 
-    def make(lines: Target) -> ThresholdMatching:
-        made = estimator._lines(lines)
-        parts = [x for x, count in zip(X, counts, strict=True) if count]
-        kept = cluster.kept(cluster.mapped(_rows, parts, made))
-        parted = ClusterParts(cluster, kept)
-        return ThresholdMatching(parted, N, made, max_iter=estimator.max_iter)
-
-    lines = estimator._target(target.T, target.share)
+    lines = estimator._lines(estimator._target(target.T, target.share))
+    some = [x for x, count in zip(X, counts, strict=True) if count]
+    parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
+    problem = ThresholdMatching(parts, N, lines, max_iter=estimator.max_iter)
     low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
     gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
-    match = estimator._match_rows(N, lines, target.size, make, _no_folds, gaps)
+    match = estimator._match_rows(problem, N, target.size, gaps)
     weigh = partial(_weigh, match.ratio)
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
     total, squares = np.asarray(sums)
@@ -87,6 +83,11 @@ class ClusterParts:
     def least(self, function: Callable[..., float], *shared: object) -> float:
         task = partial(_without_number, function)
         return float(self._cluster.joined(self._cluster.mapped(task, self._kept, *shared), min))
+
+    def mapped(self, function: Callable[..., Any], *shared: object) -> ClusterParts:
+        task = partial(_without_number, function)
+        mapped = self._cluster.mapped(task, self._kept, *shared)
+        return ClusterParts(self._cluster, self._cluster.kept(mapped))
 
 
 def _weights(
@@ -153,7 +154,3 @@ def _added(parts: list[Any]) -> Any:
     for part in parts[1:]:
         total = add(total, part)
     return total
-
-
-def _no_folds() -> float:
-    raise InputError("reg='cv' holds out rows in memory. Use 'discrepancy' or a number.")

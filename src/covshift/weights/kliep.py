@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
@@ -191,13 +191,14 @@ class _Problem:
     def __init__(self, DX: Real, DT: Real, own: Real, share: Real, chosen: Whole) -> None:
         self.least = DX.min(axis=0)  # (b,)
         # Relative to the nearest training row, so that no column of the kernel vanishes.
-        self.DX, self.DT = DX - self.least, DT - self.least  # (N, b), (M, b)
+        # A line for each centre: a step of the solver reads those of the few that matter.
+        self.DX, self.DT = _lines(DX, self.least), _lines(DT, self.least)  # (b, N), (b, M)
         self.own, self.share, self.chosen = own, share, chosen  # (N,), (M,), (b,)
         self._start = np.ones(len(chosen))  # the last solution, to start the next one from
 
     def solve(self, width: float) -> tuple[Real, Real]:
         """Proportions (b,), and the log means of K(x, c_l) over the training rows (b,)."""
-        means = self.own @ np.exp(self.DX * (-0.5 / width**2))
+        means = _kernel(self.DX, width) @ self.own
         A, _ = self._scaled(width, means)
         scale = np.ones(len(means))
         proportions = _proportions(A, scale, self.share, self._start, tolerance=1e-8)
@@ -211,7 +212,7 @@ class _Problem:
         """
         masses = np.bincount(folds_X, weights=self.own)
         rows_of = self.own * (folds_X == np.arange(len(masses))[:, None])  # (folds, N)
-        sums = rows_of @ np.exp(self.DX * (-0.5 / width**2))  # (folds, b)
+        sums = rows_of @ _kernel(self.DX, width).T  # (folds, b)
         total = sums.sum(axis=0)
         A, offset = self._scaled(width, total)
         score = 0.0
@@ -223,7 +224,7 @@ class _Problem:
             inverse = np.divide(1.0, seen, out=np.zeros_like(seen), where=usable)
             scale = total * inverse  # from A, whose columns were divided by the total
             b = _proportions(A, scale, kept / kept.sum(), self._start, tolerance=1e-3)
-            w, mean = A[held] @ (scale * b), b @ (inverse * sums[fold] / mass)
+            w, mean = ((scale * b) @ A)[held], b @ (inverse * sums[fold] / mass)
             if mean <= 0 or w.min() <= 0:  # a point that the kernel does not reach
                 return -np.inf
             score += float(shares_T[held, fold] @ (np.log(w) + offset[held] - np.log(mean)))
@@ -231,10 +232,21 @@ class _Problem:
         return score
 
     def _scaled(self, width: float, means: Real) -> tuple[Real, Real]:
-        """K(t, c_l) / means, each row divided by its largest entry; and the logs of these."""
-        exponent = self.DT * (-0.5 / width**2) - np.log(means)
-        offset = exponent.max(axis=1)
-        return np.exp(exponent - offset[:, None]), offset
+        """K(t, c_l) / means (b, M), for each t divided by the largest; and the logs of these."""
+        exponent = self.DT * (-0.5 / width**2)
+        exponent -= np.log(means)[:, None]
+        offset = exponent.max(axis=0)
+        exponent -= offset
+        return np.exp(exponent, out=exponent), offset
+
+
+def _lines(D: Real, least: Real) -> Real:
+    return np.ascontiguousarray((D - least).T)
+
+
+def _kernel(D: Real, width: float) -> Real:
+    exponent = D * (-0.5 / width**2)
+    return np.exp(exponent, out=exponent)
 
 
 class _Search:
@@ -271,36 +283,46 @@ class _Search:
 
 
 def _proportions(A: Real, scale: Real, share: Real, start: Real, *, tolerance: float) -> Real:
-    """Maximise share'log(A (scale b)) over proportions b, to within ``tolerance``.
+    """Maximise share'log(A'(scale b)) over proportions b, to within ``tolerance``.
 
-    The constraint sum(b) = 1 is replaced by the term -sum(b) in the objective, whose maximum
-    fulfils it. Each step maximises the quadratic model over b >= 0, on the centres in use and the
-    most promising others; the largest derivative less one bounds what is missing. Centres of scale
-    zero stay out; zeros are returned where the others do not reach every point.
+    A has a line for each centre. The constraint sum(b) = 1 is replaced by the term -sum(b) in the
+    objective, whose maximum fulfils it. Each step maximises the quadratic model over b >= 0, on the
+    centres in use and the most promising others; the largest derivative less one bounds what is
+    missing. Centres of scale zero stay out; zeros are returned where the others do not reach every
+    point.
     """
-    counted = share > 0
     b = start * (scale > 0) / max(float(start @ (scale > 0)), 1e-3)
-    u = np.where(counted, A @ (scale * b), 1.0)  # (M,)
+    left_out = share == 0
+
+    def reached(b: Real) -> Real:
+        """A'(scale b) where it counts, one elsewhere: (M,)."""
+        u = (scale * b) @ A
+        u[left_out] = 1.0
+        return u
+
+    u = reached(b)
     if u.min() < _POOR_START:
         b = (scale > 0) / max(int(np.count_nonzero(scale)), 1)
-        u = np.where(counted, A @ (scale * b), 1.0)
+        u = reached(b)
         if u.min() <= 0:
             return np.zeros_like(b)
         for _ in range(_FIRST_STEPS):  # of expectation-maximisation: slow, but from anywhere
-            b = b * scale * (A.T @ (share / u))
-            u = np.where(counted, A @ (scale * b), 1.0)
-    value = float(share @ np.log(u) - b.sum())
+            b = b * scale * (A @ (share / u))
+            u = reached(b)
+    value, root = float(share @ np.log(u) - b.sum()), np.sqrt(share)
     for _ in range(_MAX_STEPS):
-        slope = scale * (A.T @ (share / u))  # (b,): one for a centre in use at the solution
+        slope = scale * (A @ (share / u))  # (b,): one for a centre in use at the solution
         if slope.max() - 1 <= tolerance and b @ (1 - slope) <= tolerance:
             break
         others = np.flatnonzero((b == 0) & (slope > 1))
         others = others[np.argsort(-slope[others], kind="stable")][: max(5, np.count_nonzero(b))]
         trial = np.concatenate([np.flatnonzero(b), others])
-        A_trial = A[:, trial] * scale[trial]
-        goal = _quadratic_step(A_trial * (np.sqrt(share) / u)[:, None], slope[trial])
+        near = A[trial]
+        near *= root / u
+        goal = _quadratic_step(near, scale[trial], slope[trial])
         step = goal - b[trial]
-        change, gain = A_trial @ step * counted, float((slope[trial] - 1) @ step)
+        gain = float((slope[trial] - 1) @ step)
+        change = (scale[trial] * step) @ near * (u / np.where(left_out, 1.0, root))
         size = 1.0
         while size > _SMALLEST_STEP:
             moved = u + size * change
@@ -316,10 +338,11 @@ def _proportions(A: Real, scale: Real, share: Real, start: Real, *, tolerance: f
     return np.asarray(b / b.sum())
 
 
-def _quadratic_step(A: Real, slope: Real) -> Real:
-    """Maximise (2 slope - 1)'z - |Az|^2 / 2 over z >= 0, by non-negative least squares."""
-    H = A.T @ A
+def _quadratic_step(A: Real, scale: Real, slope: Real) -> Real:
+    """Maximise (2 slope - 1)'z - |A'(scale z)|^2 / 2 over z >= 0, by non-negative least squares."""
+    H = (A @ A.T) * scale * scale[:, None]
     H.flat[:: len(H) + 1] += 1e-9 * np.trace(H) / len(H)
-    R = cholesky(H, check_finite=False)
-    solution: Real = nnls(R, solve_triangular(R, 2 * slope - 1, trans=1, check_finite=False))[0]
+    R, _ = dpotrf(H)  # R'R = H; SciPy's own names for it take as long as the work
+    side, _ = dtrtrs(R, 2 * slope - 1, trans=1)
+    solution: Real = nnls(R, side)[0]
     return solution

@@ -81,7 +81,7 @@ class _LeastSquaresRatio(Weighter):
         alone = min(len(X), target.size) == 1  # nothing can be left out
         with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
             self._choose(rows, targets, widths, penalties, unit if alone else None)
-        return self._values(X)
+            return rows.values(self.coef_, self.width_)
 
     def _choose(
         self, rows: _Rows, targets: _Rows, widths: Real, penalties: Real, unit: float | None
@@ -284,11 +284,20 @@ class _Rows:
         self.blocks = list(blocks(len(points), len(centers)))
         # A small sample keeps its distances for the next width.
         self._kept = squared_distances(points, centers) if len(self.blocks) == 1 else None
+        self._last: tuple[float, Real] | None = None  # its width and kernel, read more than once
 
     def kernel(self, block: slice, width: float) -> Real:
-        if self._kept is not None:
-            return np.exp(self._kept * (-0.5 / width**2))
-        return _kernel(self._points[block], self._centers, width)
+        if self._kept is None:
+            return _kernel(self._points[block], self._centers, width)
+        if self._last is None or self._last[0] != width:
+            exponent = self._kept * (-0.5 / width**2)
+            self._last = width, np.exp(exponent, out=exponent)
+        return self._last[1]
+
+    def values(self, coef: Real, width: float) -> Real:
+        """Ratio at every value, (values,)."""
+        parts = [self.kernel(block, width) @ coef for block in self.blocks]
+        return np.maximum(np.concatenate(parts), 0.0)
 
 
 def _kernel(X: Real, C: Real, width: float) -> Real:

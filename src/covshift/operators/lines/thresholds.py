@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._array import Array, device, is_numpy, namespace, searchsorted
+from ..._array import Array, device, is_numpy, like, namespace, searchsorted, to_numpy
 from ..base import anderson_darling_weights
 from .bins import bin_totals
 from .tables import bin_count, suffix_sums
 
 _MANY = 1 << 16  # points from which it pays to sort them first
+_LAST_BITS = 32  # of a point's 52, that may make room for the number of its row
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Thresholds:
         smallest = np.min_scalar_type(bin_count(self.size, symmetric) - 1)
         if len(x) < _MANY:
             return self._places(x, symmetric).astype(smallest)
-        order = np.argsort(x)  # sorted points find their neighbours in the cache
+        order = _near_neighbours(x)  # sorted points find their neighbours in the cache
         codes = np.empty(len(x), smallest)
         codes[order] = self._places(x[order], symmetric)
         return codes
@@ -100,7 +101,7 @@ class Thresholds:
             return xp.arange(stop, dtype=xp.int64, device=device(self.weights))
 
         if size >= U:
-            return Merged(self, numbers(U), numbers(U), numbers(U + 1))
+            return Merged(self, numbers(U), numbers(U))
         middle = xp.cumulative_sum(self.weights) - self.weights / 2
         share = middle * (size / float(xp.sum(self.weights)))
         wanted = xp.clip(xp.astype(share, xp.int64), max=size - 1)
@@ -111,7 +112,7 @@ class Thresholds:
         last = xp.searchsorted(group, numbers(count), side="right") - 1
         chosen = (first + last) // 2
         kept = Thresholds(xp.take(self.values, chosen), bin_totals(group, self.weights, count))
-        return Merged(kept, chosen, group, xp.searchsorted(chosen, numbers(U + 1)))
+        return Merged(kept, chosen, group)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,37 @@ class Merged:
     thresholds: Thresholds
     chosen: Array  # which of the old thresholds stands for each group
     group: Array  # of each old threshold
-    codes: Array  # what each old code becomes
+
+    @property
+    def codes(self) -> Array:
+        """What each old code becomes, (U + 1,)."""
+        xp, old = namespace(self.chosen), int(self.group.shape[0]) + 1
+        numbers = xp.arange(old, dtype=xp.int64, device=device(self.chosen))
+        return xp.searchsorted(self.chosen, numbers)
+
+    def between(self, values: Array) -> Array:
+        """Values at the old thresholds, from those at the new ones by straight lines."""
+        places = np.arange(int(self.group.shape[0]))
+        return like(np.interp(places, to_numpy(self.chosen), to_numpy(values)), values)
+
+
+def _near_neighbours(x: Any) -> Any:
+    """Return an order (N,) in which the points ``x`` ascend, but for relative gaps below 2^-20.
+
+    The row number takes the place of the last bits of a point: one sort of whole numbers, a third
+    of the time of an argsort.
+    """
+    bits = len(x).bit_length()
+    if bits > _LAST_BITS:
+        return np.argsort(x)
+    keys = x.astype(np.float64).view(np.int64)
+    keys ^= (keys >> 63) & np.int64(2**63 - 1)  # negative numbers ascend as well
+    keys >>= bits
+    keys <<= bits
+    keys |= np.arange(len(x))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def _added_up(t: Any, weight: Any) -> tuple[Any, Any]:

@@ -1,8 +1,8 @@
 """R of one-dimensional views for one vector at a time, by sums into bins.
 
-Every row keeps one code per view, the number of the target's thresholds below it. A product
-K v = R'R v is then, view by view, a sum into bins, a prefix sum, a suffix sum and a look-up:
-O(G (N + M)) for G views, no N x M array. The same lines run on arrays of NumPy and on tensors,
+Every row keeps one code per view, the number of the target's thresholds below it. R v is then,
+view by view, a sum into bins and a prefix sum, R'z a suffix sum and a look-up: O(G (N + M)) for G
+views, no N x M array. The same lines run on arrays of NumPy and on tensors,
 which stay on their device.
 """
 
@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from ..._array import Array, device, is_numpy, like, namespace, to_numpy
-from ..._types import Flags, Real
+from ..._array import Array, device, is_numpy, like, namespace, take_rows, to_numpy
+from ..._types import Real
 from .bins import bin_offsets, bin_totals
 from .tables import nested_gram, suffix_sums
-from .thresholds import Thresholds
+from .thresholds import Merged, Thresholds
 
 _MOST_BINS = 128  # of a view, in a preconditioner
 _MOST_ROWS = 1024  # of R, in a preconditioner
+_ENOUGH_ROWS = 1 << 17  # of the data, in a preconditioner
+_ENTRIES = 1 << 20  # codes counted at a time, in a preconditioner
 _WORTH_MERGING = 8  # times as many thresholds as wanted, and they are worth merging
 
 
@@ -66,34 +67,42 @@ class LineTarget:
         anderson_darling: bool = False,
         scale: float = 1.0,
         shares: Real | None = None,
+        most: int | None = None,
     ) -> LineTarget:
         """Sort the target T (M, n) in each view.
 
         ``scale`` multiplies R'R; ``shares`` are those of the views in the average, None: equal.
+        Neighbours are merged where a view has more than ``most`` thresholds.
         """
-        lines = [Thresholds.of(t, share) for t in project(T)]
+        lines = (Thresholds.of(t, share) for t in project(T))
         return cls.from_lines(
-            project, lines, anderson_darling=anderson_darling, scale=scale, shares=shares
+            project, lines, anderson_darling=anderson_darling, scale=scale, shares=shares, most=most
         )
 
     @classmethod
     def from_lines(
         cls,
         project: Callable[[Array], Iterable[Array]],
-        lines: list[Thresholds],
+        lines: Iterable[Thresholds],
         *,
         anderson_darling: bool = False,
         scale: float = 1.0,
         shares: Real | None = None,
+        most: int | None = None,
     ) -> LineTarget:
         """Take each view by itself: its thresholds, and the share of the target at each."""
-        below = [line.below() for line in lines]
-        if anderson_darling:
-            lines = [line.anderson_darling() for line in lines]
-        lines = [line.scaled(scale) for line in lines]
+        kept, below = [], []
+        for line in lines:
+            F = line.below()
+            weighted = (line.anderson_darling() if anderson_darling else line).scaled(scale)
+            if most is not None and line.size > most:
+                merged = weighted.merged(most)
+                weighted, F = merged.thresholds, namespace(F).take(F, merged.chosen)
+            kept.append(weighted)
+            below.append(F)
         if shares is None:
-            return cls(project, [line.averaged(len(lines)) for line in lines], below)
-        pairs = zip(lines, shares, strict=True)
+            return cls(project, [line.averaged(len(kept)) for line in kept], below)
+        pairs = zip(kept, shares, strict=True)
         return cls(project, [line.scaled(float(part)) for line, part in pairs], below)
 
     def rows(self, X: Array) -> LineRows:
@@ -118,14 +127,40 @@ class LineTarget:
         groups = Groups(xp.concat(group), xp.concat(share), ends[-1])
         return groups, [part.codes for part in merged], [part.thresholds for part in merged]
 
-    def coarse(self, size: int) -> LineTarget | None:
+    def coarse(self, size: int) -> Coarse | None:
         """Merge the thresholds of each view to at most ``size``; None where that saves little."""
         if max(line.size for line in self.lines) < _WORTH_MERGING * size:
             return None
         xp = namespace(self.F)
         merged = [line.merged(size) for line in self.lines]
         below = [xp.take(F, part.chosen) for F, part in zip(self.below, merged, strict=True)]
-        return LineTarget(self.project, [part.thresholds for part in merged], below)
+        target = LineTarget(self.project, [part.thresholds for part in merged], below)
+        return Coarse(self, target, merged)
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """A target of fewer thresholds, and its way back to all of them."""
+
+    fine: LineTarget
+    target: LineTarget
+    merged: list[Merged]  # of each view
+
+    def tables(self) -> list[Array]:
+        """What each code becomes, in each view."""
+        return [part.codes for part in self.merged]
+
+    def refined(self, u: Array) -> Array:
+        """Vector over all thresholds, by straight lines from one over the fewer."""
+        xp = namespace(u)
+        starts = bin_offsets([line.size for line in self.target.lines])
+        views = zip(self.fine.lines, self.target.lines, self.merged, pairwise(starts), strict=True)
+        return xp.concat(
+            [
+                xp.sqrt(line.weights) * part.between(u[start:end] / xp.sqrt(fewer.weights))
+                for line, fewer, part, (start, end) in views
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -149,10 +184,12 @@ class Groups:
 class LineRows:
     """R of one-dimensional views: for each, its thresholds in order."""
 
+    remembers = False  # the last R'u that was asked for
+
     def __init__(self, lines: list[Thresholds], codes: list[Array]) -> None:
         self._lines, self._codes = lines, codes
         self._ranges = [slice(*pair) for pair in pairwise(bin_offsets([t.size for t in lines]))]
-        self._coarse: tuple[int, LineRows] | None = None
+        self._last: tuple[Array, Array] | None = None
 
     def matvec(self, v: Array) -> Array:
         """R v: (N,) -> (m,)."""
@@ -170,46 +207,20 @@ class LineRows:
             total += xp.take(suffix_sums(xp.sqrt(line.weights) * z[part]), code)
         return total
 
-    def product(self, v: Array) -> Array:
-        """R'R v: (N,) -> (N,)."""
-        xp = namespace(v)
-        total = self._nothing(v)
-        for line, code, _ in self._views():
-            total += xp.take(suffix_sums(line.weights * _prefix(code, v, line.size)), code)
-        return total
+    def tilted(self, u: Array) -> Array:
+        """R' u, as it was, where the rows remember that of the same array ``u``."""
+        if self._last is not None and self._last[0] is u:
+            return self._last[1]
+        found = self.rmatvec(u)
+        if self.remembers:
+            self._last = u, found
+        return found
 
     def gram(self) -> Array:
         """R'R as a dense (N, N) array."""
         xp = namespace(self._lines[0].weights)
         views = self._views()
         return nested_gram([xp.take(suffix_sums(line.weights), code) for line, code, _ in views])
-
-    def preconditioner(
-        self, free: Flags, reg: float, mass: Real | None = None
-    ) -> Callable[[Real], Real] | None:
-        """K is replaced by that of a few thresholds: S'S + reg I, inverted by Woodbury's formula.
-
-        For rows on the host; with ``mass`` (N,) their columns of R times its square root. None
-        where more than a few thresholds are needed.
-        """
-        size = coarse_size(len(free), len(self._lines), reg)
-        if size is None:
-            return None
-        if self._coarse is None or not size <= self._coarse[0] <= 2 * size:
-            merged = [line.merged(size) for line in self._lines]
-            tables, lines = [part.codes for part in merged], [part.thresholds for part in merged]
-            self._coarse = (size, self.regrouped(tables, lines))
-        S = self._coarse[1]
-        cross, _ = S.cross(free, mass)
-        root = np.where(free, 1.0 if mass is None else np.sqrt(mass), 0.0)
-        cross[np.diag_indices_from(cross)] += reg
-        factor = cho_factor(cross, lower=True, overwrite_a=True, check_finite=False)
-
-        def apply(r: Real) -> Real:
-            inner = cho_solve(factor, S.matvec(root * r), check_finite=False)
-            return np.asarray((r - root * S.rmatvec(inner)) / reg)
-
-        return apply
 
     def regrouped(self, tables: list[Array], lines: list[Thresholds]) -> LineRows:
         """Read new codes from one table per view."""
@@ -220,28 +231,57 @@ class LineRows:
         pairs = zip(tables, self._codes, strict=True)
         return LineRows(lines, [xp.take(table, code) for table, code in pairs])
 
-    def cross(self, free: Array, mass: Array | None = None) -> tuple[Real, Real]:
-        """R_f R_f' (m, m) and R_f 1 (m,) over the free rows, on the host; m is small.
+    def crossed(
+        self,
+        free: Array,
+        tables: list[Array],
+        lines: list[Thresholds],
+        mass: Array | None = None,
+    ) -> tuple[Real, Real]:
+        """S_f S_f' (g, g) and S_f 1 (g,) over the free rows, S the R of the codes in the tables.
+
+        On the host, about: of many rows some are drawn, and stand for all. With ``mass`` (N,) a row
+        counts for so many.
+        """
+        rows = namespace(free).nonzero(free)[0]
+        count = int(rows.shape[0])
+        if count > _ENOUGH_ROWS:
+            drawn = np.random.default_rng(0).integers(count, size=_ENOUGH_ROWS)
+            rows = take_rows(rows, np.sort(drawn))
+        xp = namespace(rows)
+        part = LineRows(self._lines, [xp.take(code, rows) for code in self._codes])
+        counted = None if mass is None else xp.take(mass, rows)
+        scale = count / max(int(rows.shape[0]), 1)
+        cross, ones = part.regrouped(tables, lines).cross(counted)
+        return scale * cross, scale * ones
+
+    def cross(self, mass: Array | None = None) -> tuple[Real, Real]:
+        """R R' (m, m) and R 1 (m,), on the host; m is small.
 
         From the counts of rows in the bins of every pair of views. With ``mass`` (N,) a row counts
         for so many.
         """
-        xp, m = namespace(free), self._ranges[-1].stop
-        codes = self._codes if bool(xp.all(free)) else [code[free] for code in self._codes]
-        counted = None if mass is None else mass[free]
-        roots = [np.sqrt(to_numpy(line.weights)) for line in self._lines]
-        cross, ones = np.empty((m, m)), np.empty(m)
+        xp, G = namespace(self._codes[0]), len(self._lines)
         wide = 1 + max(line.size for line in self._lines)
+        codes = xp.stack([xp.astype(code, xp.int64) for code in self._codes], axis=1)  # (N, G)
+        starts = wide**2 * xp.arange(G, dtype=xp.int64, device=device(codes))
+        some = max(1, _ENTRIES // max(1, int(codes.shape[0])))
+        cross = np.empty((self._ranges[-1].stop, self._ranges[-1].stop))
         for a, here in enumerate(self._ranges):
-            first = wide * xp.astype(codes[a], xp.int64)
-            for b, there in enumerate(self._ranges[a:], start=a):
-                counts = to_numpy(bin_totals(first + codes[b], counted, wide**2))
-                table = counts.reshape(wide, wide)[: len(roots[a])].cumsum(axis=0).cumsum(axis=1)
-                if a == b:
-                    ones[here] = roots[a] * table[:, -1]
-                cross[here, there] = table[:, : len(roots[b])] * np.outer(roots[a], roots[b])
-                cross[there, here] = cross[here, there].T
-        return cross, ones
+            for first in range(a, G, some):
+                there = self._ranges[first : first + some]
+                cells = wide * codes[:, a : a + 1] + codes[:, first : first + len(there)]
+                cells = xp.reshape(cells + starts[: len(there)], (-1,))
+                each = None if mass is None else _repeated(mass, len(there))
+                counts = to_numpy(bin_totals(cells, each, len(there) * wide**2))
+                tables = counts.astype(np.float64).reshape(len(there), wide, wide)
+                tables = tables.cumsum(axis=1).cumsum(axis=2)
+                for table, part in zip(tables, there, strict=True):
+                    block = table[: self._lines[a].size, : part.stop - part.start]
+                    cross[here, part], cross[part, here] = block, block.T
+        ones = np.concatenate([np.diagonal(cross)[part] for part in self._ranges])
+        roots = np.concatenate([np.sqrt(to_numpy(line.weights)) for line in self._lines])
+        return cross * roots * roots[:, None], ones * roots
 
     def _nothing(self, example: Array) -> Array:
         xp = namespace(example)
@@ -249,6 +289,12 @@ class LineRows:
 
     def _views(self) -> Iterator[tuple[Thresholds, Array, slice]]:
         return zip(self._lines, self._codes, self._ranges, strict=True)
+
+
+def _repeated(values: Array, times: int) -> Array:
+    xp = namespace(values)
+    shape = (int(values.shape[0]), times)
+    return xp.reshape(xp.broadcast_to(values[:, None], shape), (-1,))
 
 
 def _prefix(code: Array, v: Array, size: int) -> Array:

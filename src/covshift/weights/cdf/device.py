@@ -79,16 +79,14 @@ class OnDevice(Weighter):
             del self._layout
         N = int(X.shape[0])
 
-        def make(lines: Any) -> ThresholdMatching:
-            parts = LocalParts([lines.rows(X)])
-            return ThresholdMatching(parts, N, lines, max_iter=self.max_iter)
-
+        parts = LocalParts([target.rows(X)])
+        problem = ThresholdMatching(parts, N, target, max_iter=self.max_iter)
         given = unwrap_target(target_weight), unwrap_target(target_frequency)
         size = target_weights(int(T.shape[0]), *given).size
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
-        match = self._match_rows(N, target, size, make, lambda: 0.0, gaps)
-        raw: Any = match.ratio(target.rows(X))
+        match = self._match_rows(problem, N, size, gaps)
+        raw: Any = match.ratio(parts.plain()[0])
         self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)
         self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))

@@ -58,6 +58,10 @@ class Passes(Protocol):
         """Sum at the weights [(R'u + c) / reg]_+."""
         ...
 
+    def mass(self, u: Real, c: float, reg: float) -> tuple[float, float]:
+        """Return the sum of these weights, and the number of the rows that are free."""
+        ...
+
     def curvature(self, u: Real, c: float, p: Real) -> Real:
         """R_f R_f'p (m,), over the rows f with R'u + c > 0."""
         ...
@@ -104,9 +108,7 @@ def solve_dual_newton(
         error = _error(residual, sums, reg, total, unit)
         if error <= tol:
             return DualPoint(u, c, sums, error, True)
-        du, dc = _direction(
-            passes, u, c, reg, residual, total, sums, 0.1 * min(1.0, error), tol * unit
-        )
+        du, dc = _direction(passes, u, c, reg, residual, total, sums, min(0.1, error), tol * unit)
         u, c, sums = _search(passes, f, (u, c), (du, dc), reg, residual, total, sums)
         if abs(sums.total - total) > 0.5 * total or sums.free == 0:
             c, sums = _at_level(passes, u, c, reg, total)
@@ -121,21 +123,20 @@ def _error(residual: Real, sums: Totals, reg: float, total: float, unit: float) 
 
 def _at_level(passes: Passes, u: Real, c: float, reg: float, total: float) -> tuple[float, Totals]:
     """Bring the sum of the weights near its total; it is convex and increasing in c."""
-    sums = passes.totals(u, c, reg)
     low, high = -np.inf, np.inf
     for _ in range(_LEVELS):
-        if abs(sums.total - total) <= 1e-9 * total:
+        found, free = passes.mass(u, c, reg)
+        if abs(found - total) <= 1e-9 * total:
             break
-        low, high = (c, high) if sums.total < total else (low, c)
-        step = c + reg * (total - sums.total) / sums.free if sums.free > 0 else np.nan
+        low, high = (c, high) if found < total else (low, c)
+        step = c + reg * (total - found) / free if free > 0 else np.nan
         if low < step < high:
             c = step
         elif np.isinf(high):
             c = c + max(abs(c), reg)
         else:
             c = c - max(abs(c), reg) if np.isinf(low) else (low + high) / 2
-        sums = passes.totals(u, c, reg)
-    return c, sums
+    return c, passes.totals(u, c, reg)
 
 
 def _direction(
@@ -187,27 +188,28 @@ def _search(
     """Go a step at which the dual's slope has nearly vanished, or the full one before."""
     (u, c), (du, dc) = here, step
 
-    def at(t: float) -> tuple[Totals, float]:
-        found = passes.totals(u + t * du, c + t * dc, reg)
-        gradient = f - found.Rw - (u + t * du)
-        return found, float(gradient @ du) + (total - found.total) * dc
+    def at(t: float) -> tuple[Real, Totals, float]:
+        there = u + t * du
+        found = passes.totals(there, c + t * dc, reg)
+        slope = float((f - found.Rw - there) @ du) + (total - found.total) * dc
+        return there, found, slope
 
     first = float(residual @ du) + (total - sums.total) * dc
     flat = _FLAT * abs(first)
     t = 1.0
-    found, last = at(1.0)
+    there, found, last = at(1.0)
     if last < -flat:
         low, high, rise, fall = 0.0, 1.0, first, last
         for _ in range(30):
             t = low + (high - low) * min(max(rise / (rise - fall), 0.1), 0.9)
-            found, now = at(t)
+            there, found, now = at(t)
             if abs(now) <= flat or high - low < 1e-9:
                 break
             if now < 0:
                 high, fall = t, now
             else:
                 low, rise = t, now
-    return u + t * du, c + t * dc, found
+    return there, c + t * dc, found
 
 
 def _norm(r: Real) -> float:

@@ -10,36 +10,19 @@ is sqrt(g)'v = N.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..._types import Flags, Real
+from ..._types import Real
 from .._design import masses
 
 
 @dataclass(frozen=True)
 class MassRows:
-    """R of some rows, and the mass of each; the products are those of R times sqrt(mass)."""
+    """R of some rows, and the mass of each."""
 
     rows: Any
     mass: Real  # (N,), positive
-
-    @property
-    def root(self) -> Real:
-        """Square roots of the masses, (N,)."""
-        return np.sqrt(self.mass)
-
-    def product(self, v: Real) -> Real:
-        """Gram matrix of the scaled columns times v: (N,) -> (N,)."""
-        return np.asarray(self.root * self.rows.product(self.root * v))
-
-    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
-        """Return an approximate inverse of that matrix plus reg I on the free rows, or None."""
-        found: Callable[[Real], Real] | None = self.rows.preconditioner(free, reg, self.mass)
-        return found
 
 
 def unequal_masses(own: Real) -> Real | None:

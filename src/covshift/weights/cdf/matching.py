@@ -21,7 +21,6 @@ import numpy as np
 from ..._fields import FINITE, FLAG, NUMBER, Kind, Reals
 from ..._qp.simplex import solve_simplex
 from ..._types import Real
-from .masses import with_mass
 from .row_newton import solve_ridge_simplex
 from .views import Rows, Target
 
@@ -50,9 +49,21 @@ class Match:
 
     def ratio(self, rows: Rows) -> Real:
         """Weights of other rows, given their R."""
+        seen = rows.tilted(self.tilt)
         if np.isinf(self.reg):
-            return 0.0 * rows.rmatvec(self.tilt) + 1.0
-        return (self.level + rows.rmatvec(self.tilt)).clip(0.0, None) / self.reg
+            return 0.0 * seen + 1.0
+        return (self.level + seen).clip(0.0, None) / self.reg
+
+
+@dataclass(frozen=True)
+class _Gram:
+    """R'R of columns that are multiplied by ``root``, by its products."""
+
+    rows: Rows
+    root: Real  # (N,)
+
+    def product(self, v: Real) -> Real:
+        return self.root * self.rows.rmatvec(self.rows.matvec(self.root * v))
 
 
 class Matching:
@@ -66,7 +77,6 @@ class Matching:
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
         self.K = self.rows.gram() if dense else None
-        self._gram = with_mass(self.rows, mass)
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
@@ -86,7 +96,7 @@ class Matching:
             return self._match(w, w, reg, exact.level, True)
         root = np.sqrt(self.mass)
         found = solve_ridge_simplex(
-            self._gram,
+            _Gram(self.rows, root),
             root * self.b,
             reg=reg,
             total=float(self.N),
@@ -96,6 +106,14 @@ class Matching:
             max_iter=self.max_iter,
         )
         return self._match(found.w / root, found.v / root, reg, found.level, found.converged)
+
+    def coarse(self, size: int) -> None:
+        """Rows of one dimension alone have thresholds to merge; see `ThresholdMatching`."""
+        return None
+
+    def weights(self, match: Match) -> Real:
+        """Weights of the rows."""
+        return match.w
 
     def within(self, reg: float, low: float, high: float) -> Match:
         """Weights at the penalty ``reg`` within limits, of rows few enough for a dense K."""

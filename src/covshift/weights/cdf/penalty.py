@@ -18,7 +18,7 @@ from .views import Target
 WEAKEST = 0.01  # weaker penalties did not lower errors in trials, and cost effective sample size
 NEARLY_NONE = 1e-4  # stands for no penalty, where the overlap is in doubt
 _GRID = np.geomspace(100.0, WEAKEST, 9)
-_ROUGH = 1e-3  # tolerance of the weights during a search
+ROUGH = 1e-3  # tolerance of the weights during a search
 _SEARCHES = 12
 _CLOSE = 0.9  # a mismatch from here to one times its limit ends the search
 _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
@@ -59,7 +59,7 @@ def by_discrepancy(
     below: Match | None = None
     slope = 1.0  # of log mismatch over log penalty
     for _ in track(range(_SEARCHES), _SEARCHES, "CDFWeights: penalty", verbose=verbose):
-        match = problem.solve(reg, above if below is None else below, _ROUGH)
+        match = problem.solve(reg, above if below is None else below, ROUGH)
         if match.bound > max(alarm, match.mismatch / 2):
             return match
         if match.mismatch > limit:
@@ -86,7 +86,7 @@ def _next(above: Match, below: Match | None, limit: float, slope: float) -> floa
     aim = np.log(limit * (1 + _CLOSE) / 2)
     if below is None:
         step = (np.log(above.mismatch) - aim) / slope
-        return float(max(above.reg * np.exp(-np.clip(step, 0.5, 5.0)), WEAKEST))
+        return float(max(above.reg * np.exp(-np.clip(step, 0.05, 5.0)), WEAKEST))
     if np.isinf(above.reg):
         return below.reg * 4
     low, high = np.log(below.mismatch), np.log(above.mismatch)
@@ -105,7 +105,7 @@ def overlap(problem: Matching | ThresholdMatching, match: Match, limit: float) -
         if match.reg <= NEARLY_NONE:
             return not match.converged  # an unfinished solution proves nothing
         reg = min(match.reg, problem.N * problem.target.spread) / 10
-        match = problem.solve(max(reg, NEARLY_NONE), match, _ROUGH)
+        match = problem.solve(max(reg, NEARLY_NONE), match, ROUGH)
     return True
 
 
@@ -148,5 +148,5 @@ def by_folds(
 def _path(problem: Matching | ThresholdMatching) -> Iterator[Match]:
     match = problem.unweighted()
     for reg in _GRID:
-        match = problem.solve(float(reg), match, _ROUGH)
+        match = problem.solve(float(reg), match, ROUGH)
         yield match

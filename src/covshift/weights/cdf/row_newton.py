@@ -14,7 +14,6 @@ to ten systems from a cold start, fewer from the solution at a neighbouring pena
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,13 +31,6 @@ class Gram(Protocol):
 
     def product(self, v: Real) -> Real:
         """K v: (N,) -> (N,)."""
-        ...
-
-    def preconditioner(self, free: Flags, reg: float) -> Callable[[Real], Real] | None:
-        """Return an approximate inverse of K + reg I on the free entries, or None.
-
-        It is symmetric and positive definite, for vectors that vanish on the other entries.
-        """
         ...
 
 
@@ -180,20 +172,13 @@ class _Newton:
 
     def _equations(self, free: Flags, rough: float) -> tuple[Real, Real]:
         """(K + reg) x = b + c a on the free entries with a'x = total: x and K x."""
-        precondition = self.gram.preconditioner(free, self.reg) or (lambda r: r / self.reg)
         mask = free.astype(np.float64)
         a = self.a * mask
         count = float(a @ a)
-        ones = precondition(a) * mask
-        weight = float(a @ ones)
 
         def level(r: Real) -> Real:
             """Leave out the multiplier of the sum, which is free."""
             return (r - a * (float(r @ a) / count)) * mask
-
-        def applied(r: Real) -> Real:
-            z = precondition(r) * mask
-            return z - ones * (float(a @ z) / weight)
 
         x, Kx = self.v, self.Kv
         if ((x != 0) & ~free).any() or abs(float(self.a @ x) - self.total) > 1e-12 * self.total:
@@ -202,20 +187,18 @@ class _Newton:
             Kx = self._product(x)
         r = level(self.b - Kx - self.reg * x)
         enough = max(rough * float(np.linalg.norm(r)), self.reg * self.target)
-        z = applied(r)
-        p, rz = z, float(r @ z)
+        p, rr = r, float(r @ r)
         for _ in range(_GRADIENT_STEPS):
-            if float(np.linalg.norm(r)) <= enough or rz <= 0:
+            if np.sqrt(rr) <= enough:
                 break
             Kp = self._product(p)
             q = (Kp + self.reg * p) * mask
-            alpha = rz / float(p @ q)
+            alpha = rr / float(p @ q)
             x = x + alpha * p
             Kx = Kx + alpha * Kp
             r = level(r - alpha * q)
-            z = applied(r)
-            rz, before = float(r @ z), rz
-            p = z + (rz / before) * p
+            rr, before = float(r @ r), rr
+            p = r + (rr / before) * p
         return x, Kx
 
 

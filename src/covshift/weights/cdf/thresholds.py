@@ -8,6 +8,7 @@ run on arrays of NumPy and on tensors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Protocol
 
@@ -16,12 +17,17 @@ import numpy as np
 from ..._array import Array
 from ..._types import Real
 from ...operators.lines.thresholds import Thresholds
-from ...operators.lines.vectors import LineRows, LineTarget, coarse_size
+from ...operators.lines.vectors import Coarse, LineRows, LineTarget, coarse_size
 from .dual_newton import Totals, inverse_of_groups, solve_dual_newton
-from .masses import MassRows, split
+from .masses import MassRows, split, with_mass
 from .matching import Match
 
+AnyRows = LineRows | MassRows
 Ends = tuple[float, float | None]
+
+_TRY = 15  # steps before a stronger penalty is solved first
+_NEAR, _FAR = 10.0, 100.0  # times the penalty: where the way is short, and not too long
+_ROUGH = 1e-2  # tolerance on the way
 
 NO_ENDS: Ends = (0.0, None)
 """Where R'u + c is clipped: at zero, and with limits of the weights at reg times these."""
@@ -38,18 +44,31 @@ class Parts(Protocol):
         """Return the smallest ``function(rows, *shared)``."""
         ...
 
+    def mapped(self, function: Callable[..., AnyRows], *shared: object) -> Parts:
+        """Return the blocks ``function(rows, *shared)``."""
+        ...
+
 
 class LocalParts:
-    """Blocks in memory."""
+    """Blocks in memory, which remember the last R'u."""
 
-    def __init__(self, rows: Sequence[LineRows | MassRows]) -> None:
+    def __init__(self, rows: Sequence[AnyRows]) -> None:
         self._rows = rows
+        for block in self.plain():
+            block.remembers = True
 
     def total(self, function: Callable[..., object], *shared: object) -> object:
         return reduce(add, (function(rows, *shared) for rows in self._rows))
 
     def least(self, function: Callable[..., float], *shared: object) -> float:
         return min(function(rows, *shared) for rows in self._rows)
+
+    def plain(self) -> list[LineRows]:
+        """Return the blocks without their masses."""
+        return [split(rows)[0] for rows in self._rows]
+
+    def mapped(self, function: Callable[..., AnyRows], *shared: object) -> LocalParts:
+        return LocalParts([function(rows, *shared) for rows in self._rows])
 
 
 def add(one: object, other: object) -> object:
@@ -80,9 +99,19 @@ class ThresholdMatching:
 
     def solve(self, reg: float, start: Match, tol: float) -> Match:
         """Weights at the penalty ``reg``, from those at a neighbouring one."""
+        if np.isinf(start.reg) and _FAR * reg < self.N * self.target.spread:
+            start = self.solve(_FAR * reg, start, max(tol, _ROUGH))
+        found = self._newton(reg, start, tol, min(self.max_iter, _TRY))
+        if found.converged or self.max_iter <= _TRY:
+            return found
+        # Too far from the start: come from a stronger penalty, where the way is short.
+        easier = self.solve(_NEAR * reg, start, max(tol, _ROUGH))
+        return self._newton(reg, easier, tol, self.max_iter)
+
+    def _newton(self, reg: float, start: Match, tol: float, steps: int) -> Match:
         level = reg if np.isinf(start.reg) else start.level * reg / start.reg
         scale = 1.0 if np.isinf(start.reg) else reg / start.reg
-        u = start.tilt if scale >= 1 else start.tilt * scale
+        u = start.tilt * scale
         low, high = self._limits
         self._ends = (reg * low, None if high is None else reg * high)
         found = solve_dual_newton(
@@ -93,9 +122,24 @@ class ThresholdMatching:
             total=float(self.N),
             start=(u, level),
             tol=tol,
-            max_iter=self.max_iter,
+            max_iter=steps,
         )
         return self._match(found.sums, found.u, found.c, reg, found.converged)
+
+    def limited(self, low: float, high: float) -> ThresholdMatching:
+        """Return the same problem for weights within limits."""
+        made = self._parts, self.N, self.target
+        return ThresholdMatching(*made, max_iter=self.max_iter, limits=(low, high))
+
+    def weights(self, match: Match) -> Real:
+        """Weights of the rows, where these are in memory."""
+        assert isinstance(self._parts, LocalParts)
+        return np.concatenate([match.ratio(rows) for rows in self._parts.plain()])
+
+    def coarse(self, size: int) -> CoarseThresholds | None:
+        """Return the same problem at fewer thresholds; None where that saves little."""
+        coarse = self.target.coarse(size)
+        return None if coarse is None else CoarseThresholds(self, coarse)
 
     # The passes of solve_dual_newton
 
@@ -104,19 +148,23 @@ class ThresholdMatching:
         assert isinstance(sums, Totals)
         return sums
 
+    def mass(self, u: Real, c: float, reg: float) -> tuple[float, float]:
+        total, free = np.asarray(self._parts.total(mass_of, u, c, reg, self._ends))
+        return float(total), float(free)
+
     def curvature(self, u: Real, c: float, p: Real) -> Real:
         return self._parts.total(curvature_of, u, c, p, self._ends)  # type: ignore[return-value]
 
     def preconditioner(
         self, u: Real, c: float, reg: float, free: float
     ) -> Callable[[Real], Real] | None:
-        """K of a few thresholds per view stands for all of it; see `LineRows.preconditioner`."""
+        """K of a few thresholds per view stands for all of it, and many rows for more of them."""
         size = coarse_size(self.N, len(self.target.lines), reg)
         if size is None:
             return None
         groups, tables, lines = self.target.groups(size)
         cross = self._parts.total(cross_of, u, c, tables, lines, self._ends)
-        counts = np.asarray(cross)
+        counts = np.asarray(cross)  # (g, g + 1)
         seen = counts[:, -1]  # of each group's row, over the free rows
         C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
         return inverse_of_groups(C, reg, groups)
@@ -130,15 +178,26 @@ class ThresholdMatching:
         return Match(np.empty(0), reg, c, u, mismatch, bound, converged)
 
 
+class CoarseThresholds(ThresholdMatching):
+    """A problem at fewer thresholds, whose solution starts that at all of them."""
+
+    def __init__(self, fine: ThresholdMatching, coarse: Coarse) -> None:
+        parts = fine._parts.mapped(coarse_rows, coarse.tables(), coarse.target.lines)
+        super().__init__(parts, fine.N, coarse.target, max_iter=fine.max_iter)
+        self._fine, self._coarse = fine, coarse
+
+    def refined(self, match: Match) -> Match:
+        """Return a start for the problem at all thresholds."""
+        return replace(match, tilt=self._coarse.refined(match.tilt))
+
+
 # What a block of rows adds, plain ones or with masses; these run wherever the rows are
 
 
-def totals_of(
-    rows: LineRows | MassRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS
-) -> Totals:
+def totals_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Totals:
     """Sums at the weights [(R'u + c) / reg]_+, or clipped to their limits."""
     plain, mass = split(rows)
-    raw = plain.rmatvec(u) + c
+    raw = plain.tilted(u) + c
     w = raw.clip(*ends) / reg
     free = 0.0 * w + _inside(raw, ends)
     counted, squares = w, float(w @ w)
@@ -149,17 +208,25 @@ def totals_of(
     )
 
 
-def curvature_of(
-    rows: LineRows | MassRows, u: Array, c: float, p: Array, ends: Ends = NO_ENDS
-) -> Array:
+def mass_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Real:
+    """Return the sum of these weights, and the number of free rows."""
+    plain, mass = split(rows)
+    raw = plain.tilted(u) + c
+    w, free = raw.clip(*ends), _inside(raw, ends)
+    if mass is not None:
+        return np.array([float(mass @ w) / reg, float((mass * free).sum())])
+    return np.array([float(w.sum()) / reg, float(free.sum())])
+
+
+def curvature_of(rows: AnyRows, u: Array, c: float, p: Array, ends: Ends = NO_ENDS) -> Array:
     """R_f R_f'p over the free rows."""
     plain, mass = split(rows)
-    free = _inside(plain.rmatvec(u) + c, ends)
+    free = _inside(plain.tilted(u) + c, ends)
     return plain.matvec(plain.rmatvec(p) * (free if mass is None else mass * free))
 
 
 def cross_of(
-    rows: LineRows | MassRows,
+    rows: AnyRows,
     u: Real,
     c: float,
     tables: list[Array],
@@ -168,8 +235,15 @@ def cross_of(
 ) -> Real:
     """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
     plain, mass = split(rows)
-    free = _inside(plain.rmatvec(u) + c, ends)
-    return np.column_stack(plain.regrouped(tables, lines).cross(free, mass))
+    free = _inside(plain.tilted(u) + c, ends)
+    return np.column_stack(plain.crossed(free, tables, lines, mass))
+
+
+def coarse_rows(rows: AnyRows, tables: list[Array], lines: list[Thresholds]) -> AnyRows:
+    """R of the same rows at fewer thresholds."""
+    plain, mass = split(rows)
+    found: AnyRows = with_mass(plain.regrouped(tables, lines), mass)
+    return found
 
 
 def _inside(raw: Array, ends: Ends) -> Array:
@@ -177,7 +251,7 @@ def _inside(raw: Array, ends: Ends) -> Array:
     return raw > low if high is None else (raw > low) & (raw < high)
 
 
-def lowest_of(rows: LineRows | MassRows, z: Real) -> float:
+def lowest_of(rows: AnyRows, z: Real) -> float:
     """Smallest entry of R'z."""
     plain, _ = split(rows)
     return float(plain.rmatvec(z).min())

@@ -32,7 +32,7 @@ from .limited import WithinLimits
 from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
 from .overlap import ADVICE, no_overlap
-from .penalty import WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
+from .penalty import ROUGH, WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .saved import TARGET, check_columns
 from .thresholds import LocalParts, ThresholdMatching
 from .views import VIEWS, Target, make_target, tails_scale
@@ -85,9 +85,10 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
     solver : {"auto", "dense", "matrix-free", "thresholds"}
         "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
-        products of R, no N x N or N x M array in views of one dimension. "auto" takes the faster
-        of the two. "thresholds": Newton's method on one variable per threshold, which needs only
-        sums over the rows; for additive and sliced views. `covshift.distributed.fit` uses it.
+        products of R, no N x N array, and no N x M array in views of one dimension. "auto" takes
+        the faster of the two. "thresholds": what "matrix-free" is in additive and sliced views,
+        Newton's method on one variable per threshold, which needs only sums over the rows.
+        `covshift.distributed.fit` uses it.
     limits : (low, high), optional
         Bounds of the weights, whose mean is one. The penalty, and whether the samples overlap, are
         found without them; the weights within them are then those of the same penalty.
@@ -146,9 +147,10 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     weights stay near one, and under a plain shift little of it is left. What is left of a shift is
     systematic and adds up over the features, where noise averages out.
 
-    Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + M)) for
-    each of about a hundred products; memory O(G (N + M)). Pairwise and multiplicative: the kernel
-    takes O(N^2 M) for each view, products O(N M).
+    Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + m)) for
+    each of about fifty products; memory O(G (N + m)). m is the number of thresholds of a view: the
+    distinct values of the target, or 65 535 of equal shares where there are more. Pairwise and
+    multiplicative: the kernel takes O(N^2 M) for each view, products O(N M).
 
     Examples
     --------
@@ -269,15 +271,15 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         target = self._target(T, share)
         dense = self._is_dense(X, target)
         with one_blas_thread(len(X) ** 2 if dense else 0):
+            problem = self._problem(X, self._own, target)
             match = self._match_rows(
+                problem,
                 kish(self._own),
-                target,
                 self._target_size,
-                lambda target: self._problem(X, self._own, target),
-                lambda: self._by_folds(X, T, share),
                 gaps,
+                lambda: self._by_folds(X, T, share),
             )
-            return self._within_limits(X, target, match)
+            return self._within_limits(problem, match)
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         if self.views != "additive" or self.symmetric or self._penalty() == "cv":
@@ -296,35 +298,27 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
         N, size = kish(self._own), margins.size or EXACT
         with one_blas_thread(len(Z) ** 2 if self._is_dense(Z, target) else 0):
-            match = self._match_rows(
-                N,
-                target,
-                size,
-                lambda target: self._problem(Z, self._own, target),
-                lambda: 0.0,
-                uncovered_cells(Z, lines, N, size),
-            )
-            return self._within_limits(Z, target, match)
+            problem = self._problem(Z, self._own, target)
+            match = self._match_rows(problem, N, size, uncovered_cells(Z, lines, N, size))
+            return self._within_limits(problem, match)
 
     def _match_rows(
         self,
+        problem: Matching | ThresholdMatching,
         N: float,
-        target: Target,
         size: float,
-        make: Callable[[Target], Matching | ThresholdMatching],
-        by_folds: Callable[[], float],
         gaps: tuple[Uncovered | UncoveredCells, ...],
+        by_folds: Callable[[], float] | None = None,
     ) -> Match:
         """Choose the penalty, match the rows to the target, and tell what was found.
 
-        ``N`` is the effective number of training rows, ``size`` the number of target rows. ``make``
-        sets up the problem for the rows, wherever they are, ``by_folds`` chooses the penalty by
-        cross-validation, and ``gaps`` are the parts of the target without training rows in a
-        column.
+        ``N`` is the effective number of training rows, ``size`` the number of target rows.
+        ``gaps`` are the parts of the target without training rows in a column, and ``by_folds``
+        chooses the penalty by cross-validation, where that is possible.
         """
+        target = problem.target
         self.noise_ = sampling_noise(target, size)
-        problem = make(target)
-        match = self._matched(problem, N, make, by_folds)
+        match = self._matched(problem, N, by_folds)
         matched = overlap(problem, match, self._tolerated(target, N))
         self.uncovered_ = gaps
         missing = [part for part in gaps if part.excess >= NO_OVERLAP]
@@ -369,24 +363,26 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         self,
         problem: Matching | ThresholdMatching,
         N: float,
-        make: Callable[[Target], Matching | ThresholdMatching],
-        by_folds: Callable[[], float],
+        by_folds: Callable[[], float] | None,
     ) -> Match:
         reg = self._penalty()
-        if reg == "cv":
+        if reg == "cv" and by_folds is not None:
             reg = by_folds()
+        coarse = problem.coarse(_COARSE)
+        search = coarse or problem
         if not isinstance(reg, str):
-            return problem.solve(reg, problem.unweighted(), self.tol)
+            first = search.unweighted()
+            if coarse is not None:
+                first = coarse.refined(coarse.solve(reg, first, ROUGH))
+            return problem.solve(reg, first, self.tol)
         target = problem.target
         both = self.noise_ + target.spread / N
         limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
-        coarse = target.coarse(_COARSE)
-        search = problem if coarse is None else make(coarse)
         alarm = self._tolerated(target, N)
         match = by_discrepancy(search, limit, alarm, verbose=bool(self.verbose))
         if np.isinf(match.reg):
             return problem.unweighted()
-        start = match if coarse is None or len(match.w) else problem.unweighted()
+        start = match if coarse is None else coarse.refined(match)
         found = problem.solve(match.reg, start, self.tol)
         # What is within the limit on the coarse grid may miss it by a little on the fine one.
         while match.mismatch <= limit < 0.98 * found.mismatch and found.reg > WEAKEST:
@@ -425,7 +421,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def _problem(self, X: Real, own: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
-        if self.solver == "thresholds":
+        by_lines = isinstance(target, LineTarget) and not dense
+        if by_lines or self.solver == "thresholds":
             lines = self._lines(target)
             parts = LocalParts([with_mass(lines.rows(X), unequal_masses(own))])
             return ThresholdMatching(parts, len(X), lines, max_iter=self.max_iter)
