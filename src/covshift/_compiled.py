@@ -47,7 +47,7 @@ class Loop:
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._function()(*arguments)
+        return (self._compiled or self._function())(*arguments)
 
     def is_at_hand(self) -> bool:
         """Whether it was compiled before, by this process or by one that kept it on disk."""
