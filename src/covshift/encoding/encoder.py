@@ -21,7 +21,7 @@ from .cells import Cells, is_table
 from .encoded import encoded
 from .feature import Feature, Unseen
 from .learning import Limits, learn, refuse_infinite
-from .matching import aligned, fitted_to, has_text, is_plain, rows_of, warn_of
+from .matching import aligned, fitted_to, need_rules, rows_of, warn_of
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -146,16 +146,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         each row of X and of X_target was seen, None for once.
         """
         target = unwrap_target(X_target)
-        if is_plain(X) and is_plain(target):
+        if not need_rules(X, target):
             return None
-        pair = [X] if target is None else [X, target]
-        if not all(map(is_table, pair)) and not any(map(has_text, pair)):
-            return None  # numbers with gaps beside an array, which the check of numbers refuses
-        if not all(map(is_table, pair)):
-            raise InputError(
-                "X and X_target must both be data frames with the same columns, since one of them "
-                "holds text, dates or gaps."
-            )
         return cls()._learn(X, target, more or {}, repeats)
 
     def _learn(
@@ -215,7 +207,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{title} must be a data frame with the columns of the fit: "
                 f"{', '.join(map(repr, self._names[:10]))}{' ...' * (len(self._names) > 10)}."
             )
-        cells = rows_of(X, title)
+        return self.encode_read(rows_of(X, title), title)
+
+    def encode_read(self, cells: Mapping[str, Cells], title: str) -> Real:
+        """Do the same for columns that were read."""
         absent = [feature.name for feature in self.features_ if feature.name not in cells]
         if absent:
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")

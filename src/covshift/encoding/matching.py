@@ -16,6 +16,21 @@ from .learning import of_kind
 from .words import as_days, as_numbers
 
 
+def need_rules(X: Any, target: Any) -> bool:
+    """Whether rows have to be encoded; refuse a table beside an array, unless both are numbers."""
+    if is_plain(X) and is_plain(target):
+        return False
+    pair = [X] if target is None else [X, target]
+    if all(map(is_table, pair)):
+        return True
+    if not any(map(has_text, pair)):  # gaps beside an array, which the check of numbers refuses
+        return False
+    raise InputError(
+        "X and X_target must both be data frames with the same columns, since one of them holds "
+        "text, dates or gaps."
+    )
+
+
 def has_text(X: Any) -> bool:
     """Whether some columns of a frame hold text or dates."""
     return bool(category_columns(X) or date_columns(X))

@@ -17,6 +17,7 @@ from .._validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from .cells import read_cells
 from .encoder import TableEncoder
+from .matching import aligned, need_rules, rows_of
 
 
 class EncodedSamples(NamedTuple):
@@ -44,19 +45,19 @@ def encode_samples(
     have is unknown, as it is in new rows.
     """
     T = unwrap_target(X_target)
-    encoder = TableEncoder.learn(X, T, more=more)
-    if encoder is None:
+    if not need_rules(X, T):
         return EncodedSamples(X, X_target, None)
     here, there = _times_seen(X, sample_weight, frequency_weight, row_weights), None
     if T is not None:
         weight, frequency = map(unwrap_target, (target_weight, target_frequency))
         there = _times_seen(T, weight, frequency, target_weights)
-    if here is not None or there is not None:
-        encoder = TableEncoder.learn(X, T, more=more, repeats=(here, there)) or encoder
-    points = _encoded(encoder, X, "X", here)
-    return EncodedSamples(
-        points, None if T is None else _encoded(encoder, T, "X_target", there), encoder
-    )
+    train = rows_of(X, "X")
+    target = None if T is None else aligned(rows_of(T, "X_target"), train)
+    encoder = TableEncoder().fit_cells(train, target, more, (here, there))
+    points = _encoded(encoder, train, "X", here)
+    if target is None:
+        return EncodedSamples(points, None, encoder)
+    return EncodedSamples(points, _encoded(encoder, target, "X_target", there), encoder)
 
 
 def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWeights]) -> Any:
@@ -68,12 +69,12 @@ def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWei
     return None if (times == 1).all() else times
 
 
-def _encoded(encoder: TableEncoder, X: Any, title: str, times: Any) -> Real:
+def _encoded(encoder: TableEncoder, cells: Any, title: str, times: Any) -> Real:
     if times is None or times.all():
-        return encoder.encode(X, title)
+        return encoder.encode_read(cells, title)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenLevelWarning)  # of rows that weigh nothing
-        return encoder.encode(X, title)
+        return encoder.encode_read(cells, title)
 
 
 def by_table_column(encoder: TableEncoder, values: Real) -> Real:
