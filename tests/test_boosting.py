@@ -18,9 +18,10 @@ from covshift._fit_data import GivenWeights, check_fit_data
 from covshift.boosting import candidates
 from covshift.boosting.binning import Bins
 from covshift.boosting.ensemble import Ensemble
+from covshift.boosting.nodes import Growth
 from covshift.boosting.partition import Partition
 from covshift.boosting.sketch import Sketch
-from covshift.boosting.tree import Grower, Growth
+from covshift.boosting.tree import Grower
 from covshift.corrections import (
     Additive,
     Gaussian,

@@ -33,6 +33,7 @@ VARIANTS: list[dict[str, Any]] = [
         "min_samples_leaf": 1,
         "reg_lambda": 0.5,
     },
+    {"n_estimators": 5, "leaf_solve": "approximate"},
 ]
 
 

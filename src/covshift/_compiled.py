@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +29,9 @@ def _installed() -> bool:
     return find_spec("numba") is not None
 
 
+_shared: dict[Callable[..., Any], Callable[..., Any]] = {}  # helpers, once for all loops
+
+
 class Loop:
     """A loop that is compiled when first called; ``python`` is the loop as written.
 
@@ -43,12 +47,27 @@ class Loop:
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self._function())(*arguments)
+
+    def is_at_hand(self) -> bool:
+        """Whether it was compiled before, by this process or by one that kept it on disk."""
+        function: Any = self._function()
+        if function.signatures:
+            return True
+        kept = Path(function.stats.cache_path or "")
+        return function.stats.cache_path is not None and any(
+            kept.glob(f"*.{self.python.__qualname__}-*.nbi")
+        )
+
+    def _function(self) -> Callable[..., Any]:
         if self._compiled is None:
             known: dict[str, Any] = {}
             for helper in self._helpers:
-                known[helper.__name__] = _compile(_with_globals(helper, known))
+                if helper not in _shared:
+                    _shared[helper] = _compile(_with_globals(helper, known))
+                known[helper.__name__] = _shared[helper]
             self._compiled = _compile(_with_globals(self.python, known))
-        return self._compiled(*arguments)
+        return self._compiled
 
 
 def _with_globals(python: Callable[..., Any], known: dict[str, Any]) -> Callable[..., Any]:

@@ -33,6 +33,10 @@ class ConditionWarning(UserWarning):
     """A system is so ill conditioned that rounding may dominate its coefficients."""
 
 
+class SlowWarning(UserWarning):
+    """A fit will take long, and need not; the message says how to make it short."""
+
+
 class InputError(ValueError):
     """Data, a file or an option that cannot be used; the message says what to do next."""
 

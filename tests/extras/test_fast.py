@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from covshift import VBoostClassifier, VBoostRegressor, _compiled, _parallel
-from covshift.boosting import candidates, sketch
+from covshift.boosting import candidates, cuts, sketch, waiting
 from covshift.corrections import Additive
 from covshift.exceptions import CoverageWarning
-from covshift.operators.trees import binned, leaf_products
+from covshift.operators.trees import binned, leaf_gram, leaf_products
 
 from .conftest import require
 
@@ -34,14 +34,20 @@ def sample(N=400, n=4, M=150):
 @pytest.mark.filterwarnings(f"ignore::{CoverageWarning.__module__}.{CoverageWarning.__name__}")
 @pytest.mark.parametrize("correction", CORRECTIONS.values(), ids=CORRECTIONS)
 @pytest.mark.parametrize("reg_lambda", [0.0, 1.0])
-def test_compiled_trees_are_those_of_numpy(correction, reg_lambda, monkeypatch):
+@pytest.mark.parametrize("leaf_solve", ["exact", "approximate"])
+def test_compiled_trees_are_those_of_numpy(correction, reg_lambda, leaf_solve, monkeypatch):
     if correction == "sliced":
         from covshift.corrections import Sliced
 
         correction = Sliced(7, random_state=0)
     X, y, T = sample()
     model = VBoostRegressor(
-        correction, n_estimators=4, min_samples_leaf=10, reg_lambda=reg_lambda, early_stopping=True
+        correction,
+        n_estimators=4,
+        min_samples_leaf=10,
+        reg_lambda=reg_lambda,
+        leaf_solve=leaf_solve,
+        early_stopping=True,
     )
     compiled = model.fit(X, y, X_target=T).predict(T)
     ensemble = model.ensemble_
@@ -92,3 +98,28 @@ def test_threads_change_nothing(correction, monkeypatch):
     assert shared == (
         {"Candidates", "Sketch", "LineLeafProducts"} if correction != "none" else shared
     )
+
+
+def test_threads_change_nothing_in_approximate_trees(monkeypatch):
+    X, y, T = sample()
+    model = VBoostRegressor(n_estimators=3, leaf_solve="approximate")
+    one = model.fit(X, y, X_target=T).predict(T)
+    for module in (cuts, leaf_gram):
+        monkeypatch.setattr(module, "_CELLS", 1)
+    monkeypatch.setattr(_parallel, "thread_count", lambda: 3)
+    np.testing.assert_allclose(model.fit(X, y, X_target=T).predict(T), one, atol=1e-10)
+
+
+def test_a_bar_says_that_loops_are_compiled_the_first_time(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    loop = _compiled.Loop(_twice)
+    monkeypatch.setattr(waiting, "add_moments", loop)
+    assert waiting.label("trees", exact=False) == "trees (compiling first, once)"
+    assert loop(2.0) == 4.0
+    assert waiting.label("trees", exact=False) == "trees"
+    monkeypatch.setattr(waiting, "add_moments", _compiled.Loop(_twice))  # of the next process
+    assert waiting.label("trees", exact=False) == "trees"
+
+
+def _twice(x):
+    return 2 * x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -23,10 +24,13 @@ from ..encoding import TableEncoder
 from ..encoding.samples import by_table_column
 from ..exceptions import InputError
 from ..operators import VOperator
+from .approximate import ApproximateGrower
 from .auto import Boosted, fit_auto
 from .binning import Bins
 from .ensemble import Ensemble, EnsembleBuilder, tree_values
-from .tree import Grower, Growth
+from .nodes import Growth
+from .tree import Grower
+from .waiting import label, warn_if_long
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
 
@@ -48,6 +52,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         "min_samples_leaf": number(above=0),
         "reg_lambda": number(least=0),
         "reg_leaves": number(least=0),
+        "leaf_solve": one_of("exact", "approximate"),
         "max_bins": whole(2),
         "subsample": number(above=0, most=1),
         "early_stopping": one_of("auto") | flag(),
@@ -79,6 +84,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         min_samples_leaf: float = 20,
         reg_lambda: float = 0.0,
         reg_leaves: float = 0.0,
+        leaf_solve: str = "exact",
         max_bins: int = 255,
         subsample: float = 1.0,
         early_stopping: Any = "auto",
@@ -96,6 +102,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.min_samples_leaf = min_samples_leaf
         self.reg_lambda = reg_lambda
         self.reg_leaves = reg_leaves
+        self.leaf_solve = leaf_solve
         self.max_bins = max_bins
         self.subsample = subsample
         self.early_stopping = early_stopping
@@ -136,14 +143,17 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         f, held_f = np.tile(baseline, (len(Y), 1)), np.tile(baseline, (len(held_out), 1))
         random_state = check_random_state(self.random_state)
         scores = [_squared_error(held_f, problem, held)]
-        grower = None
-        rounds = range(int(self.n_estimators))
-        for _ in track(rounds, len(rounds), type(self).__name__, verbose=bool(self.verbose)):
+        grower: Grower | ApproximateGrower | None = None
+        rounds, name, exact = int(self.n_estimators), type(self).__name__, self._is_exact
+        shown = label(name, exact=exact) if self.verbose else name
+        for done in track(range(rounds), rounds, shown, verbose=bool(self.verbose)):
             rows = self._drawn(len(Y), random_state)
             if grower is None or rows is not None:
                 some = slice(None) if rows is None else rows
                 part = V if rows is None else V.subset(rows)
-                grower = Grower(part, codes[some], bins.n_bins, w[some], self._growth())
+                kind = Grower if exact else ApproximateGrower
+                grower = kind(part, codes[some], bins.n_bins, w[some], self._growth())
+            start = time.process_time()
             for column in range(Y.shape[1]):
                 residuals = f[:, column] - Y[:, column]
                 tree = grower.grow(residuals if rows is None else residuals[rows])
@@ -152,11 +162,17 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                 built.append(column, tree)
                 if len(held_out):
                     held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
+            if done == 0:
+                warn_if_long(name, time.process_time() - start, rounds, exact=exact)
             if len(held_out):
                 scores.append(_squared_error(held_f, problem, held))
                 if self._should_stop(scores):
                     break
         return Boosted(built.build(), np.array(scores) if len(held_out) else None)
+
+    @property
+    def _is_exact(self) -> bool:
+        return bool(self.leaf_solve == "exact")
 
     def _stops(self, N: int) -> bool:
         """Whether a fit of N rows stops early."""

@@ -19,7 +19,7 @@ from .._parallel import over_rows
 from .._types import Codes, Real, Rows
 from ..operators.base import blocks
 from .binning import Bins
-from .tree import Tree
+from .nodes import Tree
 
 _ROWS = 1 << 14  # predicted at a time
 _VISITS = 1 << 20  # rows times trees that make a second thread worth while

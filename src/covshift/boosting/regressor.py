@@ -43,6 +43,12 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         leaf of m rows has D = 2m + reg_lambda, there m + l2.
     reg_leaves : float
         Price of a leaf, the appendix's gamma: a split must gain more.
+    leaf_solve : {"exact", "approximate"}
+        "exact": the gain of every split is the fall of the objective with all leaves solved anew.
+        "approximate": splits are chosen as by ordinary boosting, for V's diagonal alone, and the
+        values of all leaves are then solved together under V, once for each tree. Many times as
+        fast, above all without numba, and no round raises the V-loss either; the same trees where V
+        is diagonal ("none", "importance"). ``reg_leaves`` is compared with the diagonal's gain.
     max_bins : int
         Most bins per feature; thresholds lie between values, at quantiles where there are more.
     subsample : float
@@ -97,9 +103,11 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     Cost of a tree with T leaves, n features in B bins and one-dimensional views: O(T n (N + M)) for
     the products with V and the sums, O(T^2 n B) for the candidates, O(n^2 (N_l + B)) for bounds of
     the squares z'Vz in a leaf of N_l rows, and for those that must be known exactly O(n N_l) and
-    O(n M) per bin. Memory O(N (n + T)), and sums of up to 128 MB. Much faster with numba,
-    ``pip install "covshift[fast]"``. Views of several dimensions add the sums of R's columns by
-    bin, O(n N_l M) per leaf.
+    O(n M) per bin. Memory O(N (n + T)), and sums of up to 128 MB. Ten times as fast with numba,
+    ``pip install "covshift[fast]"``; a fit that would take more than half a minute for want of it
+    says so after its first round. Views of several dimensions add the sums of R's columns by bin,
+    O(n N_l M) per leaf. An approximate tree costs O(n N) per level and view, and O(T^2 n M) for
+    Z'VZ of its leaves; with views of several dimensions, a product of V with T columns.
 
     References
     ----------

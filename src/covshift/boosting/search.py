@@ -77,8 +77,9 @@ def _search(
                 gains[b] = 0.5 * y * y / s - base
             if exact[leaf, k, b]:
                 least = max(least, gains[b])
-        wanted[:] = False
         might = 0
+        for b in range(B):
+            wanted[b] = False
         for b in range(low[leaf, k], high[leaf, k]):
             if not exact[leaf, k, b] and gains[b] >= least - 4 * TIE * (abs(least) + base):
                 wanted[b] = True
@@ -90,7 +91,8 @@ def _search(
         most = max(4 ** level[leaf, k], 2 * len(by_bin) // len(single))
         level[leaf, k] = min(level[leaf, k] + 1, 4)
         if might > most:
-            wanted[:] = False
+            for b in range(B):
+                wanted[b] = False
             for _ in range(most):
                 highest = -1
                 for b in range(low[leaf, k], high[leaf, k]):

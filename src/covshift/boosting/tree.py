@@ -7,11 +7,9 @@ comes to the top; then it is computed. What is split is always the best of all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._compiled import has_numba
 from .._types import Codes, Real, Rows
@@ -20,36 +18,11 @@ from ..operators.trees.leaf_products import ColumnLeafProducts, LineLeafProducts
 from ..operators.trees.line_form import line_form
 from .candidates import Candidates
 from .columns import Columns
+from .nodes import NOISE, Growth, Nodes, Tree
 from .partition import Partition
 from .ranking import TIE
 from .solution import Solution
 from .squares import Squares
-
-_NOISE = 1e-12  # of the loss: a gain below it is rounding
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How far a tree grows, and its penalties."""
-
-    max_leaf_nodes: int
-    max_depth: int | None
-    min_samples_leaf: float
-    reg_lambda: float
-    reg_leaves: float
-
-
-@dataclass
-class Tree:
-    """Nodes as arrays; a leaf has left = -1. Rows go left where their bin is at most ``bin``."""
-
-    feature: NDArray[np.int32]
-    bin: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    value: Real
-    gain: Real
-    leaf: Rows  # of every training row, the node where it ends
 
 
 class Grower:
@@ -98,7 +71,7 @@ class _Growing:
         self.depth = [0]
         self.box = [np.array([[0, grower.B - 1]] * n, dtype=np.int32)]
         self.node = [0]  # of every leaf
-        self.nodes = _Nodes()
+        self.nodes = Nodes()
         self.solution = Solution(L, self.lam, float(grower.V1.sum()), float(self.Vg.sum()))
         self.open: list[int] = []
         if not self.solution.n_directions:  # V does not see the rows
@@ -127,7 +100,7 @@ class _Growing:
 
     def _best(self) -> tuple[int, int]:
         """Return the leaf and feature of the largest gain, computed exactly wherever it matters."""
-        state, noise = self.candidates, _NOISE * self.loss
+        state, noise = self.candidates, NOISE * self.loss
         if self.of.form is not None:
             price, terms = self.of.growth.reg_leaves, self._terms(self.open)
             bins = self.images.totals
@@ -262,33 +235,3 @@ class _Growing:
             self.images.of(known.w[:T], rows_leaf, fit)
             known.correct(np.asarray(np.bincount(rows_leaf, self.Vg + fit, T), dtype=np.float64))
         return self.nodes.tree(known.w[:T], np.array(self.node, dtype=np.intp), rows_leaf)
-
-
-@dataclass
-class _Nodes:
-    feature: list[int] = field(default_factory=lambda: [-1])
-    bin: list[int] = field(default_factory=lambda: [0])
-    left: list[int] = field(default_factory=lambda: [-1])
-    right: list[int] = field(default_factory=lambda: [-1])
-    gain: list[float] = field(default_factory=lambda: [0.0])
-
-    def split(self, node: int, k: int, b: int, gain: float) -> tuple[int, int]:
-        """Give a node two children, and return them."""
-        left = len(self.feature)
-        self.feature[node], self.bin[node], self.gain[node] = k, b, gain
-        self.left[node], self.right[node] = left, left + 1
-        for values, nothing in ((self.feature, -1), (self.bin, 0), (self.left, -1)):
-            values += [nothing, nothing]
-        self.right += [-1, -1]
-        self.gain += [0.0, 0.0]
-        return left, left + 1
-
-    def tree(self, w: Real, nodes: Rows, leaf: Rows) -> Tree:
-        """Lay out the tree, with the values of its leaves, which are ``nodes`` (T,)."""
-        value = np.zeros(len(self.feature))
-        value[nodes] = w
-        feature, bins, left, right = (
-            np.array(values, dtype=np.int32)
-            for values in (self.feature, self.bin, self.left, self.right)
-        )
-        return Tree(feature, bins, left, right, value, np.array(self.gain), nodes[leaf])

@@ -152,11 +152,11 @@ class BitDominance:
             masks, outer = self._targets.masks(targets), self._targets.monotone_masks(targets)
             sums = product[targets]
             for part in blocks(len(order), _ALIKE):
-                points = order[part]
-                codes, columns = self._codes[points], A[points]
+                alike = order[part]
+                codes, columns = self._codes[alike], A[alike]
                 every = self._words(masks, codes.max(axis=0)[None])[0]
                 some = self._words(masks, codes.min(axis=0)[None])[0]
-                some &= self._words(outer, ranks[points].min(axis=0)[None])[0]
+                some &= self._words(outer, ranks[alike].min(axis=0)[None])[0]
                 sums[_places(every)] += columns.sum(axis=0, dtype=np.float64)
                 mixed = _places(some & ~every)
                 if len(mixed):

@@ -122,8 +122,11 @@ def _spread(
         k, g = pairs[pair, 0], pairs[pair, 1]
         weights = all_weights[starts[g] : starts[g + 1]]
         U = len(weights)
-        totals = np.cumsum(bins[offsets[g] : offsets[g + 1]])
-        total = totals[-1]
+        totals = np.empty(offsets[g + 1] - offsets[g])
+        total = 0.0
+        for c in range(len(totals)):
+            total += bins[offsets[g] + c]
+            totals[c] = total
         sums = np.zeros((U + 1, 3))
         for side in range(2 if symmetric else 1):
             # S at threshold t: the rows that it sees from above, or those strictly below it.
@@ -208,8 +211,8 @@ def exact_squares(
             p += 1
         if not wanted[b]:
             continue
-        seen[:] = 0.0
-        square[:] = 0.0
+        for g in range(G):
+            seen[g] = square[g] = 0.0
         for t in range(U):  # views side by side, to wait for none
             for g in range(G):
                 if symmetric:
@@ -220,7 +223,9 @@ def exact_squares(
                 else:
                     seen[g] += totals[t, g]
                     square[g] += weights[t, g] * seen[g] * seen[g]
-        squares[b] = square.sum()
+        squares[b] = 0.0
+        for g in range(G):
+            squares[b] += square[g]
 
 
 def _add_some(codes: Any, offsets: Any, start: int, stop: int, u: Any, totals: Any) -> None:

@@ -36,7 +36,9 @@ class BinnedLines:
     """V = sum_g R_g'R_g for rows in bins ``codes`` (N, G), thresholds weighted by ``weights``."""
 
     def __init__(self, codes: Codes, weights: Sequence[Real], *, symmetric: bool) -> None:
-        self.codes, self.weights, self.symmetric = codes, list(weights), symmetric
+        # One kind of codes for few bins and for many: numba compiles every loop for each kind.
+        self.codes = codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
+        self.weights, self.symmetric = list(weights), symmetric
         self.sizes = [bin_count(len(w), symmetric) for w in weights]
         self.offsets = np.array(bin_offsets(self.sizes))
         self.starts = np.array(bin_offsets([len(w) for w in weights]))
