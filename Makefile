@@ -8,7 +8,7 @@ PYTEST_ARGS ?= -n 2
 TORCH ?= torch
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy diagnose overlap recommendation answers
+BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy diagnose overlap recommendation answers growth
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -122,23 +122,6 @@ def plain_additive(s, X, y, size=None):
     return total.double().reshape(-1, s.D + 2)
 
 
-def one_hot_additive(s, X, y, size=None):
-    """Bin membership as a half-precision matrix, met by the tensor cores."""
-    from covshift._device.products import blocked_product, joined, split
-
-    thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
-    total = torch.zeros((s.n, s.M + 1, s.D + 2), dtype=torch.float64, device=s.device)
-    bins = torch.arange(s.M + 1, device=s.device)
-    for rows in s.blocks(X, size):
-        A = columns(plain_features(s, X[rows]), y[rows] / 64)
-        halves, q = split(A), A.shape[1]
-        for k in range(s.n):
-            code = torch.searchsorted(thresholds[k], X[rows, k].contiguous())
-            total[k] += joined(blocked_product((code[:, None] == bins).half(), halves), q)
-    total[:, :, -1] *= 64
-    return total.reshape(-1, s.D + 2)
-
-
 def sparse_additive(s, X, y, size=None):
     """Bin membership as a sparse matrix, by the vendor's sparse product."""
     thresholds = [torch.sort(s.T[:, k])[0] for k in range(s.n)]
@@ -169,11 +152,12 @@ def library_features(s, X):
     from covshift._device.kernels import Features
     from covshift._kernels import Kernel
 
-    return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1])
+    return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
 
 
 def library_product(view):
     def work(s, X, y, size=None):
+        from covshift._device.columns import DeviceColumns
         from covshift.corrections import Additive, Multiplicative
 
         views = {"additive": Additive, "multiplicative": Multiplicative}[view]().views(
@@ -181,45 +165,13 @@ def library_product(view):
         )
         features, total = library_features(s, X), None
         for rows in s.blocks(X, size):
-            A = columns(features(X[rows]), y[rows])
-            part, _ = views.device_totals(X[rows], A)
+            others = torch.stack([torch.ones_like(y[rows]), y[rows]], dim=1)
+            A = DeviceColumns(X[rows], others, features)
+            part, _ = views.device_totals(X[rows], A, torch.ones_like(y[rows]))
             total = part if total is None else total.add_(part)
         return total
 
     return work
-
-
-def compiled_multiplicative(s, X, y, size=None):
-    """Features and comparisons fused by torch.compile, then the library's split product."""
-    from covshift._device.products import blocked_product, joined, split
-
-    make_A, make_B = _compiled(s.n)
-    total = torch.zeros((s.M, s.D + 2), dtype=torch.float64, device=s.device)
-    for rows in s.blocks(X, size):
-        A = columns(make_A(X[rows], s.Z, s.gamma), y[rows] / 64)
-        total += joined(blocked_product(make_B(X[rows], s.T), split(A)), s.D + 2)
-    total[:, -1] *= 64
-    return total
-
-
-_CACHE = {}
-
-
-def _compiled(n):
-    if n not in _CACHE:
-
-        def make_A(X, Z, gamma):
-            square = (X**2).sum(1)[:, None] - 2 * X @ Z.T + (Z**2).sum(1)[None, :]
-            return torch.exp(-gamma * square.clamp_min(0.0))
-
-        def make_B(X, T):
-            B = T[:, 0][None, :] >= X[:, 0][:, None]
-            for k in range(1, n):
-                B = B & (T[:, k][None, :] >= X[:, k][:, None])
-            return B.half()
-
-        _CACHE[n] = torch.compile(make_A), torch.compile(make_B)
-    return _CACHE[n]
 
 
 def tensor_float(work):
@@ -234,19 +186,23 @@ def tensor_float(work):
     return with_tf32
 
 
+def in_double(work):
+    return lambda s, X, y, size=None: work(s, X.double(), y.double(), size)
+
+
 def variants(s):
-    found = {
+    return {
         ("multiplicative", "plain torch, float32"): plain_multiplicative,
         ("multiplicative", "plain torch, TF32"): tensor_float(plain_multiplicative),
-        ("multiplicative", "library (bit masks, two halves)"): library_product("multiplicative"),
-        ("additive", "plain torch (index_add)"): plain_additive,
-        ("additive", "library (sorted bins)"): library_product("additive"),
-        ("additive", "sparse product"): sparse_additive,
+        ("multiplicative", "plain torch, float64"): in_double(plain_multiplicative),
+        ("multiplicative", "library (whole numbers of 35 bits)"): library_product("multiplicative"),
+        ("additive", "plain torch (index_add), float32"): plain_additive,
+        ("additive", "plain torch (index_add), float64"): in_double(plain_additive),
+        ("additive", "sparse product, float32"): sparse_additive,
+        ("additive", "library (compiled values, sparse product, float64)"): library_product(
+            "additive"
+        ),
     }
-    if s.device.type == "cuda":
-        found["multiplicative", "torch.compile, two halves"] = compiled_multiplicative
-        found["additive", "one-hot, two halves"] = one_hot_additive
-    return found
 
 
 def attempt(work, default="failed"):
@@ -278,36 +234,41 @@ def product(s, sizes):
 
 def stages(s):
     """Where the time of one block goes."""
-    from covshift._device.bins import device_line_totals
+    from covshift._device.bins import SortedRows
     from covshift._device.masks import MaskTables
-    from covshift._device.products import blocked_product, split, split_product
+    from covshift._device.products import device_gram
     from covshift.corrections import Additive
     from covshift.operators.lines.bins import bin_offsets
 
-    X, y = s.rows(s.block)
+    X, _ = s.rows(s.block)
     features = library_features(s, X)
-    K = features(X)
-    A = columns(K, y)
-    W = torch.linalg.qr(torch.randn((s.D, s.D), device=s.device))[0]
+    A, w = features(X.double()), torch.ones(len(X), dtype=torch.float64, device=s.device)
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
     lines_of = Additive().views(s.T, share)._lines
-    codes = list(lines_of._codes(X[:, k] for k in range(s.n)))
-    masks = MaskTables(s.T)
+    codes, offsets = list(lines_of._codes(X.T)), bin_offsets(lines_of.sizes)
+    sorted_rows, masks = SortedRows(codes, offsets), MaskTables(s.T)
     bits = masks.read(X)
     B = masks.unpacked(bits)
     work = {
-        "features exp(-gamma |x - z|^2)": lambda: features(X),
-        "whitening K W, two halves": lambda: split_product(K, W),
-        "whitening K W, float32": lambda: K @ W,
-        "bin codes": lambda: list(lines_of._codes(X[:, k] for k in range(s.n))),
-        "sums into bins": lambda: device_line_totals(codes, bin_offsets(lines_of.sizes), A),
+        "values exp(-gamma |x - z|^2), tensors": lambda: features(X.double()),
+        "bin codes": lambda: list(lines_of._codes(X.T)),
+        "sorting rows by bin": lambda: SortedRows(codes, offsets),
+        "sums into bins": lambda: sorted_rows.totals(A),
         "bit masks": lambda: masks.read(X),
         "unpack": lambda: masks.unpacked(bits),
-        "split in halves": lambda: split(A),
+        "bits times values, float64": lambda: B.double() @ A,
+        "squares A'A, float64": lambda: device_gram(A, w),
     }
-    if s.device.type == "cuda":
-        half, halves = B.half(), split(A)
-        work["product of halves"] = lambda: blocked_product(half, halves)
+    compiled = features.compiled(X)
+    if compiled is not None:
+        from covshift._device.products import bits_times_digits
+
+        gaussian, _ = compiled
+        out = torch.empty_like(A)
+        digits = gaussian.digits(X, w)
+        work["values, compiled"] = lambda: gaussian.write(X, w, out)
+        work["digits of values, compiled"] = lambda: gaussian.digits(X, w)
+        work["bits times digits"] = lambda: bits_times_digits(B, digits)
     scale = s.N / s.block
     lines = []
     for name, task in work.items():

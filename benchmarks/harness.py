@@ -26,13 +26,21 @@ def best_time(work: Callable[[], Any], repeats: int = 3) -> float:
 
 def machine(packages: Sequence[str] = ("numpy", "scipy", "scikit-learn", "covshift")) -> str:
     """Describe processor, cores and versions in one line."""
-    parts = [f"{_processor()}, {os.cpu_count()} cores", f"Python {platform.python_version()}"]
+    parts = [f"{_processor()}, {_cores()}", f"Python {platform.python_version()}"]
     for package in packages:
         try:
             parts.append(f"{package} {version(package)}")
         except PackageNotFoundError:
-            parts.append(f"{package} absent")
+            here = getattr(sys.modules.get(package), "__version__", "absent")
+            parts.append(f"{package} {here}")
     return ", ".join(parts)
+
+
+def _cores() -> str:
+    """Number of cores, and how many of them this process may use."""
+    every = os.cpu_count() or 1
+    used = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
+    return f"{every} cores" if used == every else f"{used} of {every} cores"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

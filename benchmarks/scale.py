@@ -137,12 +137,17 @@ def _peak():
     return peak / (2**20 if sys.platform == "darwin" else 1024)
 
 
+def environment_paths():
+    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
 def measure(name, limit=None, memory=None, **options):
     """Run a job in its own process; None where it takes too long or too much memory."""
     if QUICK:
         return run_job(name, options)
     code = f"import json, scale; print(json.dumps(scale.run_job({name!r}, {options!r})))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), *filter(None, environment_paths())]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, paths))}
 
     def restrict():
         import resource

@@ -60,9 +60,15 @@ class LandmarkBasis:
         D, low = self._rows.shape
         if not (self._whole or low):
             return weighted_gram(A, w)
-        rest = A[:, D:] if self._whole else A
+        xp = namespace(A)
         rotated = A[:, :D] @ like(self._rows, A)
-        return weighted_gram(namespace(A).concat([rotated, rest], axis=1), w)
+        if self._whole:
+            return weighted_gram(xp.concat([rotated, A[:, D:]], axis=1), w)
+        weighted = w[:, None] * rotated  # few columns: A itself is not copied
+        beside = weighted.T @ A
+        upper = xp.concat([rotated.T @ weighted, beside], axis=1)
+        lower = xp.concat([beside.T, weighted_gram(A, w)], axis=1)
+        return xp.concat([upper, lower], axis=0)
 
     def of_sums(self, sums: Array) -> Array:
         """Turn sums of [K(x, Z), 1, y], (m, D + 1 + k), into those of [Psi, 1, y]."""
