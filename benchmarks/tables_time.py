@@ -66,7 +66,7 @@ import re, sys, time
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
 print(time.process_time(), int(peak[1]) / 1024, file=sys.stderr)
 """
-COMMAND = "from covshift.cli.run import run_command\ncode = run_command(sys.argv[1:])\n"
+COMMAND = "from covshift.cli import main\ncode = main(sys.argv[1:])\n"
 
 
 def measure(code, arguments):

@@ -17,8 +17,6 @@ from sklearn.neighbors import KNeighborsClassifier
 import covshift
 from covshift import Reweighted
 from covshift._support import uncovered
-from covshift.operators import Coordinates
-from covshift.operators.lines.vectors import LineTarget
 from covshift.testing import check_weighter
 from covshift.weights import (
     KDE,
@@ -34,8 +32,6 @@ from covshift.weights import (
     NearestNeighbors,
 )
 from covshift.weights.base import Weighter
-from covshift.weights.cdf.masses import MassRows
-from covshift.weights.cdf.row_newton import solve_ridge_simplex
 from covshift.weights.kde import _choose_tau
 
 rng = np.random.default_rng(0)
@@ -97,29 +93,6 @@ def test_the_solvers_of_cdf_weights_agree_where_a_preconditioner_is_at_work(solv
     exact = factors(CDFWeights(reg=0.02, solver="dense"), many, d, target)
     found = factors(CDFWeights(reg=0.02, solver=solver, tol=1e-8), many, d, target)
     np.testing.assert_allclose(found, exact, atol=1e-5)
-
-
-def test_the_preconditioner_knows_the_masses():
-    """Without them the same system takes several times as many products."""
-    draw = np.random.default_rng(2)
-    many, target = draw.normal(size=(3000, 2)), draw.normal(0.5, 1.0, size=(3000, 2))
-    mass = np.exp(1.5 * draw.normal(size=3000))
-    mass /= mass.mean()
-    rows = LineTarget.of(Coordinates(), target, np.full(3000, 1 / 3000)).rows(many)
-    root = np.sqrt(mass)
-
-    class Ignorant(MassRows):
-        def preconditioner(self, free, reg):
-            return self.rows.preconditioner(free, reg)
-
-    def products(gram):
-        b = 3000 * root * rows.rmatvec(rows.matvec(np.full(3000, 1 / 3000)) * 1.1)
-        options = {"reg": 0.1, "total": 3000.0, "price": root}
-        found = solve_ridge_simplex(gram, b, **options)
-        assert found.converged
-        return found.n_products
-
-    assert 2 * products(MassRows(rows, mass)) < products(Ignorant(rows, mass))
 
 
 @pytest.mark.parametrize("B", [2.0, 1000.0])

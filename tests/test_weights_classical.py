@@ -502,7 +502,7 @@ def test_the_published_cross_validation_would_favour_the_smallest_width():
         A, score = KT / KX.mean(axis=0), 0.0
         for fold in range(5):
             share = (folds != fold) / (folds != fold).sum()
-            b = kliep._proportions(A, np.ones(60), share, np.ones(60), tolerance=1e-6)
+            b = kliep._proportions(A.T, np.ones(60), share, np.ones(60), tolerance=1e-6)
             score += np.log(A[folds == fold] @ b).sum()
         published.append(score)
     assert np.argmax(published) == len(widths) - 1

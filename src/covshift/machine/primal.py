@@ -92,6 +92,13 @@ class Primal:
         self._scale = kernel_scale(K, np.ones(len(K)))
         self._values = values_at(kernel, Z)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_values"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._values = values_at(self.kernel, self.Z)
+
     def partial(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> Partial:
         """Sum over training rows X (N, n) with outcomes Y (N, k), weights w and repeats (N,)."""
         if self.n_folds == 1:
