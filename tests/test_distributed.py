@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 
-import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -277,8 +275,6 @@ def slow(block, started=None):
 
 @pytest.fixture(scope="module")
 def cluster():
-    # Workers import this module by its name, and another package called tests may be installed.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with (
         dask.config.set(
             {
