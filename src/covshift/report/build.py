@@ -130,6 +130,16 @@ def build(
     ('<!doctype html>', True)
     """
     import_extra("jinja2", extra="report", needed_by="covshift.report")
+    margins = is_margins(unwrap_target(X_target))
+    if margins:
+        refuse_target_weights(
+            y_target=y_target,
+            feature_names=feature_names,
+            target_weight=target_weight,
+            target_frequency=target_frequency,
+            groups=groups,
+            evaluations=evaluations,
+        )
     facts: dict[str, Any] = {
         "title": title or TITLE,
         "top": {"train": train_name, "target": target_name, "outcome": outcome_name},
@@ -149,15 +159,7 @@ def build(
         "comparison": comparison,
     }
     model = recommended_model(facts["comparison"])
-    if is_margins(unwrap_target(X_target)):
-        refuse_target_weights(
-            y_target=y_target,
-            feature_names=feature_names,
-            target_weight=target_weight,
-            target_frequency=target_frequency,
-            groups=groups,
-            evaluations=evaluations,
-        )
+    if margins:
         return margins_page(
             X,
             unwrap_target(X_target),

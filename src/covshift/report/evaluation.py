@@ -95,7 +95,7 @@ def _metrics(found: Evaluations) -> Table:
     for row in found.performances:
         here = found.table.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
-    head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
+    head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
     return Table("Metrics", head, tuple(rows))
 
 
@@ -161,7 +161,8 @@ def _checks(found: Evaluations) -> Table:
         count = Cell(f"{row.rows:,}", row.rows)
         rows.append((Cell(_named(found, row.model, row.metric)), *_numbers(row), expected, count))
     tests = [
-        f"Has p(y | x) changed? p = {change.p_value:.2g} ({printable(change.model, width=1000)})."
+        f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
+        f"({printable(change.model, width=1000)}); a small p says that they do."
         for change in found.changes
     ]
     head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
