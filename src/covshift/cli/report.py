@@ -103,7 +103,7 @@ def _with_margins(args: argparse.Namespace) -> int:
     return _told(args, samples, found, comparison, answer)
 
 
-def _top(args: argparse.Namespace) -> dict[str, str | None]:
+def _top(args: argparse.Namespace) -> dict[str, Any]:
     """What stands on top of the page: the title, the names of the files, the outcome."""
     return {
         "title": args.title,

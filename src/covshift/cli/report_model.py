@@ -85,7 +85,7 @@ def _said(samples: Samples, compared: Comparison, args: argparse.Namespace) -> t
     names = np.unique(labels.y)
     said = tuple(names[part.argmax(axis=1)] for part in (here, there))
     scores = (here[:, 1], there[:, 1]) if len(names) == 2 else (here, there)
-    return Recorded(samples.X, said, scores, names), None  # type: ignore[arg-type]
+    return Recorded(samples.X, said, scores, names), None
 
 
 def _fitted(samples: Samples, compared: Comparison, rows: Any, args: argparse.Namespace) -> Any:

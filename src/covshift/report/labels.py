@@ -81,12 +81,8 @@ def reliability_curves(
     unit = unit if T is None else np.maximum(unit, np.abs(T).max(axis=0))
     unit[unit == 0] = 1.0
     rows = _some(len(train.X), model, random_state)
-    X, positive, own, w = (
-        None if part is None else part[rows]
-        for part in (train.X / unit, positive, train.weight, weights)
-    )
-    assert X is not None
-    assert positive is not None
+    X, positive = (train.X / unit)[rows], positive[rows]
+    own, w = (None if part is None else part[rows] for part in (train.weight, weights))
     there = None if target is None else target._replace(X=target.X / unit)
     fit = _Fit(X, positive, own, w, there, model, random_state)
     predicted = np.empty(len(X))

@@ -26,7 +26,7 @@ def means_of(samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None, by
     Cost O((N + M) n).
     """
     index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
-    lines = []
+    lines: list[tuple[Cell, ...]] = []
     for shift in diagnosis.worst:
         feature = samples.features[index[id(shift)]]
         part = known_rows(feature, samples)
