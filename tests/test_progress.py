@@ -147,7 +147,7 @@ def test_commands_say_what_they_do_to_a_person_and_not_to_a_pipe(monkeypatch, tm
     argv = [command, *files, "--label", "y", "-o", str(tmp_path / "out.html"), "--force"]
     steps = ["reading ...", "diagnosing the shift ..."]
     if command == "report":
-        steps += ["estimating the outcome ...", "drawing the report ..."]
+        steps += ["estimating the outcome ...", "judging the model ...", "drawing the report ..."]
     for stream, more in ((Terminal(), []), (io.StringIO(), []), (Terminal(), ["--quiet"])):
         monkeypatch.setattr(sys, "stderr", stream)
         assert main([*argv, *more]) == 0

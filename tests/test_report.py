@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,7 +14,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import _files, estimate, evaluate, report
+from covshift import _files, diagnose, estimate, evaluate, report
 from covshift._tables.outcomes import Outcomes
 from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
@@ -90,7 +91,7 @@ def comparison(**changes):
         **changes,
     }
     return {
-        "learner": "logistic",
+        "learner": "linear",
         "loss": "squared_error",
         "recommended": "none",
         "recommendation": "Keep the unweighted model.",
@@ -110,7 +111,7 @@ def test_the_page_is_well_formed_and_its_ids_are_unique(hostile):
 
 def test_hostile_names_stay_text(hostile):
     page = Page(hostile)
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # one of them is data
     assert "img" not in page.tags
     names = {name for name, _ in page.attributes}
     assert not [name for name in names if name.startswith("on")]
@@ -154,7 +155,7 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
         "Verdict: correctable",
         "Keep the unweighted model.",
         "How far the means are apart",
-        "Distribution functions",
+        "Column by column",
         "Weights of the training rows",
         "Where the two samples lie",
         "Do predicted probabilities come true?",
@@ -206,7 +207,7 @@ def test_the_report_opens_with_the_number_of_the_population(samples, estimates):
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(estimates.sentence) < words.index("Verdict:")
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # one of them is data
     assert "img" not in page.tags
     assert HOSTILE[0] in page.words
     for row in estimates.table:
@@ -251,7 +252,7 @@ def test_the_report_shows_an_evaluation(samples, evaluations):
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(evaluations.sentence) < words.index("Verdict:")
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # one of them is data
     assert "img" not in page.tags
     assert len(page.ids) == len(set(page.ids))
     assert "Metrics with their intervals." in words  # for those who do not see the pictures
@@ -344,3 +345,79 @@ def test_writing_replaces_the_whole_file_or_nothing(samples, tmp_path, monkeypat
     report.write(str(path), X[:, :1], T[:, :1])
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert len(list(Path(tmp_path).iterdir())) == 1
+
+
+def numbers_of(text):
+    start = text.index('<script type="application/json" id="numbers">')
+    return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
+
+
+def test_the_page_holds_its_numbers_as_json(samples, estimates, evaluations, hostile):
+    X, T, _ = samples
+    text = report.build(
+        X[:, :2], T[:, :2], estimates=estimates, evaluations=evaluations, weights=np.ones(80)
+    )
+    found = numbers_of(text)
+    assert found["estimates"] == estimates.to_dict()
+    assert found["evaluations"] == evaluations.to_dict()
+    assert found["weights"]["effective_sample_size"] == 80
+    for k, line in enumerate(sorted(found["means"], key=lambda line: line["mean or share"])):
+        assert line["sample"] == line["weighted"] == pytest.approx(X[:, k].mean())
+        assert line["target"] == pytest.approx(T[:, k].mean())
+    assert numbers_of(hostile)["title"] == HOSTILE[1]
+    assert numbers_of(hostile)["comparison"]["rows"][0]["risk"] == 0.25
+    refused = report.build(X[:, :1], T[:, :1], estimates=NoOverlapError("<far>"))
+    assert numbers_of(refused)["estimates"] == {"refused": "<far>"}
+
+
+def test_files_and_outcome_stand_on_top(samples):
+    X, T, _ = samples
+    names = {"train_name": "<a>.csv", "target_name": "b.csv", "outcome_name": HOSTILE[0]}
+    words = " ".join(Page(report.build(X[:, :1], T[:, :1], **names)).words)
+    places = [words.index(name) for name in (*names.values(), "Verdict:")]
+    assert places == sorted(places)
+
+
+def test_columns_of_two_values_have_shares_and_bars():
+    rng = np.random.default_rng(0)
+    X, T = np.repeat([0.0, 1.0], [60, 20])[:, None], np.repeat([0.0, 1.0], [20, 60])[:, None]
+    X, T = (np.hstack([rows, rng.normal(size=(80, 1))]) for rows in (X, T))
+    text = report.build(
+        X, T, feature_names=["urban", "age"], weights=np.repeat([1.0, 9.0], [60, 20])
+    )
+    words = " ".join(" ".join(Page(text).words).split())
+    assert "urban = 1 25.0% 75.0% 75.0%" in words
+    assert ">share of rows<" in text
+    assert ">share of rows up to x<" in text
+
+
+def test_pictures_take_their_colours_from_the_page(hostile):
+    drawn = re.findall(r"<svg.*?</svg>", hostile, re.DOTALL)
+    styles = " ".join(re.findall(r'style="([^"]*)"', " ".join(drawn)))
+    assert "var(--ink, #000000)" in styles
+    assert re.findall(r"(?:fill|stroke): #[0-9a-f]{6}", styles) == []
+    defined = re.findall(r"(--\w+):", hostile[: hostile.index("</style>")])
+    assert set(re.findall(r"var\((--\w+)", styles)) <= set(defined)
+
+
+def test_the_reliability_curve_is_that_of_the_compared_model(samples):
+    X, T, y = samples
+    given = {"y": y, "weights": np.ones(80)}
+    caption = "by the recommended model (linear)"
+    assert caption in report.build(X[:, :2], T[:, :2], comparison=comparison(), **given)
+    weighted = comparison(method="entropy") | {"recommended": "entropy"}
+    page = report.build(X[:, :2], T[:, :2], comparison=weighted, **given)
+    assert "by the recommended model (linear, entropy)" in page
+    unknown = comparison() | {"learner": "mine"}
+    page = report.build(X[:, :2], T[:, :2], comparison=unknown, **given)
+    assert "Do predicted probabilities come true?" not in page  # no other model in its place
+
+
+def test_two_hundred_columns_stay_below_a_megabyte():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
+    names = [f"a column with a long name {k}" for k in range(200)]
+    found = diagnose(X, T, feature_names=names, methods=())
+    text = report.build(X, T, feature_names=names, weights=np.ones(40), diagnosis=found)
+    assert text.count("a column with a long name 199") >= 3  # in both tables and as data
+    assert len(text.encode()) < 700_000  # more rows add dots, at most 300 kB of them

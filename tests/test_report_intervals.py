@@ -74,7 +74,7 @@ def test_groups_have_a_line_each_and_their_names_stay_text(samples, intervals):
     groups = {HOSTILE[0]: (0.87, (0.8, 0.9)), "b": (0.912, (0.85, 0.95))}
     asked = ExpectedCoverage(0.9, 0.01, (0.88, 0.92), groups)
     page, words = built(samples, replace(intervals, _expected=lambda: asked))
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # one of them is data
     assert f"{HOSTILE[0]} 87.0% 80.0% to 90.0%" in words
     assert "b 91.2% 85.0% to 95.0%" in words
 
@@ -109,14 +109,14 @@ def test_sets_show_their_sizes(samples):
         assert (line in table) == (count > 0)
 
 
-def test_the_outlook_of_the_diagnosis_is_there_without_intervals(samples):
+def test_the_outlook_of_the_diagnosis_is_there_where_intervals_would_be_infinite(samples):
     X, T, _ = samples
     found = diagnosis()
-    words = " ".join(" ".join(Page(report.build(X, T, diagnosis=found)).words).split())
-    size = f"with {found.intervals.effective_size:,.0f} effective calibration rows"
-    assert f"Intervals would be infinite for {found.intervals.infinite_share:.1%}" in words
-    assert size in words
-    assert "Mean width" not in words
+    for share in (0.0, 0.125):
+        outlook = replace(found, intervals=replace(found.intervals, infinite_share=share))
+        words = " ".join(" ".join(Page(report.build(X, T, diagnosis=outlook)).words).split())
+        assert ("Predictions without an interval 12.5%" in words) == (share > 0)
+        assert "Mean width" not in words
 
 
 def test_notes_of_the_intervals_are_shown(samples, intervals):

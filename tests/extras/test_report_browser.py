@@ -67,7 +67,7 @@ def page(tmp_path_factory):
         for name, risk, size in [("b", 0.2, 9.0), ("a", 0.3, 100.0), ("<c>", 0.1, None)]
     ]
     comparison = {
-        "learner": "logistic",
+        "learner": "linear",
         "loss": "squared error",
         "recommended": "a",
         "recommendation": "Keep it.",
@@ -116,7 +116,7 @@ def test_it_loads_without_messages_and_without_requests(opened, page):
 
 def test_hostile_names_stay_text(opened):
     assert opened.execute_script("return window.hacked") is None
-    assert opened.execute_script("return document.scripts.length") == 1
+    assert opened.execute_script("return document.scripts.length") == 2
     assert opened.execute_script("return document.images.length") == 0
     cells = opened.execute_script(
         "return [...document.querySelectorAll('table.features tbody th')].map(c => c.textContent)"
@@ -155,15 +155,68 @@ def test_tables_sort_when_a_heading_is_clicked(opened):
     buttons = opened.find_elements("css selector", "table.methods thead button")
     buttons[0].click()
     assert column(opened, "methods", 0) == ["<c>", "a", "b"]
-    buttons[4].click()
-    assert column(opened, "methods", 4) == ["9", "100", ""]  # as numbers; empty ones last
-    buttons[4].click()
-    assert column(opened, "methods", 4) == ["100", "9", ""]
+    buttons[3].click()
+    assert column(opened, "methods", 3) == ["9", "100", ""]  # as numbers; empty ones last
+    buttons[3].click()
+    assert column(opened, "methods", 3) == ["100", "9", ""]
     heads = opened.find_elements("css selector", "table.methods thead th")
     assert [head.get_attribute("aria-sort") for head in heads].count("descending") == 1
     opened.find_elements("css selector", "table.features thead button")[1].click()
     differences = [float(text) for text in column(opened, "features", 1)]
     assert differences == sorted(differences)
+
+
+def test_tables_can_be_copied_as_csv(opened):
+    opened.execute_script(
+        "navigator.clipboard.writeText = async (words) => { window.copied = words; }"
+    )
+    table = opened.find_element("css selector", "table.methods")
+    button = table.find_element("xpath", "../following-sibling::button[1]")
+    button.click()
+    copied = opened.execute_script("return window.copied").split("\r\n")
+    assert copied[0] == "method,risk,std. error,as precise as,SMD left,seconds"
+    assert copied[1:] == [
+        "b,0.2,0.01,9.0,0.1,1.0",
+        "a,0.3,0.01,100.0,0.1,1.0",
+        "<c>,0.1,0.01,,0.1,1.0",
+        "",
+    ]
+
+
+def test_pages_and_pictures_are_dark_where_the_reader_is(opened):
+    colours = (
+        "return [document.body, document.querySelector('svg text')].map(e => getComputedStyle(e))"
+    )
+    colours += ".map((s, k) => k ? s.fill : s.backgroundColor)"
+    light = opened.execute_script(colours)
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    try:
+        paper, ink = (
+            [int(part) for part in colour[4:-1].split(",")]
+            for colour in opened.execute_script(colours)
+        )
+        assert light[0] == "rgb(255, 255, 255)"
+        assert max(paper) < 60 < 180 < min(ink)
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", **dark})
+        assert opened.execute_script(colours) == light  # paper is white
+        shown = "return getComputedStyle(document.querySelector('button.copy')).display"
+        assert opened.execute_script(shown) == "none"
+    finally:
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_no_number_is_cut_and_no_row_is_tall_on_a_desk(opened):
+    size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        wide = "return [...document.querySelectorAll('.scroll')]"
+        wide += ".map(e => e.scrollWidth - e.clientWidth)"
+        assert max(opened.execute_script(wide)) <= 0
+        tall = "return [...document.querySelectorAll('table.methods tr')].map(e => e.clientHeight)"
+        assert max(opened.execute_script(tall)) < 60
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.parametrize("width", [320, 390, 800])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
 LEAST_ROWS = 5  # of a batch, in the mean
 LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
-_TASKS = {"classification": "classes", "regression": "numbers"}
+TASKS = {"classification": "classes", "regression": "numbers"}
 _FLATTERED = (
     "Model files are usually fitted on the very training rows: judged on its own training rows a "
     "model is flattered. Mark them with --trained-on COL, or give rows that were held out."
@@ -90,7 +90,7 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
         "--threshold", metavar="S", type=float, help="score from which the class is positive"
     )
     group.add_argument("--positive", metavar="CLASS", help="of two classes (default: the second)")
-    group.add_argument("--task", choices=tuple(_TASKS), help="kind of label (default: inferred)")
+    group.add_argument("--task", choices=tuple(TASKS), help="kind of label (default: inferred)")
 
 
 def _add_method(parser: argparse.ArgumentParser) -> None:
@@ -207,7 +207,7 @@ def evaluations_of(
             trained_on=trained_on(samples, args.trained_on),
             threshold=args.threshold,
             positive=args.positive,
-            task=_TASKS[labels.task],  # type: ignore[arg-type]
+            task=TASKS[labels.task],  # type: ignore[arg-type]
             weighter=args.weighter,
             sample_weight=samples.weight,
             target_weight=samples.target_weight,
@@ -217,15 +217,15 @@ def evaluations_of(
             confidence=args.confidence,
             feature_names=[samples.names[k] for k in columns],
             random_state=args.seed,
-            **_target_labels(samples, args, notes),
+            **target_labels(samples, args, notes),
         )
     except NoOverlapError as error:
         raise as_options(error, "evaluate") from None
-    batches = {name: replace(part, notes=_spelled(part)) for name, part in found.batches.items()}
-    return replace(found, notes=_spelled(found), batches=batches)
+    batches = {name: replace(part, notes=spelled(part)) for name, part in found.batches.items()}
+    return replace(found, notes=spelled(found), batches=batches)
 
 
-def _spelled(found: Evaluations) -> tuple[Note, ...]:
+def spelled(found: Evaluations) -> tuple[Note, ...]:
     """Notes with the options of the command where the library names its parameters."""
     notes = []
     for note in found.notes:
@@ -256,7 +256,7 @@ def _batch(samples: Samples, args: argparse.Namespace) -> Any:
     return cells
 
 
-def _target_labels(samples: Samples, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
+def target_labels(samples: Samples, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
     """Labels of the target, where it has some: they check, and change no number."""
     labels = samples.labels
     if labels is None or labels.y_target is None:

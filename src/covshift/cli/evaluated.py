@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import console
@@ -48,6 +49,9 @@ def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace)
         sample_weight=None if samples.weight is None else samples.weight[judging],
         target_weight=samples.target_weight,
         feature_names=[printable(name, width=1000) for name in samples.names],
+        train_name=Path(args.train).name,
+        target_name=Path(args.target).name,
+        outcome_name=args.label,
         command=shlex.join(["covshift", *args.argv]),
         random_state=args.seed,
     )

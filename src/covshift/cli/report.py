@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NoOverlapError
 from . import compare, console, options
 from .diagnose import diagnosis_and_weights
 from .estimate import as_options
+from .report_model import evaluation_of
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -52,8 +54,11 @@ def run(args: argparse.Namespace) -> int:
     if args.label:
         given = {"feature_names": names, "target_weight": samples.target_weight}
         answer = estimate_of(samples, found, args.seed, samples.X, samples.X_target, **given)
-    write_report(args, samples, names, found, weights, comparison, answer)
-    return _told(args, samples, found, comparison, answer)
+    judged = None
+    if args.found is not None:
+        judged = evaluation_of(samples, args.found, found, args)
+    write_report(args, samples, names, found, weights, comparison, answer, judged)
+    return _told(args, samples, found, comparison, answer, judged)
 
 
 def _with_margins(args: argparse.Namespace) -> int:
@@ -89,7 +94,7 @@ def _with_margins(args: argparse.Namespace) -> int:
         comparison=comparison,
         diagnosis=found,
         estimates=answer,
-        title=args.title,
+        **_top(args),
         command=shlex.join(["covshift", *args.argv]),
         random_state=args.seed,
     )
@@ -98,21 +103,51 @@ def _with_margins(args: argparse.Namespace) -> int:
     return _told(args, samples, found, comparison, answer)
 
 
+def _top(args: argparse.Namespace) -> dict[str, Any]:
+    """What stands on top of the page: the title, the names of the files, the outcome."""
+    return {
+        "title": args.title,
+        "train_name": _file_name(args.train),
+        "target_name": _file_name(args.target),
+        "outcome_name": args.label,
+    }
+
+
+def _file_name(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name or path
+
+
 def _told(
-    args: argparse.Namespace, samples: Samples, found: Any, comparison: Any, answer: Any
+    args: argparse.Namespace,
+    samples: Samples,
+    found: Any,
+    comparison: Any,
+    answer: Any,
+    judged: Any = None,
 ) -> int:
-    """Print the answer, the verdict and the recommendation."""
+    """Print the answers, the verdict and the recommendation."""
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
-    refused = isinstance(answer, NoOverlapError)
     if args.json:
-        number = {"refused": str(answer)} if refused else answer and answer.to_dict()
-        print(console.as_json({**facts, "comparison": comparison, "estimate": number}))
+        more = {"comparison": comparison, "estimate": _data(answer), "evaluation": _data(judged)}
+        print(console.as_json({**facts, **more}))
     else:
-        lines = [] if answer is None else [str(answer) if refused else answer.sentence]
+        lines = [] if answer is None else [_sentence(answer)]
+        if judged is not None and not isinstance(judged, NoOverlapError):
+            lines.append(judged.sentence)
         lines += [f"Shift: {found.verdict}."]
         lines += [comparison["recommendation"]] if comparison else []
         print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
     return options.exit_code(found.verdict, args)
+
+
+def _data(answer: Any) -> Any:
+    if answer is None:
+        return None
+    return {"refused": str(answer)} if isinstance(answer, NoOverlapError) else answer.to_dict()
+
+
+def _sentence(answer: Any) -> str:
+    return str(answer) if isinstance(answer, NoOverlapError) else str(answer.sentence)
 
 
 def estimate_of(
@@ -150,6 +185,7 @@ def write_report(
     weights: Any,
     comparison: dict[str, Any] | None,
     answer: Any = None,
+    judged: Any = None,
 ) -> None:
     """Write the report with the weights of the recommended weighter, or of the diagnosis."""
     from ..report import build
@@ -172,8 +208,9 @@ def write_report(
         comparison=comparison,
         diagnosis=diagnosis,
         estimates=answer,
+        evaluations=judged,
         feature_names=names,
-        title=args.title,
+        **_top(args),
         command=shlex.join(["covshift", *args.argv]),
         random_state=args.seed,
     )

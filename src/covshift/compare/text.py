@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .result import Comparison
 
-_LOSS_WORDS = {
+LOSS_WORDS = {
     "squared_error": "squared error (Brier score for classes)",
     "zero_one": "share of wrong classes",
     "log_loss": "log loss",
@@ -152,7 +152,7 @@ def describe(found: Comparison) -> str:
 def _legend(found: Comparison, keys: list[str]) -> list[str]:
     word = Scale.of(found.rows[0]["risk"]).word
     lines = [
-        f"risk{f' in {word}s' if word else ''}: {_LOSS_WORDS.get(found.loss, found.loss)} on the "
+        f"risk{f' in {word}s' if word else ''}: {LOSS_WORDS.get(found.loss, found.loss)} on the "
         "target, estimated from held-out training rows",
         "weighted to look like it; gain: over the unweighted model, with the standard error of "
         "the difference;",

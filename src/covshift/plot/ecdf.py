@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from .._distances import Known, known_rows
+from .._readable import readable
 from .._row_weights import check_weight
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
@@ -29,8 +30,8 @@ class ECDFDisplay:
     name : str
         Name of the feature.
     levels : tuple of str, optional
-        Of a category, in place of a curve: ``curves`` then hold the numbers of the levels and their
-        shares, which are drawn as bars.
+        Of a category or a column of two values, in place of a curve: ``curves`` then hold the
+        numbers of the levels and their shares, which are drawn as bars.
 
     Attributes
     ----------
@@ -92,6 +93,10 @@ class ECDFDisplay:
             w = weights[part.rows]
             if w.any():
                 rows["corrected"] = (part.X, w / w.max() / (w / w.max()).sum())
+        both = two_values(part)
+        if feature.kind != "category" and both is not None:
+            bars = {kind: _two(values[:, 0], share, both) for kind, (values, share) in rows.items()}
+            return cls(bars, feature.name, (readable(both[0]), readable(both[1])))
         if feature.kind != "category":
             curves = {kind: _curve(values[:, 0], share) for kind, (values, share) in rows.items()}
             return cls(curves, feature.name)
@@ -134,8 +139,10 @@ class ECDFDisplay:
         return self
 
     def _draw_bars(self, ax: Any) -> None:
-        """Draw the shares of the levels, the most frequent of the target first."""
-        order = np.argsort(-self.curves["target"][1], kind="stable")[:_MOST_LEVELS]
+        """Draw the shares of the levels, the most frequent of the target first; two in order."""
+        heights = self.curves["target"][1]
+        order = np.argsort(-heights if len(heights) > 2 else heights * 0, kind="stable")
+        order = order[:_MOST_LEVELS]
         colors = {"training": style.TRAIN, "target": style.TARGET, "corrected": style.CORRECTED}
         width = 0.8 / len(self.curves)
         for number, (kind, (_, heights)) in enumerate(self.curves.items()):
@@ -162,6 +169,22 @@ def _column(feature: int | str, names: tuple[str, ...]) -> int:
     if not 0 <= feature < len(names):
         raise InputError(f"feature={feature!r} is not between 0 and {len(names) - 1}.")
     return int(feature)
+
+
+def two_values(part: Known) -> tuple[float, float] | None:
+    """Return the two values of a single column, such as 0 and 1; None where it has more, or one."""
+    if part.X.shape[1] != 1:
+        return None
+    low = min(float(part.X.min()), float(part.T.min()))
+    high = max(float(part.X.max()), float(part.T.max()))
+    if low == high or any(((rows != low) & (rows != high)).any() for rows in (part.X, part.T)):
+        return None
+    return low, high
+
+
+def _two(values: Real, share: Real, both: tuple[float, float]) -> tuple[Real, Real]:
+    """Numbers of the two values and their shares."""
+    return np.arange(2.0), np.array([float(share @ (values == value)) for value in both])
 
 
 def _curve(values: Real, share: Real) -> tuple[Real, Real]:

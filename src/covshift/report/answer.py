@@ -19,7 +19,8 @@ class Answer:
     """Headline, table of methods and picture; the template escapes all of it."""
 
     headline: str
-    about: str
+    plain: str  # what it means, for a reader who knows no statistics
+    about: str = ""  # how it was found
     rows: tuple[dict[str, Any], ...] = ()
     picture: pictures.Picture | None = None
     notes: tuple[str, ...] = ()
@@ -40,9 +41,13 @@ def answer_of(found: Estimates | NoOverlapError) -> Answer:
     names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
     return Answer(
         found.sentence,
-        f"{found.what.capitalize()} of {names} in the population of the target, by covshift."
-        f"estimate ({METHOD_WORDS[found.method]}). It holds where the outcome given the features "
-        "is the same in both samples.",
+        f"{found.what.capitalize()} of {names} in the population of the target. The "
+        f"interval holds the true number in {found.confidence:.0%} of such studies, if rows that "
+        "are alike in the columns used here have the same outcome whether they are in the sample "
+        "or not.",
+        f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
+        f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
+        "weighted rows.",
         rows,
         pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}."),
         tuple(printable(str(note), width=5000) for note in found.notes),

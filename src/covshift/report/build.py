@@ -23,14 +23,18 @@ from ..diagnostics.text import printable
 from ..estimates import Estimates
 from ..evaluations import Evaluations
 from ..exceptions import InputTypeError, NoOverlapError
+from ..weights._design import kish
 from . import pictures
 from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
 from .intervals import intervals_of
-from .labels import check_labels, reliability_curves
+from .labels import Labelled, check_labels, recommended_model, reliability_curves
 from .margins import margins_page
+from .means import means_of
+from .numbers import data_of, data_of_table, of_weights
 from .render import render
+from .words import PLAIN
 
 TITLE = "Covariate shift report"
 
@@ -55,6 +59,9 @@ def build(
     target_frequency: Any = None,
     groups: Any = None,
     title: str | None = None,
+    train_name: str | None = None,
+    target_name: str | None = None,
+    outcome_name: str | None = None,
     command: str | None = None,
     date: str | None = None,
     random_state: int = 0,
@@ -67,7 +74,9 @@ def build(
         As in `covshift.diagnose`. With `covshift.Margins` as the target the report shows every
         published number, and says what would need rows.
     y : (N,) array, optional
-        Labels of the training rows. With two classes the report shows a reliability diagram.
+        Labels of the training rows. With two classes the report shows a reliability diagram: of the
+        model that the ``comparison`` recommends, without one of a logistic regression, and none
+        beside ``evaluations``, which have their own.
     y_target : (M,) array, optional
         Labels of the target rows, used only to score.
     weights : (N,) array, optional
@@ -95,6 +104,9 @@ def build(
         As in `covshift.diagnose`.
     title : str, optional
         Heading of the page.
+    train_name, target_name, outcome_name : str, optional
+        What the samples are called, such as the names of their files, and the outcome: they stand
+        below the heading.
     command : str, optional
         The command that made the report, for the block on reproducibility.
     date : str, optional
@@ -102,9 +114,11 @@ def build(
 
     Notes
     -----
-    The page loads nothing, runs one script (it sorts tables) that its content security policy names
-    by hash, and shows every name as text. Cost: that of `covshift.diagnose`, and about a second for
-    the pictures.
+    The page loads nothing, runs one script (it sorts tables, copies them as CSV) that its content
+    security policy names by hash, shows every name as text, follows the reader's choice of light
+    or dark, and holds all its numbers as JSON in the element with the id "numbers". Cost: that of
+    `covshift.diagnose`, and about a second for the pictures; with labels and a comparison, six fits
+    of the model.
 
     Examples
     --------
@@ -116,7 +130,8 @@ def build(
     ('<!doctype html>', True)
     """
     import_extra("jinja2", extra="report", needed_by="covshift.report")
-    if is_margins(unwrap_target(X_target)):
+    margins = is_margins(unwrap_target(X_target))
+    if margins:
         refuse_target_weights(
             y_target=y_target,
             feature_names=feature_names,
@@ -125,6 +140,26 @@ def build(
             groups=groups,
             evaluations=evaluations,
         )
+    facts: dict[str, Any] = {
+        "title": title or TITLE,
+        "top": {"train": train_name, "target": target_name, "outcome": outcome_name},
+        "comparison": None if comparison is None else checked(comparison),
+        "answer": None if estimates is None else answer_of(estimates),
+        "evaluation": None if evaluations is None else evaluation_of(evaluations),
+        "promise": None if intervals is None else intervals_of(intervals),
+        "command": command,
+        "date": date,
+    }
+    numbers = {
+        **{key: facts[key] for key in ("title", "command", "date")},
+        "samples": facts["top"],
+        "estimates": data_of(estimates),
+        "evaluations": data_of(evaluations),
+        "intervals": data_of(intervals),
+        "comparison": comparison,
+    }
+    model = recommended_model(facts["comparison"])
+    if margins:
         return margins_page(
             X,
             unwrap_target(X_target),
@@ -134,12 +169,9 @@ def build(
             diagnosis=diagnosis,
             rows=row_weights(_num_samples(X), sample_weight, frequency_weight),
             random_state=random_state,
-            title=title or TITLE,
-            comparison=None if comparison is None else checked(comparison),
-            answer=None if estimates is None else answer_of(estimates),
-            promise=None if intervals is None else intervals_of(intervals),
-            command=command,
-            date=date,
+            model=model,
+            numbers=numbers,
+            **facts,
         )
     samples = _with_printable_names(
         two_samples(
@@ -169,19 +201,36 @@ def build(
     if y_target is not None:
         count = _num_samples(unwrap_target(X_target))
         y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
+    name = name if found is not None else "no weights"
+    after = None if found is None else feature_differences(samples, found)
+    means = means_of(samples, diagnosis, found, name)
+    curves = None
+    if evaluations is None:  # which show that of their own model
+        train = Labelled(samples.X, y, samples.sample_weight)
+        target = Labelled(samples.T, y_target, samples.weight)
+        curves = reliability_curves(train, found, random_state, target, model)
+    numbers |= {
+        "diagnosis": diagnosis.to_dict(),
+        "means": data_of_table(means),
+        "corrected": after,
+        "weights": None if found is None else {"by": name, **of_weights(found)},
+    }
     return render(
         "rows.html",
-        title=title or TITLE,
+        numbers=numbers,
         d=diagnosis,
-        answer=None if estimates is None else answer_of(estimates),
-        evaluation=None if evaluations is None else evaluation_of(evaluations),
-        promise=None if intervals is None else intervals_of(intervals),
-        weights_name=name if found is not None else None,
-        comparison=None if comparison is None else checked(comparison),
-        command=command,
-        date=date,
+        verdict_words=PLAIN[diagnosis.verdict],
+        weights_name=None if found is None else name,
+        effective=None if found is None else kish(found),
         worst_gap=_worst_gap(samples, diagnosis),
-        **_pictures(samples, diagnosis, found, y, y_target, random_state),
+        after=after,
+        means=means,
+        love=pictures.love_plot(diagnosis, after),
+        ecdfs=pictures.distribution_functions(samples, diagnosis, found),
+        histogram=None if found is None else pictures.weight_histogram(found),
+        map=pictures.overlap_map(samples, diagnosis, random_state),
+        reliability=None if curves is None else pictures.reliability(*curves),
+        **facts,
     )
 
 
@@ -205,28 +254,3 @@ def _worst_gap(samples: TwoSamples, diagnosis: Diagnosis) -> str:
     for part in diagnosis.support.uncovered[:1]:
         return next(f.name for f in samples.features if part.column in f.columns)
     return ""
-
-
-def _pictures(
-    samples: TwoSamples,
-    diagnosis: Diagnosis,
-    weights: Real | None,
-    y: Any,
-    y_target: Any,
-    random_state: int,
-) -> dict[str, Any]:
-    after = None
-    if weights is not None:
-        after = feature_differences(samples, weights)
-    of_target = samples.T, y_target, samples.weight
-    curves = reliability_curves(
-        samples.X, y, samples.sample_weight, weights, random_state, of_target
-    )
-    return {
-        "after": after,
-        "love": pictures.love_plot(diagnosis, after),
-        "ecdfs": pictures.distribution_functions(samples, diagnosis, weights),
-        "histogram": None if weights is None else pictures.weight_histogram(weights),
-        "map": pictures.overlap_map(samples, diagnosis, random_state),
-        "reliability": None if curves is None else pictures.reliability(*curves),
-    }

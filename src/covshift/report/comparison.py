@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..compare.text import Scale
+from ..compare.text import LOSS_WORDS, Scale
 from ..exceptions import InputError
 
 _TEXTS = ("loss", "recommended", "recommendation")
@@ -37,8 +37,11 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
         "learner": str(comparison.get("learner") or ""),
         "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
         "rows": rows,
+        "loss_words": LOSS_WORDS.get(str(comparison["loss"]), str(comparison["loss"])),
+        "needed": _needed(comparison.get("needed_standard_errors"), len(rows)),
         "form": _form(rows),
-        "noted": any(row["note"] for row in rows),
+        "notes": _notes(rows),
+        "balance": _balance(rows),
         "gained": any(row["gain"] is not None for row in rows),
         "published": any(row["gap_before"] is not None for row in rows),
         "scored": any(row["true_risk"] is not None for row in rows),
@@ -55,6 +58,33 @@ def _row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
             raise InputError(f"comparison: {key}={value!r} in row {at} is not a number.")
         found[key] = None if value is None else float(value)
     return found
+
+
+def _needed(value: Any, rows: int) -> float | None:
+    return float(value) if rows > 1 and isinstance(value, int | float) else None
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """Every note once, after the methods that it is about."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        if row["note"]:
+            about.setdefault(row["note"], []).append(row["method"])
+    return [f"{', '.join(methods)}: {note}" for note, methods in about.items()]
+
+
+def _balance(rows: list[dict[str, Any]]) -> str:
+    """What the column on balance holds, and what it was before weighting."""
+    for key, what in (
+        ("gap", "Gap left: mean absolute difference from the published numbers"),
+        ("smd", "SMD left: mean absolute standardised mean difference of the columns"),
+    ):
+        before = next(
+            (row[f"{key}_before"] for row in rows if row[f"{key}_before"] is not None), None
+        )
+        if before is not None:
+            return f"{what}, {before:.3f} before weighting."
+    return ""
 
 
 def _form(rows: list[dict[str, Any]]) -> str:

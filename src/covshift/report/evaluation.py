@@ -45,7 +45,8 @@ class Evaluation:
     """Headline, tables and pictures; the template escapes all of it."""
 
     headline: str
-    about: str
+    plain: str  # what it means, for a reader who knows no statistics
+    about: str = ""  # how it was found
     picture: pictures.Picture | None = None
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
@@ -66,14 +67,26 @@ def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
     part = f" of {found.covered_share:.1%} of the target" if found.covered_share < 1 else ""
     return Evaluation(
         found.sentence,
+        _plain(found),
         f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows judge, "
         f"for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
-        f"{found.effective_sample_size:,.0f} equally weighted rows. It holds where the outcome "
-        "given the features is the same in both samples.",
+        f"{found.effective_sample_size:,.0f} equally weighted rows.",
         pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}."),
         tuple(table for table in tables if table.rows),
         tuple(printable(str(note), width=5000) for note in found.notes),
         pictures.curves(found),
+    )
+
+
+def _plain(found: Evaluations) -> str:
+    several = len(found.overall) > 1 and not _several(found)
+    model = printable(found.table[0].model, width=1000)
+    values = [f"{_words(row.metric)} {shown(row.value, row)}" for row in found.overall[1:4]]
+    also = f" Also expected there: {', '.join(values)}." if several else ""
+    return (
+        f"Model: {model}. On your data: on the labelled rows as they are; expected on the target: "
+        "what it would be there, if rows that are alike in the columns used here have the same "
+        f"outcome in both.{also}"
     )
 
 
@@ -82,7 +95,7 @@ def _metrics(found: Evaluations) -> Table:
     for row in found.performances:
         here = found.table.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
-    head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
+    head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
     return Table("Metrics", head, tuple(rows))
 
 
@@ -148,7 +161,8 @@ def _checks(found: Evaluations) -> Table:
         count = Cell(f"{row.rows:,}", row.rows)
         rows.append((Cell(_named(found, row.model, row.metric)), *_numbers(row), expected, count))
     tests = [
-        f"Has p(y | x) changed? p = {change.p_value:.2g} ({printable(change.model, width=1000)})."
+        f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
+        f"({printable(change.model, width=1000)}); a small p says that they do."
         for change in found.changes
     ]
     head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")

@@ -27,6 +27,7 @@ class Promise:
     """Headline, facts, tables and picture; the template escapes all of it."""
 
     headline: str
+    plain: str  # what it means, for a reader who knows no statistics
     about: str
     title: str
     facts: tuple[Fact, ...]
@@ -51,10 +52,11 @@ def intervals_of(found: Intervals | Sets) -> Promise:
     by_group = (_groups(expected),) if expected.groups else ()
     return Promise(
         _headline(found.coverage, what, expected),
+        f"So many of the {what} hold the outcome, on average over the target, if rows that are "
+        "alike in the columns used here have the same outcome in both samples.",
         f"By covshift.conformal, for {len(found):,} rows. To estimate the coverage, every "
         "calibration row is a new row to all others, and the share that is covered is carried to "
-        "the target. It is a mean over the target, and holds where the outcome given the features "
-        "is the same in both samples.",
+        "the target.",
         f"Prediction {what}",
         (_coverage(found.coverage, expected), _calibration(found), *useful),
         (*by_group, *sizes),

@@ -18,8 +18,10 @@ from ..exceptions import InputTypeError
 from ..margins import Margins
 from ..margins.balance import balance_of
 from . import pictures
-from .labels import check_labels, reliability_curves
+from .labels import Compared, Labelled, check_labels, reliability_curves
+from .numbers import of_weights
 from .render import render
+from .words import PLAIN
 
 
 def margins_page(
@@ -32,9 +34,11 @@ def margins_page(
     diagnosis: Any,
     rows: RowWeights,
     random_state: int,
+    model: Compared | None,
+    numbers: dict[str, Any],
     **facts: Any,
 ) -> str:
-    """Return the page; ``facts`` are shown as they are."""
+    """Return the page; ``facts`` are shown as they are, ``numbers`` stand in it as JSON."""
     again = repeated(rows.repeats)
     whole = MarginRows.of(margins, X)
     read = whole.rows(again)
@@ -59,12 +63,18 @@ def margins_page(
     curves = None
     if y is not None:
         y = check_labels(y, _num_samples(X), "y", "X")[again]
-        curves = reliability_curves(whole.numbers(X, "X")[again], y, own, w, random_state)
+        train = Labelled(whole.numbers(X, "X")[again], y, own)
+        curves = reliability_curves(train, w, random_state, model=model)
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
     return render(
         "margins.html",
+        numbers={
+            **numbers,
+            "diagnosis": diagnosis.to_dict(),
+            "weights": None if w is None else {"by": name, **of_weights(w)},
+        },
         d=diagnosis,
-        evaluation=None,
+        verdict_words=PLAIN[diagnosis.verdict],
         columns=[printable(column, width=1000) for column in margins.columns],
         source=printable(margins.source, width=1000),
         weights_name=name or ("the weights of the diagnosis" if left else None),

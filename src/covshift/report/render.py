@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import platform
 import re
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
 from .._optional import import_extra
+from .._plain import plain
 from ..diagnostics.text import signed
 
 # Characters that HTML does not allow: control characters, and halves of characters.
@@ -18,8 +21,31 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
-def render(template: str, **facts: Any) -> str:
-    """Fill one of the templates beside this file; every name is shown as text."""
+def render(template: str, *, numbers: dict[str, Any], **facts: Any) -> str:
+    """Fill one of the templates beside this file; every name is shown as text.
+
+    ``numbers`` stand in the page as JSON, for those who want to read them by a program.
+    """
+    script, versions = _text("tables.js"), _versions()
+    page = _template(template).render(
+        script=script,
+        script_hash=_hash(script),
+        style=_text("style.css"),
+        versions=versions,
+        numbers=_json({**numbers, "versions": versions}),
+        **facts,
+    )
+    return _UNPRINTABLE.sub("�", str(page))
+
+
+@cache
+def _template(name: str) -> Any:
+    """Compile a template, once."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Any:
     jinja2 = import_extra("jinja2", extra="report", needed_by="covshift.report")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_text),
@@ -27,19 +53,25 @@ def render(template: str, **facts: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.filters |= {"signed": signed, "sort_key": _sort_key}
-    script = _text("sort.js")
-    page = environment.get_template(template).render(
-        script=script,
-        script_hash=_hash(script),
-        style=_text("style.css"),
-        versions=_versions(),
-        **facts,
-    )
-    return _UNPRINTABLE.sub("�", str(page))
+    return environment
 
 
+def _json(numbers: dict[str, Any]) -> str:
+    """Write JSON that may stand in a page: no character ends the element or the page.
+
+    >>> _json({"name": "</script>", "value": float("inf")})
+    '{"name":"\\\\u003c/script\\\\u003e","value":null}'
+    """
+    text = json.dumps(plain(numbers), separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
 def _text(name: str) -> str:
     return files("covshift.report").joinpath(name).read_text(encoding="utf-8")
 
@@ -54,6 +86,7 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(digest).decode("ascii")
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {"Python": platform.python_version()}
     for package in _PACKAGES:

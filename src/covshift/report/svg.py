@@ -14,8 +14,22 @@ from typing import Any
 from xml.dom import minidom
 
 from .._optional import import_extra
+from ..plot import style
 
 _METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+_COLOURS = {  # which the page gives by its own names, for light and for dark
+    "#000000": "ink",
+    "#ffffff": "paper",
+    "#eeeeee": "band",
+    style.FAINT: "faint",
+    style.NEUTRAL: "soft",
+    style.TRAIN: "train",
+    style.TARGET: "target",
+    style.CORRECTED: "corrected",
+    style.SERIES[3]: "rose",
+    style.SERIES[4]: "amber",
+}
+_NAMES = {colour.lower(): name for colour, name in _COLOURS.items()}
 _FONTS = ["DejaVu Sans"]  # measured with; the reader's own sans-serif is what is shown
 
 
@@ -45,13 +59,26 @@ def draw_svg(
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         figure = figures.Figure(figsize=size, layout="constrained")
         backend.FigureCanvasSVG(figure)
-        draw(figure.subplots())
+        ax = figure.subplots()
+        draw(ax)
+        _few_ticks(ax, size[0])
         # savefig would draw the whole picture once more, for the layout alone.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata=_METADATA)
     return _embeddable(out.getvalue(), size, name, title, text)
+
+
+def _few_ticks(ax: Any, width: float) -> None:
+    """Keep the tick labels of numbers apart: one for every inch and a half at least."""
+    ticker = import_extra("matplotlib.ticker", extra="report", needed_by="covshift.report")
+    if not isinstance(ax.xaxis.get_major_locator(), ticker.AutoLocator):
+        return
+    largest = max(map(abs, ax.get_xlim()))
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(max(3, int(1.3 * width))))
+    if 10_000 <= largest < 1e9:
+        ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
 def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, text: str) -> str:
@@ -66,6 +93,8 @@ def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, te
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg.decode("utf-8")))
     for element in elements:
         _rename(element, used, name)
+        if element.hasAttribute("style"):
+            element.setAttribute("style", _themed(element.getAttribute("style")))
     for attribute in list(root.attributes.keys()):
         if attribute.startswith("xmlns") or attribute in ("width", "height", "version"):
             root.removeAttribute(attribute)
@@ -79,6 +108,20 @@ def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, te
         element.appendChild(document.createTextNode(words))
         root.insertBefore(element, root.firstChild)
     return root.toxml()
+
+
+def _themed(style: str) -> str:
+    """Name the colours of a style; the colour itself stays for a picture that is taken out.
+
+    >>> _themed("fill: none; stroke: #0072b2")
+    'fill: none; stroke: var(--train, #0072b2)'
+    """
+    return re.sub(r"#[0-9a-f]{6}", _variable, style, flags=re.IGNORECASE)
+
+
+def _variable(found: re.Match[str]) -> str:
+    colour = found[0].lower()
+    return f"var(--{_NAMES[colour]}, {colour})" if colour in _NAMES else colour
 
 
 def _rename(element: Any, used: set[str], name: str) -> None:
