@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(
         "A made-up health survey: older and richer people answer more often. survey.csv holds\n"
-        "those who answered, population.csv a random sample of everybody. The survey was generated\n"
+        "those who answered, population.csv a random sample of everybody. It was generated\n"
         f"(seed {args.seed}), so the truth is known; the answers are checked against it, and do "
         "not use it.\n"
     )
