@@ -202,7 +202,7 @@ def _whose_gain(found: Any) -> str:
 
 
 def _mean(values: list[Any]) -> float:
-    return sum(values) / len(values)
+    return float(sum(values) / len(values))
 
 
 def _picture() -> str:
