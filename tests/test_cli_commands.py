@@ -551,15 +551,34 @@ def test_the_demo_runs_from_files_to_report(tmp_path, monkeypatch):
     result = covshift("demo", "--rows", "100")
     assert result.code == 0, result.err
     made = {path.name for path in Path("out/demo").iterdir()}
-    expected = {"survey.csv", "population.csv", "model.covshift", "predictions.csv", "report.html"}
-    assert made == expected
-    assert result.out.rstrip().endswith("report.html")
+    assert {"survey.csv", "population.csv", "sport_population.csv"} <= made
+    assert {"model.covshift", "intervals.csv", "weights.csv", "report.html"} <= made
     questions = re.findall(r"^\d\. .*", result.out, flags=re.MULTILINE)
-    assert [int(question[0]) for question in questions] == [1, 2, 3, 4, 5, 6]
-    assert "What is it in the population?" in questions[0]
+    assert [int(question[0]) for question in questions] == [1, 2, 3, 4, 5]
     with Path("out/demo/population.csv").open() as file:
-        truth = 100 * np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
-    assert f"The truth, by the outcome in out/demo/population.csv: {truth:.1f} %." in result.out
+        truth = np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
+    assert f"The truth: {truth:.1%} of population.csv." in result.out
+    assert len(re.findall(r"^The truth: ", result.out, flags=re.MULTILINE)) == 3
+    assert "covshift report   sample.csv" in result.out.splitlines()[-1]
+    monkeypatch.chdir("out/demo")  # where its commands print what it shows
+    line = re.search(r"^\$ covshift (evaluate .*) \| head -n 1\n(.*)$", result.out, re.MULTILINE)
+    assert covshift(*line[1].split()).out.splitlines()[0] == line[2]
+
+
+def test_an_interrupted_command_says_what_it_wrote(tmp_path, monkeypatch):
+    from covshift.cli import demo
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "_tell", stop)
+    result = covshift("demo", "-o", "d")
+    assert result.code == 130
+    wrote = f"Before that it wrote {Path('d/survey.csv')}, {Path('d/population.csv')}."
+    assert wrote in result.err
+    monkeypatch.setattr(demo, "write_survey", stop)
+    assert "Nothing was written." in covshift("demo", "-o", "d").err
 
 
 def test_atomic_files_go_through_links_and_keep_their_permissions(tmp_path):

@@ -156,6 +156,32 @@ def test_survey_outcome_depends_on_the_features_alone():
     assert_calibrated(survey.y_target, survey.probability_target)
 
 
+def test_survey_minutes_of_sport_are_biased_and_vary_as_documented():
+    survey = datasets.make_survey(100_000, 100_000, outcome="sport", random_state=5)
+    truth = survey.mean_target.mean()
+    assert truth == pytest.approx(70, abs=1)
+    assert survey.y.mean() == pytest.approx(50, abs=1)
+    assert survey.y_target.mean() == pytest.approx(truth, abs=1)
+    repaired = np.average(survey.y, weights=1 / survey.response_probability)
+    assert repaired == pytest.approx(truth, abs=1)
+    error, error_target = abs(survey.y - survey.mean), abs(survey.y_target - survey.mean_target)
+    assert error.mean() == pytest.approx(12.5, abs=0.3)
+    assert error_target.mean() == pytest.approx(17.5, abs=0.3)
+    inside = (error_target <= np.quantile(error, 0.9)).mean()
+    assert inside == pytest.approx(0.82, abs=0.01)
+
+
+def test_survey_outcomes_share_their_people():
+    condition, sport = (
+        datasets.make_survey(30, 40, outcome=outcome, random_state=0)
+        for outcome in ("condition", "sport")
+    )
+    np.testing.assert_array_equal(condition.X, sport.X)
+    np.testing.assert_array_equal(condition.X_target, sport.X_target)
+    np.testing.assert_array_equal(condition.mean, condition.probability)
+    assert "probability" not in sport
+
+
 # Biasing
 
 
@@ -290,6 +316,7 @@ def test_feature_and_direction_vary_when_left_open():
         ),
         (lambda: datasets.bias_by_feature([[np.nan], [1.0]]), "X contains NaN"),
         (lambda: datasets.make_survey(0), "n_train=0 must be a whole number"),
+        (lambda: datasets.make_survey(9, outcome="y"), "outcome='y' must be 'condition' or"),
         (lambda: datasets.make_twonorm(0), "n_samples=0 must be a whole number"),
     ],
 )

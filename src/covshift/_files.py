@@ -7,10 +7,24 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from .exceptions import InputError
+
+_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Path]]:
+    """Give a list that gets the name of every file that is written whole in the block."""
+    found: list[Path] = []
+    token = _written.set(found)
+    try:
+        yield found
+    finally:
+        _written.reset(token)
 
 
 def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
@@ -48,6 +62,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.chmod(draft, _mode(place))
         os.replace(draft, place)
+        found = _written.get()
+        if found is not None and place not in found:
+            found.append(place)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise

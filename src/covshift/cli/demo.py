@@ -1,19 +1,38 @@
-"""``covshift demo``: the whole path on an embedded survey, from two CSV files to a report."""
+"""``covshift demo``: four questions about a biased survey, answered and checked."""
 
 from __future__ import annotations
 
 import argparse
-import csv
+import io
+import itertools
+import math
+import re
 import shlex
 import sys
-from functools import partial
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
 from . import console, options
+from .demo_files import (
+    CONDITION,
+    FOREST,
+    HELD_OUT,
+    POPULATION,
+    SPORT,
+    SPORT_POPULATION,
+    SURVEY,
+    TRAIN,
+    column,
+    refuse_other_files,
+    write_sport,
+    write_survey,
+)
 
-_LABEL = "chronic_condition"
+_MODEL, _INTERVALS, _REPORT = "model.covshift", "intervals.csv", "report.html"
+_AGES = (18, 30, 40, 50, 60, 70, 91)
+_BAR = 24  # characters of the longest bar
 
 
 def add(commands: Any) -> None:
@@ -21,8 +40,10 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "demo",
-        "Write two CSV files, a survey that some people answer more often than others and a "
-        "sample of the population; then estimate, diagnose, compare, fit, predict and report.",
+        "Make up a survey that some people answer more often than others, and a sample of the "
+        "population; then ask what a number is there, how good a model is there, how sure its "
+        "predictions are, where the two differ, and whether a correction helps. The truth is "
+        "known, and every answer is checked against it.",
     )
     parser.add_argument(
         "-o",
@@ -35,108 +56,180 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite files not written by a demo"
     )
-    parser.add_argument("--files-only", action="store_true", help="write only the CSV files")
+    parser.add_argument(
+        "--files-only", action="store_true", help=f"write only {SURVEY} and {POPULATION}"
+    )
     options.add_seed(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, then call the commands as a user would, and say what each did."""
+    """Write the files, then call the commands as a user would, and check what they say."""
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
-    answers, population = folder / "survey.csv", folder / "population.csv"
+    answers, population = folder / SURVEY, folder / POPULATION
     if args.rows < 100:
         raise InputError(f"--rows {args.rows}: the demonstration needs at least 100.")
-    _refuse_other_files(answers, args.force)
-    _write_survey(answers, population, args.rows, args.seed)
+    refuse_other_files(answers, args.force)
+    write_survey(folder, args.rows, args.seed)
     if args.files_only:
         print(f"Wrote {answers} and {population}.")
         return 0
     print(
-        f"A made-up health survey. {answers} holds the people who answered, with the\n"
-        f"outcome {_LABEL}; older and richer people answered more often. {population}\n"
-        "is a random sample of the population. In practice its outcome would be unknown; here\n"
-        "it is known, and used only to check the results.\n"
+        "A made-up health survey: older and richer people answer more often. survey.csv holds\n"
+        "those who answered, population.csv a random sample of everybody. It was generated\n"
+        f"(seed {args.seed}), so the truth is known; the answers are checked against it, and do "
+        "not use it.\n"
     )
-    both = [str(answers), str(population), "--id", "person"]
-    files = [*both, "--label", _LABEL]
-    model, predictions, report = (
-        str(folder / name) for name in ("model.covshift", "predictions.csv", "report.html")
+    print(f"$ cd {shlex.quote(str(folder))}\n")
+    with chdir(folder):
+        _tell(Steps(args.parse, args.seed), args.rows)
+    print(
+        f"The report: {folder / _REPORT} (open it in a browser). With your own files:\n\n"
+        "  covshift estimate sample.csv population.csv --outcome COLUMN\n"
+        "  covshift evaluate sample.csv population.csv --label COLUMN --score COLUMN\n"
+        "  covshift report   sample.csv population.csv --label COLUMN -o report.html"
     )
-    step = partial(_step, args.parse)
-    step("1. What is it in the population?", ["estimate", *both, "--outcome", _LABEL])
-    truth = 100 * _mean(population, _LABEL)
-    print(f"The truth, by the outcome in {population}: {truth:.1f} %.\n")
-    step("2. Is there a shift, and where?", ["diagnose", *files])
-    found = step("3. Which correction helps, if any?", ["compare", *files]).found
-    fit = ["fit", *files, "--method", found.recommended, "-o", model, "--force"]
-    step("4. Fit what was recommended.", fit)
-    step(
-        "5. Predict for the population.",
-        ["predict", model, str(population), "-o", predictions, "--force"],
-    )
-    _check(answers, population, Path(predictions))
-    step("6. Put it all in one file.", ["report", *files, "-o", report, "--force"], found)
-    print(f"Open the report in a browser: {report}")
     return 0
 
 
-def _refuse_other_files(answers: Path, force: bool) -> None:
-    """Overwrite what an earlier demonstration wrote, and nothing else."""
-    if force or not answers.exists():
-        return
-    with answers.open(encoding="utf-8", errors="replace") as file:
-        if not file.readline().startswith("person,"):
-            raise InputError(
-                f"{answers} exists and was not written by a demo. Name another folder with -o, "
-                "or pass --force to overwrite it."
-            )
+def _tell(step: Steps, rows: int) -> None:
+    """Ask the questions in the folder of the files, one after the other."""
+    survey = [SURVEY, POPULATION, "--id", "person"]
+    sport = [SPORT_POPULATION, "--id", "person", "--label", SPORT]
 
+    step.ask("1. How many have a chronic condition?")
+    step("estimate", *survey, "--outcome", CONDITION, head=4)
+    print(f"The truth: {_mean(column(POPULATION, CONDITION)):.1%} of population.csv.\n")
 
-def _step(parse: Any, question: str, command: list[str], found: Any = None) -> argparse.Namespace:
-    """Run a command; a comparison that was ``found`` before is not made again."""
-    print(console.paint(question, "bold", sys.stdout))
-    print(f"$ {shlex.join(['covshift', *command])}", flush=True)
-    args: argparse.Namespace = parse(command)
-    args.argv, args.found = command, found
-    before, console.quiet = console.quiet, True
-    try:
-        args.run(args)
-    finally:
-        console.quiet = before
-    print(flush=True)
-    return args
-
-
-def _write_survey(answers: Path, population: Path, rows: int, seed: int) -> None:
-    from ..datasets import make_survey
-
-    survey = make_survey(rows, 2 * rows, random_state=seed)
-    names = ["person", *survey.feature_names, _LABEL]
-    for path, X, y in (
-        (answers, survey.X, survey.y),
-        (population, survey.X_target, survey.y_target),
-    ):
-        letter = path.name[0]
-        with console.text_file(str(path)) as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            for k, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True), start=1):
-                writer.writerow([f"{letter}{k}", *(f"{value:g}" for value in x), label])
-
-
-def _check(answers: Path, population: Path, predictions: Path) -> None:
-    """Say how far the sample and the model are from the truth."""
-    said = _mean(answers, _LABEL)
-    predicted = _mean(predictions, "probability_1")
-    truth = _mean(population, _LABEL)
+    step.ask("2. How good is a model there? Minutes of sport, by a random forest")
+    write_sport(Path(), rows, step.seed)
+    judged = ["--prediction", FOREST, "--metric", "mae"]
+    step("evaluate", HELD_OUT, *sport, *judged, head=1)
+    truth, forest = column(SPORT_POPULATION, SPORT), column(SPORT_POPULATION, FOREST)
+    error = _mean([abs(y - f) for y, f in zip(truth, forest, strict=True)])
     print(
-        f"In the survey {said:.1%} have the condition. For the population the model predicts "
-        f"{predicted:.1%}; the truth is {truth:.1%}.\n"
+        f"The truth: {error:.3g}. On the answers it looks better than it is: the young, whose "
+        "sport\nvaries most, seldom answer.\n"
     )
 
+    step.ask("3. How sure is a prediction there? Intervals for 90 %")
+    step("fit", TRAIN, *sport, "--method", "none", "-o", _MODEL, "--force", head=1)
+    predict = ["predict", _MODEL, SPORT_POPULATION, "--interval", "90"]
+    predict += ["--calibration", HELD_OUT, "-o", _INTERVALS, "--force"]
+    step(*predict, grep="^Coverage", stderr=True)
+    low, high, middle = (column(_INTERVALS, name) for name in ("lower", "upper", "prediction"))
+    inside = _mean([a <= y <= b for a, y, b in zip(low, truth, high, strict=True)])
+    width = step.plain_width()
+    plain = _mean([abs(y - m) <= width for y, m in zip(truth, middle, strict=True)])
+    print(f"The truth: {inside:.1%} are inside. Without weights: {plain:.1%}.\n")
 
-def _mean(path: Path, column: str) -> float:
-    with path.open(encoding="utf-8", newline="") as file:
-        values = [float(row[column]) for row in csv.DictReader(file)]
-    return sum(values) / len(values)
+    step.ask("4. Where do the samples differ, and can weights repair it?")
+    step("diagnose", *survey, "--label", CONDITION, head=4)
+    step("weigh", *survey, "--label", CONDITION, "-o", "weights.csv", "--force")
+    print(_picture())
+
+    step.ask("5. Which correction helps a model, if any? Minutes of sport, by a linear model")
+    lines = "^(Use|Keep|method|none|cdf|energy|vsvm)"
+    step("compare", TRAIN, *sport, "--learner", "linear", grep=lines)
+    print("Truth: squared error in the population, which had no part in the choice.")
+    print(_whose_gain(step.found))
+
+    step.ask("All of it in one file, for the chronic condition")
+    report = ["--label", CONDITION, "--learner", "linear", "-o", _REPORT, "--force"]
+    step("report", *survey, *report)
+    print()
+
+
+class Steps:
+    """Runs commands as a user would, and shows the first lines of what they print."""
+
+    def __init__(self, parse: Any, seed: int) -> None:
+        self.parse, self.seed = parse, seed
+        self.found: Any = None  # the last comparison
+
+    def ask(self, question: str) -> None:
+        """Say what comes."""
+        print(console.paint(question, "bold", sys.stdout))
+
+    def __call__(self, *command: str, head: int = 0, grep: str = "", stderr: bool = False) -> None:
+        """Run a command; show the lines of its output that the pipe after it would let through."""
+        pipe = f" | head -n {head}" if head else f" | grep -E {shlex.quote(grep)}" if grep else ""
+        shown = shlex.join(["covshift", *command]) + (" 2>&1" if stderr else "") + pipe
+        print(f"$ {shown}", flush=True)
+        lines = self.run(*command, stderr=stderr).splitlines()
+        kept = [line for line in lines if re.search(grep, line)] if grep else lines[:head]
+        if kept:
+            print("\n".join(kept), flush=True)
+
+    def run(self, *command: str, stderr: bool = False) -> str:
+        """Run a command, and return what it prints; warnings go where they always go."""
+        args: argparse.Namespace = self.parse(list(command))
+        args.argv = list(command)
+        before, console.quiet = console.quiet, not stderr
+        printed = io.StringIO()
+        try:
+            with redirect_stdout(printed):
+                if stderr:
+                    with redirect_stderr(printed):
+                        args.run(args)
+                else:
+                    args.run(args)
+        finally:
+            console.quiet = before
+        self.found = getattr(args, "found", None) or self.found
+        return printed.getvalue()
+
+    def plain_width(self) -> float:
+        """Half the width of ordinary 90 % intervals, from the same model and held-out rows."""
+        self.run("predict", _MODEL, HELD_OUT, "-o", "held_out_predictions.csv", "--force")
+        said = column("held_out_predictions.csv", "prediction")
+        errors = sorted(abs(y - m) for y, m in zip(column(HELD_OUT, SPORT), said, strict=True))
+        return errors[math.ceil(0.9 * (len(errors) + 1)) - 1]
+
+
+def _whose_gain(found: Any) -> str:
+    """Say what is the learner's where another one gains nearly as much without a correction."""
+    gains = {row["method"]: row["gain"] for row in found.rows}
+    control = max((row["gain"] for row in found.rows if row["control"]), default=0.0)
+    best = gains[found.recommended]
+    if 0 < 0.9 * best <= control:
+        return (
+            f"{control / best:.0%} of the gain needs no correction: it comes from a model that "
+            "can bend.\n"
+        )
+    return ""
+
+
+def _mean(values: list[Any]) -> float:
+    return float(sum(values) / len(values))
+
+
+def _picture() -> str:
+    """Draw the ages of the survey, of the population, and of the survey once weighted."""
+    answers, people = column(SURVEY, "age"), column(POPULATION, "age")
+    weights = column("weights.csv", "weight")
+    bars = [
+        _shares(answers, [1.0] * len(answers)),
+        _shares(people, [1.0] * len(people)),
+        _shares(answers, weights),
+    ]
+    longest = max(map(max, bars))
+    heads = ("survey", "population", "survey, weighted")
+    lines = ["  age    " + "".join(f"{head:<{_BAR + 6}}" for head in heads).rstrip()]
+    for k, (low, high) in enumerate(itertools.pairwise(_AGES)):
+        cells = [
+            f"{'#' * round(_BAR * share[k] / longest)} {share[k]:.0%}".ljust(_BAR + 6)
+            for share in bars
+        ]
+        lines.append(f"  {low}-{high - 1}  " + "".join(cells).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _shares(ages: list[float], weights: list[float]) -> list[float]:
+    """Share of the weight in every age group."""
+    pairs = list(zip(ages, weights, strict=True))
+    return [
+        sum(w for age, w in pairs if low <= age < high) / sum(weights)
+        for low, high in itertools.pairwise(_AGES)
+    ]

@@ -10,8 +10,10 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from .._files import recorded
 from ..exceptions import InputError
 from . import answering, console, imports
 
@@ -43,13 +45,18 @@ def run_reproduction(argv: list[str]) -> int:
 
 
 def _guarded(work: Any, *, debug: bool) -> int:
+    with recorded() as written:
+        return _ended(work, written, debug=debug)
+
+
+def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
     try:
         with _signals(), _spoken_warnings():
             code = int(work())
             sys.stdout.flush()
             return code
     except KeyboardInterrupt:
-        console.complain("stopped. Nothing was written.")
+        console.complain(f"stopped. {_what_was(written)}")
         return INTERRUPTED
     except _Terminated:
         return TERMINATED
@@ -62,6 +69,14 @@ def _guarded(work: Any, *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         return _explain(error, debug)
+
+
+def _what_was(written: list[Path]) -> str:
+    if not written:
+        return "Nothing was written."
+    here = Path.cwd()
+    names = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in written]
+    return f"Before that it wrote {', '.join(names)}."
 
 
 def _explain(error: Exception, debug: bool) -> int:

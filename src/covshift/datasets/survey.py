@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch, check_random_state
 
-from .._parameters import whole
+from .._parameters import one_of, whole
 from .._types import Real
 
 __all__ = ["make_survey", "survey_probability"]
@@ -29,13 +32,15 @@ def make_survey(
     n_train: int = 1000,
     n_target: int = 2000,
     *,
+    outcome: Literal["condition", "sport"] = "condition",
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
     """Draw the answers to a survey, and a separate sample of the population it asked.
 
-    The outcome y is a chronic condition. Everybody is asked; whether a person answers depends on
-    age, income and visits to the doctor only (older, richer and more often at the doctor: more
-    likely). Answers become ``X`` and ``y``; ``X_target`` is a fresh, unbiased sample.
+    The outcome y is a chronic condition, or the minutes of sport in a week. Everybody is asked;
+    whether a person answers depends on age, income and visits to the doctor only (older, richer and
+    more often at the doctor: more likely). Answers become ``X`` and ``y``; ``X_target`` is a fresh,
+    unbiased sample.
 
     Covariate shift holds exactly: given the features, y is independent of the answer. The true
     density ratio of target over training is proportional to 1 / ``response_probability``.
@@ -46,10 +51,18 @@ def make_survey(
     percentage points too high. With the true weights, the effective sample size is
     75 % of the rows. The numbers are invented, not estimated from any survey.
 
+    Minutes of sport fall with age along a curve, to which no line in age is near, and vary in
+    proportion to their mean: the young, who seldom answer, do more and differ more. Their mean is
+    70 in the population and 50 in the answers. So a model judged by answers alone looks better
+    than it is: the true mean is off by 12 minutes in the answers, by 18 in the population, and
+    the bound that holds 90 % of the answers holds 82 % of the population.
+
     Parameters
     ----------
     n_train, n_target : int
         Numbers of answers and of rows in the population sample.
+    outcome : {"condition", "sport"}, default="condition"
+        A chronic condition, 0 or 1; or minutes of sport in a week, a number.
     random_state : int, RandomState or None, default=None
         Seed.
 
@@ -57,9 +70,10 @@ def make_survey(
     -------
     Bunch
         ``X`` (n_train, 8), ``y``, ``X_target`` (n_target, 8), ``y_target`` (to judge, not to
-        fit); ``probability`` and ``probability_target``, the true p(y=1|x) of the rows;
-        ``response_probability``, the chance to answer of the rows of ``X``;
-        ``probability_function``, which is ``survey_probability``; ``feature_names``; ``DESCR``.
+        fit); ``mean`` and ``mean_target``, the true E[y|x] of the rows, for the condition also
+        called ``probability`` and ``probability_target``; ``response_probability``, the chance to
+        answer of the rows of ``X``; for the condition ``probability_function``, which is
+        ``survey_probability``; ``feature_names``; ``DESCR``.
 
     Notes
     -----
@@ -76,23 +90,27 @@ def make_survey(
     """
     whole(1).check(n_train, "n_train")
     whole(1).check(n_target, "n_target")
+    one_of("condition", "sport").check(outcome, "outcome")
     rng = check_random_state(random_state)
     X = _draw_respondents(n_train, rng)
     X_target = _draw_people(n_target, rng)
-    probability = survey_probability(X)
-    probability_target = survey_probability(X_target)
-    return Bunch(
+    mean_of, draw = _OUTCOMES[outcome]
+    mean, mean_target = mean_of(X), mean_of(X_target)
+    survey = Bunch(
         X=X,
-        y=(rng.uniform(size=n_train) < probability).astype(np.int64),
+        y=draw(mean, rng),
         X_target=X_target,
-        y_target=(rng.uniform(size=n_target) < probability_target).astype(np.int64),
-        probability=probability,
-        probability_target=probability_target,
+        y_target=draw(mean_target, rng),
+        mean=mean,
+        mean_target=mean_target,
         response_probability=_response_probability(X),
-        probability_function=survey_probability,
         feature_names=list(FEATURE_NAMES),
         DESCR=_DESCR,
     )
+    if outcome == "condition":
+        survey.update(probability=mean, probability_target=mean_target)
+        survey.update(probability_function=survey_probability)
+    return survey
 
 
 def survey_probability(X: ArrayLike) -> Real:
@@ -114,6 +132,27 @@ def survey_probability(X: ArrayLike) -> Real:
         + 0.09 * (bmi - 27)
     )
     return np.asarray(expit(log_odds), dtype=np.float64)
+
+
+def _draw_condition(probability: Real, rng: np.random.RandomState) -> np.ndarray:
+    return (rng.uniform(size=len(probability)) < probability).astype(np.int64)
+
+
+def _mean_minutes(X: Real) -> Real:
+    age, smoker = X[:, 0], X[:, 6]
+    return np.asarray(20 + 300 * np.exp((18 - age) / 12) * (1 - 0.3 * smoker), dtype=np.float64)
+
+
+def _draw_minutes(mean: Real, rng: np.random.RandomState) -> Real:
+    """Gamma of shape ten: the standard deviation is a third of the mean, or a little less."""
+    return np.asarray(np.round(mean * rng.gamma(10.0, 0.1, size=len(mean))), dtype=np.float64)
+
+
+_OUTCOMES: dict[str, tuple[Callable[[Real], Real], Callable[..., Any]]] = {
+    "condition": (survey_probability, _draw_condition),
+    "sport": (_mean_minutes, _draw_minutes),
+}
+"""How each outcome's mean depends on the rows, and how it is drawn around it."""
 
 
 def _response_probability(X: Real) -> Real:
@@ -187,7 +226,8 @@ doctor_visits    visits in the last twelve months, 0 or more
 urban            1 if the person lives in a town, else 0
 smoker           1 or 0
 bmi              body mass index, one decimal
-y                1 if the person has a chronic condition, else 0
+y                condition: 1 if the person has a chronic condition, else 0
+                 sport: minutes in a week
 
 Answering depends on age, income and doctor_visits; y depends on the features and on nothing else.
 """
