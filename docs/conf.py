@@ -47,7 +47,7 @@ html_sidebars = {"**": []}
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
-# Examples: run when the pages are built, each with its picture and a notebook to download. API pages
+# Examples: run when the pages are built, with a picture and a notebook to download. API pages
 # link those that use a name by ``.. minigallery:: covshift.VSVR``.
 extensions.append("sphinx_gallery.gen_gallery")
 exclude_patterns.append("gallery/backreferences")

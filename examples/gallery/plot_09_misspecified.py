@@ -24,7 +24,8 @@ y = truth(x) + 0.3 * rng.normal(size=len(x))
 X, T = x[:, None], t[:, None]
 
 models = {
-    name: VSVR(name, kernel="linear").fit(X, y, X_target=T) for name in ("none", "cdf", "auto")
+    name: VSVR(name, kernel="linear", reg=1e-3).fit(X, y, X_target=T)
+    for name in ("none", "cdf", "auto")
 }
 errors = {name: np.mean((model.predict(T) - truth(t)) ** 2) for name, model in models.items()}
 for name, error in errors.items():

@@ -16,7 +16,7 @@ from covshift import evaluate
 from covshift.diagnostics import diagnose_batches
 
 rng = np.random.default_rng(0)
-months = ["January", "February", "March", "April"]
+months = ["2026-01", "2026-02", "2026-03", "2026-04"]
 
 
 def chance(X):
