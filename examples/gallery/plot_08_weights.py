@@ -24,6 +24,7 @@ ratio = target.pdf(X) / sample.pdf(X)
 # %%
 # Each dot is a training row, its area the weight. In the title, the effective sample size and the
 # correlation with the true weights.
+# KMM gets a bound on its weights: with the default, B=1000, 13 of the 600 rows were left in effect.
 weighters = {
     "CDFWeights": CDFWeights(),
     "KMM": KMM(B=10),

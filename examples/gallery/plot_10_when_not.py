@@ -33,6 +33,7 @@ def learner():
 
 # %%
 # Over twenty samples, the error on the target without weights and with those of three weighters.
+# (KMM is left out: with its default bound it rested on four rows of the first sample.)
 weighters = ["cdf", "entropy", "ulsif"]
 errors = {name: [] for name in ["none", *weighters]}
 for seed in range(20):
