@@ -75,7 +75,7 @@ docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
 
 clean: ## Remove outputs and caches
-	rm -rf out docs/_build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf out docs/_build docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv, .venv-oldest and .venv-tables as well

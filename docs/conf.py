@@ -46,3 +46,20 @@ html_css_files = ["equations.css"]
 html_sidebars = {"**": []}
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+
+# Examples: run when the pages are built, with a picture and a notebook to download. API pages
+# link those that use a name by ``.. minigallery:: covshift.VSVR``.
+extensions.append("sphinx_gallery.gen_gallery")
+exclude_patterns.append("gallery/backreferences")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("covshift",),
+    "reference_url": {"covshift": None},
+    "filename_pattern": "plot_",
+    "image_srcset": ["2x"],
+    "show_memory": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+}

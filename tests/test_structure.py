@@ -43,6 +43,7 @@ LAYERS = [
         "_lapack",
         "_moments",
         "_holm",
+        "_html",
         "_feature_columns",
         "_readable",
         "_support",

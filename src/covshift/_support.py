@@ -39,6 +39,7 @@ from scipy.special import gammaln
 from ._feature_columns import MISSING
 from ._fields import FINITE, TEXT, WHOLE, Kind
 from ._holm import holm
+from ._html import Record
 from ._readable import as_date, readable
 from ._types import Flags, Real
 
@@ -50,7 +51,7 @@ _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this
 
 
 @dataclass(frozen=True)
-class Uncovered:
+class Uncovered(Record):
     """A part of the target that lies where one column has no training rows.
 
     ``side`` is "below" or "above" the training values, ``value`` being the smallest or largest of

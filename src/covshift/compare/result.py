@@ -108,6 +108,9 @@ class Comparison:
     def __str__(self) -> str:
         return text.describe(self)
 
+    def _repr_html_(self) -> str:
+        return text.as_html(self)
+
     def able(self) -> list[Row]:
         """Rows that can be compared, the baseline first; none where it failed itself."""
         if not math.isfinite(self.rows[0]["risk"]):

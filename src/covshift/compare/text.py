@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._html import card, table
+
 if TYPE_CHECKING:
     from .result import Comparison
 
@@ -128,13 +130,7 @@ def _apart(errors: float, needed: float) -> tuple[str, str]:
 
 def describe(found: Comparison) -> str:
     """Write the sentence, the table, and what its columns mean."""
-    keys = [
-        key
-        for key in _HEADINGS
-        if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
-    ]
-    scale = Scale.of(found.rows[0]["risk"])
-    cells = [[_cell(row.get(key), key, scale) for key in keys] for row in found.rows]
+    keys, cells = _cells(found)
     widths = [
         max(_WIDTHS.get(key, 7), *(len(row[k]) for row in cells)) for k, key in enumerate(keys)
     ]
@@ -147,6 +143,30 @@ def describe(found: Comparison) -> str:
         note = f"  {row['note']}" if row.get("note") else ""
         lines.append(f"{row['method']:{name}s}{mark} {line}{note}")
     return "\n".join([*lines, "", *_legend(found, keys)])
+
+
+def as_html(found: Comparison) -> str:
+    """Write the sentence, the table and its legend as HTML that a notebook shows."""
+    keys, cells = _cells(found)
+    rows = [
+        (row["method"] + (" *" if row["method"] == found.recommended else ""), *shown, row["note"])
+        for row, shown in zip(found.rows, cells, strict=True)
+    ]
+    head = ("method", *(_HEADINGS[key] for key in keys), "note")
+    legend = " ".join(_legend(found, keys))
+    facts = [*_checked(found), legend]
+    return card(recommendation(found), table(head, rows), facts=facts, notes=found.notes)
+
+
+def _cells(found: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Keys of the columns that are shown, and the cells of every row."""
+    keys = [
+        key
+        for key in _HEADINGS
+        if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
+    ]
+    scale = Scale.of(found.rows[0]["risk"])
+    return keys, [[_cell(row.get(key), key, scale) for key in keys] for row in found.rows]
 
 
 def _legend(found: Comparison, keys: list[str]) -> list[str]:

@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._fields import NUMBER, PLAIN, TEXT, Each, Kind
+from .._html import Record, card, table
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
+from .._readable import readable
 from .._types import Flags, Real
+
+_SHOWN = 5  # rows of a table in a notebook
 
 
 @dataclass(frozen=True)
-class ExpectedCoverage:
+class ExpectedCoverage(Record):
     """Share of the target's outcomes inside of their intervals or sets, estimated.
 
     Every calibration row is a new row to the threshold of all others; `covshift.estimate` carries
@@ -62,6 +66,8 @@ class _Result:
     notes: tuple[Note, ...]
     _expected: Callable[[], ExpectedCoverage] = field(repr=False)
 
+    _head: ClassVar[tuple[str, ...]] = ()
+
     @cached_property
     def expected_coverage(self) -> ExpectedCoverage:
         """Coverage on the target, estimated when first asked for (seconds)."""
@@ -93,7 +99,7 @@ class _Result:
             "notes": self.notes,
         }
 
-    def _about(self) -> str:
+    def _about(self) -> list[str]:
         lines = [
             f"Expected coverage on the target: {self.expected_coverage}",
             f"Calibration: {self.effective_sample_size:.0f} effective of {self.n_calibration} rows",
@@ -102,8 +108,24 @@ class _Result:
             f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"
             for name, (value, (low, high)) in self.expected_coverage.groups.items()
         ]
-        lines += [note.text for note in self.notes]
-        return "\n".join(lines)
+        return lines
+
+    def _sentence(self) -> str:
+        raise NotImplementedError
+
+    def _row(self, k: int) -> tuple[str, ...]:
+        """Cells of the table that a notebook shows: prediction, and interval or set."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join([self._sentence(), *self._about(), *(n.text for n in self.notes)])
+
+    def _repr_html_(self) -> str:
+        rows = [(str(k), *self._row(k)) for k in range(min(len(self), _SHOWN))]
+        head = ("row", "prediction", *self._head)
+        more = [f"and {len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
+        facts = [*more, *self._about()]
+        return card(self._sentence(), table(head, rows), facts=facts, notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +150,8 @@ class Intervals(_Result):
 
     lower: Real
     upper: Real
+
+    _head: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     @property
     def infinite(self) -> Flags:
@@ -176,12 +200,14 @@ class Intervals(_Result):
         ends = self.prediction, self.lower, self.upper
         return IntervalsDisplay(*ends, x=x, y=y, coverage=self.coverage).plot(ax)
 
-    def __str__(self) -> str:
-        finite = f"{self.share_infinite:.1%} infinite"
+    def _sentence(self) -> str:
         return (
             f"{len(self)} intervals of coverage {self.coverage:.0%}: mean width "
-            f"{self.mean_width:.4g}, {finite}\n{self._about()}"
+            f"{self.mean_width:.4g}, {self.share_infinite:.1%} infinite"
         )
+
+    def _row(self, k: int) -> tuple[str, ...]:
+        return tuple(readable(float(v[k])) for v in (self.prediction, self.lower, self.upper))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +228,8 @@ class Sets(_Result):
 
     member: Flags
     classes: NDArray[Any]
+
+    _head: ClassVar[tuple[str, ...]] = ("set",)
 
     @property
     def labels(self) -> list[NDArray[Any]]:
@@ -242,9 +270,11 @@ class Sets(_Result):
         columns = {str(name): self.member[:, k] for k, name in enumerate(self.classes)}
         return pandas.DataFrame({"prediction": self.prediction, **columns})
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return (
             f"{len(self)} sets of coverage {self.coverage:.0%}: {self.mean_size:.2f} classes on "
-            f"average, {self.share_whole:.1%} hold all classes, {self.share_empty:.1%} none\n"
-            f"{self._about()}"
+            f"average, {self.share_whole:.1%} hold all classes, {self.share_empty:.1%} none"
         )
+
+    def _row(self, k: int) -> tuple[str, ...]:
+        return str(self.prediction[k]), ", ".join(map(str, self.classes[self.member[k]]))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from .._html import card
+from .._html import table as html_table
 from .._optional import import_extra
 from ..exceptions import InputError
 from .features import FeatureShift
@@ -17,6 +17,7 @@ from .text import printable, table
 from .verdict import Verdict
 
 _ORDER: tuple[Verdict, ...] = ("no shift", "correctable", "strong", "no overlap")
+_HEAD = ["rows", "verdict", "AUC", "effective rows", "no rows near", "worst column"]
 _NAMED = 3  # targets that the first line names
 _OF_ROWS = ("target_weight", "target_frequency")
 
@@ -51,32 +52,27 @@ class BatchesDiagnosis:
         """Draw the two-sample AUC of every target; returns a `covshift.plot.BatchesDisplay`."""
         from ..plot import BatchesDisplay  # it needs matplotlib: loaded when asked for
 
-        values = [
-            (np.nan, np.nan, np.nan)
-            if found.auc is None
-            else (found.auc.value, *found.auc.interval)
-            for found in self.batches.values()
-        ]
-        display = BatchesDisplay(
-            list(self.batches),
-            values,
-            reference=0.5,
-            ylabel="two-sample AUC",
-            legend=("no shift", "target against training rows"),
-        )
-        return display.plot(ax)
+        return BatchesDisplay.from_diagnosis(self, ax=ax)
 
     def __str__(self) -> str:
+        labels = [printable(name) for name in self.batches]
+        lines = table("target", labels, _HEAD, self._cells(), left={1, 5})
+        return "\n".join([self._first(), "", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *row) for name, row in zip(self.batches, self._cells(), strict=True)]
+        return card(self._first(), html_table(("target", *_HEAD), rows))
+
+    def _cells(self) -> list[list[str]]:
+        return [_words(name, found) for name, found in self.batches.items()]
+
+    def _first(self) -> str:
         names = [name for name, found in self.batches.items() if found.verdict == self.verdict]
         shown = ", ".join(printable(name) for name in names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        first = (
+        return (
             f"Verdict: {self.verdict} ({len(names)} of {len(self.batches)} targets: {shown}{more})"
         )
-        head = ["rows", "verdict", "AUC", "effective rows", "no rows near", "worst column"]
-        rows = [_words(name, found) for name, found in self.batches.items()]
-        labels = [printable(name) for name in self.batches]
-        return "\n".join([first, "", *table("target", labels, head, rows, left={1, 5})])
 
 
 def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> BatchesDiagnosis:

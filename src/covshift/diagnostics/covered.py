@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._html import card, table
 from .._optional import import_extra
 from .._readable import percent
 from .._support import NO_OVERLAP, Uncovered, uncovered
@@ -67,6 +68,13 @@ class RowFlags:
         """Return a pandas data frame with one row per target row: overlap, and why not."""
         pandas = import_extra("pandas", extra="pandas", needed_by="RowFlags.to_frame")
         return pandas.DataFrame({"overlap": ~self.uncovered, "why": self.why})
+
+    def _repr_html_(self) -> str:
+        M = len(self.uncovered)
+        first = f"{self.count:,} of {M:,} target rows have no training rows near."
+        rows = [(why, f"{count:,}", percent(count / M)) for why, count in self.counts.items()]
+        head = ("why", "rows", "share of the target")
+        return card(first, *([table(head, rows)] if rows else []))
 
     def __str__(self) -> str:
         M = len(self.uncovered)

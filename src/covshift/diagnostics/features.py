@@ -10,6 +10,7 @@ import numpy as np
 from .._distances import distances, feature_differences, known_rows
 from .._feature_columns import FeatureColumns, Kind
 from .._holm import holm
+from .._html import Record
 from .._readable import percent
 from .._two_samples import TwoSamples
 from .._types import Real
@@ -19,7 +20,7 @@ from .ks import ks_p_value
 
 
 @dataclass(frozen=True)
-class FeatureShift:
+class FeatureShift(Record):
     """How one feature differs between the samples.
 
     ``smd`` is the standardised mean difference, target minus training, and ``smd_corrected`` the

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._html import Record
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
 from ..weights import effective_sample_size
@@ -28,7 +29,7 @@ CALIBRATES = 0.5  # share of the training rows
 
 
 @dataclass(frozen=True)
-class IntervalOutlook:
+class IntervalOutlook(Record):
     """What intervals and sets from one half of the training rows can be, with the CDF weights.
 
     ``effective_size`` is Kish's number of calibration rows, ``infinite_share`` the share of the

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .._html import Record
 from .._parallel import one_thread
 from .._types import Real, Whole
 from ..weights._design import kish
@@ -21,7 +22,7 @@ CLASSIFIER = "mean log-odds of logistic regression (ranks and their squares) and
 
 
 @dataclass(frozen=True)
-class TwoSampleAUC:
+class TwoSampleAUC(Record):
     """Area under the ROC curve of a classifier that tells target rows from training rows.
 
     ``value`` is 0.5 where it cannot, and 1 where it always can. ``interval`` is DeLong's at

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._html import Record
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
-from .margins_text import describe
+from .margins_text import as_html, describe
 from .sizes import MethodSize
 from .verdict import Verdict
 
 
 @dataclass(frozen=True)
-class PublishedNumber:
+class PublishedNumber(Record):
     """One number of the margins, beside that of the sample and of the weighted sample.
 
     ``gap`` is sample minus target, for means and standard deviations in units of the latter, and
@@ -36,7 +37,7 @@ class PublishedNumber:
 
 
 @dataclass(frozen=True)
-class MarginShift:
+class MarginShift(Record):
     """How one column, or a table of two, differs between sample and margins.
 
     ``distance`` is the largest difference of the distribution functions at the published cuts; of
@@ -111,3 +112,6 @@ class MarginsDiagnosis:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)

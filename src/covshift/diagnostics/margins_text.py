@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from .text import printable, signed
+from .._html import card, table
+from .text import printable, signed, sizes_html
 
 if TYPE_CHECKING:
     from .margins_result import MarginsDiagnosis, PublishedNumber
@@ -36,28 +37,49 @@ def describe(d: MarginsDiagnosis) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _margins(d: MarginsDiagnosis) -> str:
+def as_html(d: MarginsDiagnosis) -> str:
+    """Write the diagnosis as HTML that a notebook shows."""
+    margins, numbers = (
+        table(rows[0], rows[1:]) for rows in (_margin_cells(d), _number_cells(d.numbers))
+    )
+    facts = [d.reason, f"Next: {d.advice}", _title(d)]
+    first = f"Verdict: {d.verdict}"
+    return card(first, margins, numbers, sizes_html(d.methods), facts=facts, notes=d.notes)
+
+
+def _title(d: MarginsDiagnosis) -> str:
     size = "" if d.size is None else f" of {d.size:,.0f}"
-    lines = [f"{d.n_train:,} training rows, margins{size}; worst first"]
-    rows = [("margin", "kind", "distance", "p (Holm)", "without rows")]
+    return f"{d.n_train:,} training rows, margins{size}; worst first"
+
+
+def _margins(d: MarginsDiagnosis) -> str:
+    return "\n".join([_title(d), *_aligned(_margin_cells(d), left=2)])
+
+
+def _margin_cells(d: MarginsDiagnosis) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("margin", "kind", "distance", "p (Holm)", "without rows")]
     for shift in d.worst:
         p_value = "< 0.001" if shift.p_value < 0.001 else f"{shift.p_value:.3f}"
         numbers = (f"{shift.distance:.3f}", p_value, f"{shift.uncovered:.1%}")
         rows.append((printable(shift.name), shift.kind, *numbers))
-    return "\n".join(lines + _aligned(rows, left=2))
+    return rows
 
 
 def _numbers(d: MarginsDiagnosis) -> str:
-    worst = sorted(d.numbers, key=lambda number: -abs(number.gap))[:_SHOWN]
-    rows = [("published number", "target", "sample", "gap", "weighted")]
-    for number in worst:
-        weighted = "" if number.corrected is None else _plain(number, number.corrected)
-        numbers = (_plain(number, number.target), _plain(number, number.sample))
-        rows.append((printable(number.what, _WIDTH), *numbers, signed(number.gap), weighted))
-    lines = _aligned(rows, left=1)
+    lines = _aligned(_number_cells(d.numbers)[: _SHOWN + 1], left=1)
     if len(d.numbers) > _SHOWN:
         lines.append(f"  and {len(d.numbers) - _SHOWN} more numbers")
     return "\n".join(lines)
+
+
+def _number_cells(numbers: Sequence[PublishedNumber]) -> list[tuple[str, ...]]:
+    """Head and cells of the published numbers, the largest gap first."""
+    rows: list[tuple[str, ...]] = [("published number", "target", "sample", "gap", "weighted")]
+    for number in sorted(numbers, key=lambda number: -abs(number.gap)):
+        weighted = "" if number.corrected is None else _plain(number, number.corrected)
+        both = (_plain(number, number.target), _plain(number, number.sample))
+        rows.append((printable(number.what, _WIDTH), *both, signed(number.gap), weighted))
+    return rows
 
 
 def _plain(number: PublishedNumber, value: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from .._html import card
 from .._notes import Note
 from .._readable import percent
 from .._types import Rows
@@ -36,6 +37,10 @@ class Restricted:
             return Note("restricted target", str(self.flags))
         share = percent(1 - self.flags.count / len(self.flags.uncovered))
         return Note("restricted target", f"{share} of the target is kept. {self.flags}", "warning")
+
+    def _repr_html_(self) -> str:
+        kept = f"{len(self.rows):,} of {len(self.flags.uncovered):,} target rows are kept."
+        return card(kept, self.flags._repr_html_())
 
 
 def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> Restricted:

@@ -17,7 +17,7 @@ from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
 from .sizes import MethodSize
 from .support import Support
-from .text import describe
+from .text import as_html, describe
 from .verdict import Verdict
 
 
@@ -109,3 +109,6 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)

@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from .._html import Record
 from .._registry import WeighterEntry, weighters
 from .._types import Real, Rows
 from ..exceptions import NoOverlapError
@@ -21,7 +22,7 @@ METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
 
 
 @dataclass(frozen=True)
-class MethodSize:
+class MethodSize(Record):
     """Kish's effective sample size of one weighter.
 
     ``share`` is the effective sample size (sum w)^2 / sum w^2 of the final weights w, as a share of

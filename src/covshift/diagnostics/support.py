@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._feature_columns import FeatureColumns
+from .._html import Record
 from .._support import Uncovered
 from .._types import Flags, Real, Rows
 from ..weights._points import Units, blocks, pooled_units
@@ -18,7 +19,7 @@ LEVEL = 0.01  # share of the training rows that count as outside by their own st
 
 
 @dataclass(frozen=True)
-class Support:
+class Support(Record):
     """Shares of the target outside the training sample.
 
     ``outside`` counts target rows whose distance to the fifth nearest training row is larger than

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from .. import _html
 from .._feature_columns import MISSING
 
 if TYPE_CHECKING:
     from .features import FeatureShift
     from .result import Diagnosis
+    from .sizes import MethodSize
 
 _SHOWN = 10  # features
 _WIDTH = 28  # of a name
@@ -27,6 +29,41 @@ def describe(diagnosis: Diagnosis) -> str:
         _notes(diagnosis),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def as_html(d: Diagnosis) -> str:
+    """Write the diagnosis as HTML that a notebook shows: verdict, columns, sizes and notes."""
+    head, rows = _column_cells(d)
+    names = [feature.name for feature in d.worst[:_SHOWN]]
+    columns = _html.table(("column", *head), [(a, *b) for a, b in zip(names, rows, strict=True)])
+    more = len(d.features) - _SHOWN
+    facts = [
+        d.reason,
+        f"Next: {d.advice}",
+        f"{d.n_train:,} training rows, {d.n_target:,} target rows"
+        + (f"; {more} more columns" if more > 0 else ""),
+        *(line.strip() for line in _joint(d).split("\n")[1:]),
+        *_intervals(d).split("\n")[:1],
+    ]
+    first = f"Verdict: {d.verdict}"
+    return _html.card(
+        first, columns, sizes_html(d.methods), facts=filter(None, facts), notes=d.notes
+    )
+
+
+def sizes_html(methods: Iterable[MethodSize]) -> str:
+    """Write effective sample sizes as a table."""
+    rows = [
+        (
+            row.method,
+            "none" if row.share is None else f"{row.effective_sample_size:,.0f}",
+            "" if row.share is None else f"{row.share:.0%}",
+            row.note,
+        )
+        for row in methods
+    ]
+    head = ("weights", "effective sample size", "share of the rows", "note")
+    return _html.table(head, rows) if rows else ""
 
 
 def printable(name: str, width: int = _WIDTH) -> str:
@@ -58,7 +95,8 @@ def _verdict(d: Diagnosis) -> str:
     )
 
 
-def _columns(d: Diagnosis) -> str:
+def _column_cells(d: Diagnosis) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of the table of columns, the worst first."""
     corrected = any(feature.smd_corrected is not None for feature in d.features)
     head: list[str] = [
         "SMD",
@@ -79,6 +117,11 @@ def _columns(d: Diagnosis) -> str:
         ]
         for feature in d.worst[:_SHOWN]
     ]
+    return head, rows
+
+
+def _columns(d: Diagnosis) -> str:
+    head, rows = _column_cells(d)
     shown = d.worst[:_SHOWN]
     names = [printable(feature.name) for feature in shown]
     title = f"{d.n_train:,} training rows, {d.n_target:,} target rows; worst columns first"

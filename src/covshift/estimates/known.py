@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from sklearn.utils import column_or_1d
 
 from .._gains import weighted_means
+from .._html import Record
 from .._parameters import number
 from .._repeats import Repeats
 from .._row_weights import check_weight
@@ -19,7 +20,7 @@ from ..weights import effective_sample_size
 
 
 @dataclass(frozen=True)
-class WeightedMean:
+class WeightedMean(Record):
     """A mean of weighted rows, and how sure it is where the weights and the target are known."""
 
     value: float

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._html import Record
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
@@ -15,11 +16,11 @@ from .._types import Real
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..margins import Margins
 from .methods import Method
-from .text import as_html, describe, sentence, table_lines
+from .text import as_html, describe, sentence, table_html, table_lines
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """One number of the population, by one method.
 
     ``sensitivity_interval`` holds the truth also where the mean of the outcome given the features
@@ -45,6 +46,9 @@ class Table(tuple[Estimate, ...]):
     def __str__(self) -> str:
         return "\n".join(table_lines(self))
 
+    def _repr_html_(self) -> str:
+        return table_html(self)
+
     def where(self, **wanted: Any) -> Table:
         """Keep the rows whose attributes are as given, such as ``method="dr"``."""
         return Table(
@@ -57,7 +61,7 @@ class Table(tuple[Estimate, ...]):
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Record):
     """How far the corrected number is from the plain one, with the error of the difference."""
 
     outcome: str

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Protocol
 
-from .._notes import Note
+from .._html import card, table
 from ..diagnostics.text import printable
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ METHOD_WORDS = {
     "model": "outcome model alone",
     "none": "sample as it is",
 }
+_TABLE_HEAD = ("outcome", "what", "group", "method", "value", "s.e.", "interval", "rows")
 _HEAD = ("", "sample", "corrected", "s.e.", "interval", "rows", "eff. rows")
 
 
@@ -63,35 +63,21 @@ def describe(found: Estimates) -> str:
 
 def as_html(found: Estimates) -> str:
     """Write sentence, table and notes as HTML that a notebook shows."""
-    head, rows = _cells(found)
-    return html(sentence(found), head, rows, _facts(found), found.notes)
-
-
-def html(
-    first: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    facts: Sequence[str],
-    notes: Sequence[Note],
-) -> str:
-    """Write a sentence, a table, facts and notes as HTML; all of it is escaped."""
-    cells = "".join(f"<th>{escape(title)}</th>" for title in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    items = "".join(f"<li>{escape(str(note))}</li>" for note in notes)
-    below = "<br>".join(escape(line) for line in facts)
-    return (
-        f"<div><p><strong>{escape(first)}</strong></p>"
-        f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-        f"<p>{below}</p>" + (f"<ul>{items}</ul>" if items else "") + "</div>"
-    )
+    return card(sentence(found), table(*_cells(found)), facts=_facts(found), notes=found.notes)
 
 
 def table_lines(rows: Sequence[Estimate]) -> list[str]:
     """Write any estimates as lines."""
-    head = ("outcome", "what", "group", "method", "value", "s.e.", "interval", "rows")
-    lines = [
+    return aligned([_TABLE_HEAD, *_table_cells(rows)], left=4)
+
+
+def table_html(rows: Sequence[Estimate]) -> str:
+    """Write any estimates as HTML that a notebook shows."""
+    return table(_TABLE_HEAD, _table_cells(rows))
+
+
+def _table_cells(rows: Sequence[Estimate]) -> list[tuple[str, ...]]:
+    return [
         (
             printable(row.outcome),
             printable(row.what or "mean"),
@@ -104,7 +90,6 @@ def table_lines(rows: Sequence[Estimate]) -> list[str]:
         )
         for row in rows
     ]
-    return aligned([head, *lines], left=4)
 
 
 def shown(value: float, row: Written, *, percent: bool = True) -> str:

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .._crossfit import CrossFit
+from .._html import Record, card, table
 from .._influence import Influence
 from .._plain import plain
 from .._types import Flags, Real
@@ -36,7 +38,7 @@ _MOST_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability:
+class Reliability(Record):
     """How often the positive class comes true, in k bins of its score; NaN where no row is."""
 
     bounds: Real  # (k + 1,): scores between the bins
@@ -48,7 +50,7 @@ class Reliability:
 
 
 @dataclass(frozen=True, eq=False)
-class ROC:
+class ROC(Record):
     """Points of the ROC curve, from (0, 0) to (1, 1), and the area under it."""
 
     false_positive_rate: Real  # (p,)
@@ -78,6 +80,22 @@ class Curves:
     reliability_labelled: Reliability | None
     roc: ROC | None
     roc_labelled: ROC | None
+
+    def _repr_html_(self) -> str:
+        areas = [
+            (name, "–" if curve is None else f"{curve.auc:.3f}")
+            for name, curve in (("target", self.roc), ("labelled rows", self.roc_labelled))
+        ]
+        tables, curve = [table(("area under the ROC curve", "AUC"), areas)], self.reliability
+        if curve is not None:
+            numbers = (curve.score, curve.share, curve.interval[:, 0], curve.interval[:, 1])
+            rows = [
+                (f"{low:.3g} to {high:.3g}", *(f"{column[k]:.3f}" for column in numbers))
+                for k, (low, high) in enumerate(pairwise(curve.bounds))
+            ]
+            head = ("score", "mean score", "share of positives", "low", "high")
+            tables.append(table(head, rows))
+        return card(f"Curves of {self.model} on the target, class {self.positive}", *tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the calibration curves as lists; ROC curves by their areas alone."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._html import Record
 from .._notes import Note
 from .._optional import import_extra
 from .._plain import plain
@@ -15,14 +16,14 @@ from ..exceptions import InputError
 from .curves import Curves
 from .methods import Method
 from .target_labels import Change, Check
-from .text import as_html, describe, sentence, table_lines
+from .text import as_html, describe, sentence, table_html, table_lines
 
 if TYPE_CHECKING:
     from .pictures import Kind
 
 
 @dataclass(frozen=True)
-class Performance:
+class Performance(Record):
     """One metric of one model on the target, by one method."""
 
     proportion: ClassVar[bool] = False  # numbers are written as decimals, not in per cent
@@ -44,6 +45,9 @@ class Performances(tuple[Performance, ...]):
     def __str__(self) -> str:
         return "\n".join(table_lines(self))
 
+    def _repr_html_(self) -> str:
+        return table_html(self)
+
     def same(self, row: Performance, method: str) -> Performance:
         """Return the same metric by another method."""
         return self.where(model=row.model, metric=row.metric, group=row.group, method=method)[0]
@@ -60,7 +64,7 @@ class Performances(tuple[Performance, ...]):
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """How far a model is from the first one, on the target, by the chosen method."""
 
     proportion: ClassVar[bool] = False

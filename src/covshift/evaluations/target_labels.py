@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from .._crossfit import CrossFit
+from .._html import Record
 from .._influence import Design, Influence, mean_influence
 from .._types import Real, Rows
 from ..estimates.intervals import Errors
@@ -34,7 +35,7 @@ from .scores import Scored
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Record):
     """A metric of the target rows that have labels, beside the expected one."""
 
     proportion: ClassVar[bool] = False  # numbers are written as decimals
@@ -49,7 +50,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Record):
     """Whether p(y | x) differs between the labelled rows and the target: a test."""
 
     model: str

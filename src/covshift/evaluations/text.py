@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from .._html import card, table
 from ..diagnostics.text import printable
-from ..estimates.text import METHOD_WORDS, aligned, html, shown
+from ..estimates.text import METHOD_WORDS, aligned, shown
 from .metrics import words
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ WORDS = {
     "cbpe": "calibrated scores (CBPE)",
     "none": "labelled rows as they are",
 }
+_TABLE_HEAD = ("model", "metric", "group", "method", "value", "s.e.", "interval", "rows")
 _HEAD = ("", "your data", "target", "s.e.", "interval", "rows", "eff. rows")
 
 
@@ -60,14 +62,21 @@ def describe(found: Evaluations) -> str:
 
 def as_html(found: Evaluations) -> str:
     """Write sentence, table and notes as HTML that a notebook shows."""
-    head, rows = _cells(found)
-    return html(sentence(found), head, rows, _facts(found), found.notes)
+    return card(sentence(found), table(*_cells(found)), facts=_facts(found), notes=found.notes)
 
 
 def table_lines(rows: Sequence[Performance]) -> list[str]:
     """Write any metrics as lines."""
-    head = ("model", "metric", "group", "method", "value", "s.e.", "interval", "rows")
-    lines = [
+    return aligned([_TABLE_HEAD, *_table_cells(rows)], left=4)
+
+
+def table_html(rows: Sequence[Performance]) -> str:
+    """Write any metrics as HTML that a notebook shows."""
+    return table(_TABLE_HEAD, _table_cells(rows))
+
+
+def _table_cells(rows: Sequence[Performance]) -> list[tuple[str, ...]]:
+    return [
         (
             printable(row.model),
             printable(words(row.metric)),
@@ -80,7 +89,6 @@ def table_lines(rows: Sequence[Performance]) -> list[str]:
         )
         for row in rows
     ]
-    return aligned([head, *lines], left=4)
 
 
 def _interval(row: Performance | Difference | Check) -> str:

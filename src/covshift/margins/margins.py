@@ -252,6 +252,11 @@ class Margins:
 
         return described(self)
 
+    def _repr_html_(self) -> str:
+        from .text import as_html
+
+        return as_html(self)
+
     def __repr__(self) -> str:
         return f"<Margins of {', '.join(self.columns)}>"
 

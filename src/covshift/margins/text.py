@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._html import card, table
 from .kinds import Margin, Moments, Table
 
 _SHOWN = 6  # cells of a column; the first and last of more
@@ -11,6 +12,24 @@ _SHOWN = 6  # cells of a column; the first and last of more
 
 def described(margins: Any) -> str:
     """Return what margins hold, a line for each column and table."""
+    rows = _lines(margins)
+    width = max(len(name) for name, _ in rows)
+    lines = [f"  {name:<{width}}  {text}" for name, text in rows]
+    return "\n".join([_head(margins), *lines, *(f"  Note: {note}" for note in margins.notes)])
+
+
+def as_html(margins: Any) -> str:
+    """Return what margins hold as HTML that a notebook shows."""
+    lines = table(("column", "what is known"), _lines(margins))
+    return card(_head(margins), lines, notes=margins.notes)
+
+
+def _lines(margins: Any) -> list[tuple[str, str]]:
+    rows = [(name, _part(part)) for name, part in margins.single.items()]
+    return rows + [(part.title, _table(part)) for part in margins.tables]
+
+
+def _head(margins: Any) -> str:
     n = len(margins.columns)
     head = f"Margins of {n} column{'s' if n != 1 else ''}"
     if margins.tables:
@@ -19,11 +38,7 @@ def described(margins: Any) -> str:
         head += f", size {margins.size:.0f}"
     if margins.source:
         head += f" ({margins.source})"
-    rows = [(name, _part(part)) for name, part in margins.single.items()]
-    rows += [(table.title, _table(table)) for table in margins.tables]
-    width = max(len(name) for name, _ in rows)
-    lines = [f"  {name:<{width}}  {text}" for name, text in rows]
-    return "\n".join([head, *lines, *(f"  Note: {note}" for note in margins.notes)])
+    return head
 
 
 def _part(part: Margin | Moments) -> str:

@@ -1,8 +1,11 @@
 """Pictures of a shift and of its correction, with axes in and out as in scikit-learn's displays.
 
-Each display has a classmethod ``from_...`` that computes and draws, ``plot(ax=None)`` that draws
-again, and ``ax_`` and ``figure_`` afterwards. Given axes are drawn on as they are: neither pyplot's
-state nor any default of matplotlib is touched. Needs matplotlib: ``pip install "covshift[plot]"``.
+Each display has classmethods that compute and draw, named as in scikit-learn: ``from_estimator``
+takes a fitted model or weighter, ``from_predictions`` what a model said, ``from_samples`` the rows
+of both samples; others are named by the result that they draw, such as ``from_diagnosis``.
+``plot(ax=None)`` draws again, and ``ax_`` and ``figure_`` are there afterwards. Given axes are
+drawn on as they are: neither pyplot's state nor any default of matplotlib is touched. Needs
+matplotlib: ``pip install "covshift[plot]"``.
 """
 
 from .batches import BatchesDisplay

@@ -60,6 +60,20 @@ class BatchesDisplay:
         self.ylabel = ylabel
         self.legend = legend
 
+    @classmethod
+    def from_diagnosis(cls, diagnosis: Any, *, ax: Any = None) -> Self:
+        """Draw the two-sample AUC of every target that `diagnose_batches` compared."""
+        none = (np.nan, np.nan, np.nan)
+        parts = [found.auc for found in diagnosis.batches.values()]
+        values = [none if auc is None else (auc.value, *auc.interval) for auc in parts]
+        return cls(
+            list(diagnosis.batches),
+            values,
+            reference=0.5,
+            ylabel="two-sample AUC",
+            legend=("no shift", "target against training rows"),
+        ).plot(ax)
+
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         count = len(self.labels)

@@ -14,6 +14,7 @@ from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..exceptions import InputError
 from . import style
+from .weights import fitted_weights
 
 _MOST_LEVELS = 12  # of a category that are drawn
 _MOST_STEPS = 400  # of a drawn curve: finer steps cannot be seen
@@ -79,6 +80,27 @@ class ECDFDisplay:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
         names = tuple(part.name for part in samples.features)
         return cls.of_feature(samples, _column(feature, names), w).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        X_target: Any,
+        *,
+        feature: int | str = 0,
+        feature_names: Any = None,
+        target_weight: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what a fitted weighter did: ``X`` are the rows that it was fitted to.
+
+        Fitted with ``sample_weight`` its weights are factors on them: pass the products to
+        `from_samples`.
+        """
+        names: dict[str, Any] = {"feature_names": feature_names, "target_weight": target_weight}
+        weights = fitted_weights(estimator)
+        return cls.from_samples(X, X_target, weights, feature=feature, **names, ax=ax)
 
     @classmethod
     def of_feature(cls, samples: TwoSamples, number: int, weights: Real | None) -> Self:

@@ -93,6 +93,33 @@ class IntervalsDisplay:
         ends = found.prediction, found.lower, found.upper
         return cls(*ends, x=x, y=y, coverage=coverage, xlabel=name).plot(ax)
 
+    @classmethod
+    def from_predictions(
+        cls,
+        intervals: Any,
+        y: Any = None,
+        *,
+        prediction: Any = None,
+        x: Any = None,
+        coverage: float | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw intervals that are there already: an array (rows, 2) of lower and upper ends.
+
+        What ``predict_interval`` returns brings its predictions and its coverage. Of others the
+        prediction is by default the middle of the interval.
+        """
+        ends = np.asarray(intervals, dtype=np.float64)
+        if ends.ndim != 2 or ends.shape[1] != 2:
+            raise InputError(
+                f"intervals has shape {ends.shape}. Pass lower and upper ends (rows, 2)."
+            )
+        if prediction is None:
+            prediction = getattr(intervals, "prediction", _middle(ends))
+        if coverage is None:
+            coverage = getattr(intervals, "coverage", None)
+        return cls(prediction, *ends.T, x=x, y=y, coverage=coverage).plot(ax)
+
     @property
     def share_infinite(self) -> float:
         return float(self._infinite.mean())
@@ -176,6 +203,13 @@ class IntervalsDisplay:
         if name in ("x", "y") and not np.isfinite(found).all():
             raise InputError(f"{name} contains NaN or inf values, which have no place to be drawn.")
         return found
+
+
+def _middle(ends: Real) -> Real:
+    """Middle of every interval; of one that is infinite on one side, its finite end."""
+    finite = np.isfinite(ends)
+    count = finite.sum(axis=1)
+    return np.asarray(np.where(finite, ends, 0.0).sum(axis=1) / np.maximum(count, 1))
 
 
 def _feature(X: Any, feature: int | str) -> tuple[Any, str]:

@@ -11,6 +11,7 @@ from .._distances import feature_differences
 from .._row_weights import check_weight
 from .._two_samples import two_samples
 from . import style
+from .weights import fitted_weights
 
 _BALANCED = 0.1  # Austin (2009): below it, a difference is usually taken as negligible
 
@@ -76,6 +77,25 @@ class LovePlotDisplay:
             after = feature_differences(samples, w)
         names = [feature.name for feature in samples.features]
         return cls(names, feature_differences(samples), after).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        X_target: Any,
+        *,
+        feature_names: Any = None,
+        target_weight: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what a fitted weighter did: ``X`` are the rows that it was fitted to.
+
+        Fitted with ``sample_weight`` its weights are factors on them: pass the products to
+        `from_samples`.
+        """
+        names: dict[str, Any] = {"feature_names": feature_names, "target_weight": target_weight}
+        return cls.from_samples(X, X_target, fitted_weights(estimator), **names, ax=ax)
 
     @classmethod
     def from_diagnosis(cls, diagnosis: Any, *, ax: Any = None) -> Self:

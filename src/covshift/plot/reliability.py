@@ -13,6 +13,7 @@ from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import InputError
 from . import style
+from .responses import model_name, positive_scores, positives
 
 
 class ReliabilityDisplay:
@@ -54,6 +55,29 @@ class ReliabilityDisplay:
         self.intervals = None if intervals is None else dict(intervals)
         self.looks = dict(looks or {})
         self.confidence = confidence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        weights: Any = None,
+        *,
+        n_bins: int = 10,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Let a fitted classifier of two classes predict the rows X, bin and draw.
+
+        ``pos_label`` is the class whose probability is drawn, by default the second of
+        ``estimator.classes_``; ``name`` by default that of the estimator's class. The rest is as in
+        `from_predictions`.
+        """
+        p, label = positive_scores(estimator, X, pos_label, probability=True)
+        given: dict[str, Any] = {"n_bins": n_bins, "name": name or model_name(estimator), "ax": ax}
+        return cls.from_predictions(positives(y, label), p, weights, **given)
 
     @classmethod
     def from_predictions(

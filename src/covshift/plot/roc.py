@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from sklearn.metrics import auc, roc_curve
 
+from .._row_weights import check_weight
 from .._types import Real
+from ..exceptions import InputError
 from . import style
+from .responses import model_name, positive_scores, positives
 
 
 class ROCDisplay:
@@ -44,6 +48,55 @@ class ROCDisplay:
             for name, (x, y) in curves.items()
         }
         self.looks = dict(looks or {})
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        weights: Any = None,
+        *,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Let a fitted classifier of two classes score the rows X, and draw.
+
+        ``pos_label`` is the positive class, by default the second of ``estimator.classes_``;
+        ``name`` by default that of the estimator's class. The rest is as in `from_predictions`.
+        """
+        scores, label = positive_scores(estimator, X, pos_label)
+        name = name or model_name(estimator)
+        return cls.from_predictions(positives(y, label), scores, weights, name=name, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        scores: Any,
+        weights: Any = None,
+        *,
+        pos_label: Any = None,
+        name: str = "model",
+        ax: Any = None,
+    ) -> Self:
+        """Compute the curve of ``scores`` (rows,), larger for the positive class, and draw.
+
+        ``weights`` make the rows stand for the target, such as those of a weighter;
+        ``pos_label`` names the positive class where y is not 0 and 1. The legend shows the area.
+        """
+        truth, s = positives(y, pos_label), np.asarray(scores, dtype=np.float64)
+        if s.ndim != 1 or s.shape != truth.shape or not np.isfinite(s).all():
+            raise InputError(
+                f"y has shape {truth.shape} and scores {s.shape}. Pass one number of each per row."
+            )
+        w = None if weights is None else check_weight(weights, len(s), "weights", of="y")
+        kept = np.ones(len(s), dtype=bool) if w is None else w > 0
+        if len(np.unique(truth[kept])) < 2:
+            raise InputError("All rows are of one class: a ROC curve needs both.")
+        x, y_, _ = roc_curve(truth, s, sample_weight=w)
+        return cls({f"{name}: AUC {auc(x, y_):.3f}": (x, y_)}).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""

@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._row_weights import check_weight
+from ..exceptions import InputError
 from ..weights import effective_sample_size
 from . import style
+
+
+def fitted_weights(estimator: Any) -> Any:
+    """Return the weights that a weighter gave the rows it was fitted to."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "weights_"):
+        raise InputError(
+            f"{type(estimator).__name__} has no weights_. Pass a fitted weighter of "
+            "covshift.weights, or a covshift.Reweighted."
+        )
+    return estimator.weights_
 
 
 class WeightsDisplay:
@@ -38,6 +51,11 @@ class WeightsDisplay:
         w = w / w.max()
         self.weights = w / w.mean()
         self.effective_sample_size = effective_sample_size(self.weights)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the weights of a fitted weighter, or of a `covshift.Reweighted`: ``weights_``."""
+        return cls.from_weights(fitted_weights(estimator), ax)
 
     @classmethod
     def from_weights(cls, weights: Any, ax: Any = None) -> Self:
