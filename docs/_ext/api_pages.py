@@ -1,19 +1,23 @@
 """One page per public class and function, and one per module, written before the build.
 
-What is public is what ``covshift`` and its public modules name in ``__all__``: a new name has a page
-without anybody writing one. The pages are written to ``docs/api/`` and are not kept in the repository.
+What is public is what ``covshift`` and its public modules name in ``__all__``: a new name has a
+page without anybody writing one. The pages are written to ``docs/api/`` and are not kept in the
+repository.
 """
+
+from __future__ import annotations
 
 import inspect
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import covshift
-from sphinx.application import Sphinx
-from sphinx.config import Config
-from sphinx.ext.autodoc.mock import mock
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 MODULES = (  # as a reader meets them
     "estimates",
@@ -135,6 +139,8 @@ def skip_foreign(
 
 def generate(app: Sphinx, config: Config) -> None:
     """Write all pages, and remove those of names that are gone."""
+    from sphinx.ext.autodoc.mock import mock
+
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     pages, written = examples(Path(app.srcdir)), set()

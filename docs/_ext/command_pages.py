@@ -3,14 +3,20 @@
 The pages are written to ``docs/commands/`` before the build and are not kept in the repository.
 """
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from api_pages import write
+
 from covshift.cli.parser import COMMANDS, build_parser
 from covshift.reproduction.cli import parser as reproduction_parser
-from sphinx.application import Sphinx
-from sphinx.config import Config
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
