@@ -67,3 +67,23 @@ def test_a_process_that_has_scikit_learn_is_left_as_it_is():
     import_scikit_learn()
     assert sys.modules == before
     assert not any(isinstance(module, StandIn) for module in before.values())
+
+
+def test_where_stand_ins_do_not_serve_the_plain_import_does():
+    code = """
+import sys
+from covshift.cli import imports
+plain = imports.import_module
+def refuse(name):
+    if name == "sklearn.utils.fixes":
+        sys.modules["sklearn.half"] = sys
+        raise AttributeError("a version that asks for more")
+    return plain(name)
+imports.import_module = refuse
+imports.import_scikit_learn()
+import sklearn, scipy.stats
+print("sklearn.half" in sys.modules, type(scipy.stats) is imports.StandIn)
+from sklearn.linear_model import LogisticRegression
+print(LogisticRegression().fit([[0.0], [1.0]], [0, 1]).predict([[2.0]]).tolist())
+"""
+    assert run_python(code) == ["False False", "[1]"]

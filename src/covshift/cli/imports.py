@@ -30,11 +30,19 @@ def import_scikit_learn() -> None:
     """Import scikit-learn, unless it is there, without pandas, scipy.stats and the like."""
     if "sklearn" in sys.modules:
         return
+    before = set(sys.modules)
     standing = [made for name in (*_DEFERRED, *_UNTIL_IMPORTED) if (made := StandIn.of(name))]
     for module in standing:
         module.place()
     try:
         import_module("sklearn.utils.fixes")
+    except Exception:  # another version that asks for more: the plain import, which takes longer
+        for module in standing:
+            module.leave()
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] == "sklearn":
+                del sys.modules[name]
+        import_module("sklearn")
     finally:
         for module in standing:
             if module.__name__ in _UNTIL_IMPORTED:

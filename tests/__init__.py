@@ -1,0 +1,1 @@
+"""The tests, as a package of their own: another one called ``tests`` may be installed."""
