@@ -41,6 +41,7 @@ napoleon_use_ivar = True
 napoleon_use_param = False  # types are words, not links
 napoleon_use_rtype = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "covshift"

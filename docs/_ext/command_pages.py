@@ -66,16 +66,15 @@ def command_page(command: str, about: str) -> str:
     """Usage, what it does, and every option, group by group."""
     parser = parser_of(command)
     title = f"covshift {command}"
-    parser.prog = title
-    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=88)
-    usage = parser.format_usage().removeprefix("usage: ").rstrip()
+    needed = [_metavar(action) for action in parser._actions if not action.option_strings]
+    usage = " ".join([title, "[options]", *needed])
     said = _escaped((parser.description or about).replace("%%", "%"))
     lines = [title, "=" * len(title), "", said, "", ".. code-block:: text", ""]
-    lines += [f"   {line}" for line in usage.splitlines()] + [""]
+    lines += [f"   {usage}", ""]
     for group in parser._action_groups:
-        shown = [a for a in group._group_actions if a.help is not argparse.SUPPRESS]
+        shown = [a for a in group._group_actions if a.dest != "help"]
         if shown:
-            name = (group.title or "options").capitalize()
+            name = (group.title or "options").capitalize().replace("Positional a", "A")
             lines += [name, "-" * len(name), ""]
             for action in shown:
                 lines += option_line(action)
