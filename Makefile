@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs clean distclean FORCE
+.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,8 +74,11 @@ bench-tables: $(TABLES)/.stamp-tables ## Compare machines on real tables, which 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
 
+docs-links: $(STAMP)docs ## Check the links of the documentation that lead elsewhere (needs the network)
+	$(BIN)/python -m sphinx -b linkcheck -W --keep-going docs docs/_build/links
+
 clean: ## Remove outputs and caches
-	rm -rf out docs/_build docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf out docs/_build docs/api docs/commands docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv, .venv-oldest and .venv-tables as well

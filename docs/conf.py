@@ -13,6 +13,8 @@ copyright = "2026, the covshift developers"
 version = release = covshift.__version__
 
 extensions = [
+    "api_pages",
+    "command_pages",
     "docstrings",
     "equations",
     "myst_parser",
@@ -20,9 +22,10 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "reproduction"]
+exclude_patterns = ["_build", "_templates", "reproduction"]
+templates_path = ["_templates"]
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
@@ -34,18 +37,26 @@ autodoc_default_options = {
     "set_score_request, set_split_request",
 }
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_param = False  # types are words, not links
 napoleon_use_rtype = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "covshift"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_css_files = ["equations.css"]
-html_sidebars = {"**": []}
+html_css_files = ["equations.css", "site.css"]
+html_sidebars = {"**": ["site-nav"]}
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "search_bar_text": "Search",
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+}
 
 # Examples: run when the pages are built, with a picture and a notebook to download. API pages
 # link those that use a name by ``.. minigallery:: covshift.VSVR``.

@@ -20,7 +20,7 @@ from .profile import profile_page
 from .reporting import open_choices, robustness, synthetic, table_one
 from .reporting.claims import claims
 from .reporting.markdown import as_markdown, filled
-from .reporting.sections import claim_table, sections, trial_counts
+from .reporting.sections import claim_table, sections, standing_table, trial_counts
 from .reporting.write import draw
 from .store import Store, read_compact, write_compact
 from .trials import Trials
@@ -66,6 +66,7 @@ def committed() -> Trials:
 def blocks(trials: Trials) -> dict[str, str]:
     """What the markers of the page stand for, by name."""
     made = {
+        "standings": standing_table(claims(trials)),
         "claims": claim_table(claims(trials)),
         "trials": trial_counts(trials),
         "verdicts": table_one.verdicts(trials),
@@ -76,7 +77,6 @@ def blocks(trials: Trials) -> dict[str, str]:
         "scales": open_choices.scales(trials),
         "raw-norm": open_choices.raw_norm(trials),
         "warned": table_one.warned(trials),
-        "synthetic-earlier": synthetic.against_earlier(trials),
         "readings": synthetic.readings(trials),
         "best-gamma": synthetic.best_gamma(trials),
         "robustness-own": robustness.spreads_over(trials, "own"),

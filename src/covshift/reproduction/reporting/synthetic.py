@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..configuration import read_expected
 from ..trials import Trials, as_cell
 from .layout import Table, label
 
@@ -29,26 +28,6 @@ def against_size(trials: Trials, variant: str = "own") -> Table:
         f"Experiment 2, {what}: normalised L2 error / excess variation (total variation beyond "
         "that of a monotone function with the same ends), means over the trials.",
         ["method", *sizes],
-        rows,
-    )
-
-
-def against_earlier(trials: Trials) -> Table:
-    """Experiment 2 beside the earlier trial."""
-    rows = []
-    for known in read_expected()["earlier_synthetic"]:
-        size = f"N = {known['size']}"
-        for name in [name for name in known if name not in ("size", "trials")]:
-            found = as_cell(trials.errors("2", size, name, "own"))
-            if found is not None:
-                error = found.standard_error * np.sqrt(1 + found.trials / known["trials"])
-                distance = (found.mean - known[name]) / error
-                values = [f"{known[name]:.3f}", f"{found.mean:.3f}", f"{error:.3f}"]
-                rows.append([size, label(name), *values, f"{distance:+.1f}"])
-    return Table(
-        "Experiment 2 beside the earlier trial: normalised L2 error. The standard error of the "
-        "difference takes the earlier deviations as ours, over its own number of trials.",
-        ["N", "method", "earlier", "measured", "standard error of the difference", "in these"],
         rows,
     )
 
