@@ -15,7 +15,6 @@ differ in directions in which K is zero, where f is, too.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,10 +30,8 @@ _TOLERANCE = 1e-11  # of the error in the norm that the machine minimises, to th
 _PROVEN = 1e-8  # bound of the error of f, to f, both in the norm of the kernel
 _STARTS = 3
 _MOST_STEPS = 60
-_TRIAL, _PROMISING = (
-    12,
-    1e-2,
-)  # after so many steps so little of the error is left, or it is given up
+# After so many steps so little of the error is left, or it is given up.
+_TRIAL, _PROMISING = 20, 1e-3
 _WORST = 1e12  # condition beyond which decompositions are safer
 _SINGLE = 1e6  # condition up to which single precision serves
 
@@ -137,7 +134,6 @@ def _conjugate_gradients(
         if (square <= _TOLERANCE**2 * first).all():
             return A
         if count == _TRIAL and (square > _PROMISING**2 * first).any():
-            deque(steps, maxlen=0)  # no other precision would help
             break
         share = _ratio(square, before)
         step = towards + share * step
