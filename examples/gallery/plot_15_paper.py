@@ -41,9 +41,9 @@ for name, found in errors.items():
     print(f"{name:24s} {np.mean(found):.3f} (standard deviation {np.std(found, ddof=1):.3f})")
 
 # %%
-# The last sample. V smooths, and smooth is right here; most of the gain over V = I is that, and
-# not the correction of the shift. At one fixed penalty the comparison is the paper's; an
-# unweighted machine whose penalty is tuned, ``VSVC("none")``, closes most of the gap.
+# The last sample. At one fixed penalty the comparison is the paper's. V also smooths, which is
+# right here, so that the gain over V = I is not the correction of the shift alone; an unweighted
+# machine whose penalty is tuned, ``VSVC("none")``, is the control to set beside it.
 x = np.linspace(-1, 1, 400)[:, None]
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.plot(x, data.probability_function(x), color="#595959", linestyle="--", label="truth")
