@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
+.PHONY: help demo reproduce test test-thorough test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,10 @@ reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS
 	$(BIN)/python -m covshift.reproduction $(ARGS)
 
 test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+
+test-thorough: $(STAMP)test ## Run the tests that take minutes each, which make test leaves out
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -m thorough $(PYTEST_ARGS)
 
 test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TORCH="torch" is what pip installs)
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
