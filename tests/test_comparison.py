@@ -131,7 +131,7 @@ def table(*gains):
     ("gains", "chosen", "words"),
     [
         ([(-0.1, 0.01)], "none", "no method has a lower"),
-        ([(0.02, 0.03)], "none", "by 0.0200 (0.7 standard errors), short of the 1.7 needed."),
+        ([(0.02, 0.03)], "none", "by 0.0200 (0.7 s.e.), short of the 1.7 needed."),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
         (
             [(0.016, 0.01), (0.05, 0.06)],
@@ -153,11 +153,11 @@ def test_the_best_of_those_that_are_clear_is_chosen_else_the_unweighted_model(ga
 
 def test_a_control_is_told_by_its_flag_whatever_its_note_says():
     rows = table((0.05, 0.01))
-    assert "is a control" not in Comparison(rows, 1.7).recommendation
+    assert "learner helps" not in Comparison(rows, 1.7).recommendation
     rows[1]["note"] = "control"
-    assert "is a control" not in Comparison(rows, 1.7).recommendation
+    assert "learner helps" not in Comparison(rows, 1.7).recommendation
     rows[1] |= {"note": "", "control": True}
-    assert "is a control" in Comparison(rows, 1.7).recommendation
+    assert "learner helps" in Comparison(rows, 1.7).recommendation
     controls = [m.name for m in methods_for("trees", 8) if m.control]
     assert controls == ["vsvm:none"]
 

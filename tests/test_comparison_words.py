@@ -46,7 +46,7 @@ def test_all_numbers_of_a_table_have_one_scale():
     rows = rows_of(("cdf", 2_234_885.3, 3e6, False), risk=489_798_608.2)
     found = Comparison(rows, 2.5)
     text = str(found)
-    assert "improves the risk by 2.2 million (0.7 standard errors)" in text
+    assert "improves the risk by 2.2 million (0.7 s.e.)" in text
     assert "risk in millions: squared error" in text
     line = next(line for line in text.splitlines() if line.startswith("cdf")).split()
     assert line[1:5] == ["487.6", "49.0", "2.2", "3.0"]
@@ -56,9 +56,9 @@ def test_all_numbers_of_a_table_have_one_scale():
 
 def test_a_number_that_is_short_of_another_is_written_so():
     sentence = Comparison(rows_of(("cdf", 0.0259, 0.01, False)), 2.6).recommendation
-    assert "(2.59 standard errors), short of the 2.60 needed." in sentence
+    assert "(2.59 s.e.), short of the 2.60 needed." in sentence
     sentence = Comparison(rows_of(("cdf", 0.0231, 0.01, False)), 2.6).recommendation
-    assert "(2.3 standard errors), short of the 2.6 needed." in sentence
+    assert "(2.3 s.e.), short of the 2.6 needed." in sentence
 
 
 def test_another_learner_is_one_question_whatever_the_number_of_methods():
@@ -68,12 +68,41 @@ def test_another_learner_is_one_question_whatever_the_number_of_methods():
     found = Comparison(rows, 2.6, learner="linear", needed_by_control=1.7)
     assert found.recommended == "vsvm:none"
     assert found.recommendation.startswith(
-        "Use vsvm without a correction (vsvm:none) in place of linear: its estimated target risk "
-        "is 0.2500 against 0.5000 for the unweighted model, a gain of 0.2500 (50%)"
+        "Use vsvm without a correction (vsvm:none) in place of linear: the estimated risk on the "
+        "target is 0.2500, that of the unweighted model 0.5000: better by 0.2500 (50%, 2.3 s.e.)."
     )
-    assert "not from a correction" in found.recommendation
-    assert "of a control, which is one question by itself, more than 1.7;" in str(found)
+    assert found.recommendation.endswith("The learner helps, not the correction.")
+    assert "clear beyond 2.6 s.e. (of another learner without a correction, beyond 1.7)" in str(
+        found
+    )
     assert found.to_dict()["recommended"] == "vsvm:none"
+
+
+@pytest.mark.parametrize(
+    ("over_control", "error", "control_gain", "recommended"),
+    [
+        (0.01, 0.02, 0.25, "vsvm:none"),
+        (0.00, 0.00, 0.25, "vsvm:none"),
+        (0.01, 0.001, 0.25, "vsvm:blended"),  # clearly better than its control
+        (0.10, 0.05, 0.05, "vsvm:blended"),  # whose own gain is not clear
+    ],
+)
+def test_a_correction_is_not_credited_with_what_its_control_gains_as_well(
+    over_control, error, control_gain, recommended
+):
+    rows = rows_of(("vsvm:none", control_gain, 0.06, True), ("vsvm:blended", 0.26, 0.06, False))
+    rows[2] |= {"gain_over_control": over_control, "gain_over_control_standard_error": error}
+    found = Comparison(rows, 2.6, learner="linear", needed_by_control=1.7)
+    assert found.best == "vsvm:blended"
+    assert found.recommended == recommended
+    assert f"{recommended:15s}* " in str(found)
+    credited = "The learner helps, not the correction: vsvm:blended is not clearly better than that"
+    assert (credited in found.recommendation) == (recommended == "vsvm:none")
+    assert found.recommendation.startswith(
+        "Use vsvm without a correction"
+        if recommended == "vsvm:none"
+        else "Use vsvm:blended (linear)"
+    )
 
 
 def test_a_control_that_halves_the_risk_is_what_to_use():
@@ -85,10 +114,14 @@ def test_a_control_that_halves_the_risk_is_what_to_use():
         Method("none", "baseline"),
         Method("entropy", "weights"),
         Method("vsvm:none", "correction", control=True),
+        Method("vsvm:blended", "correction"),
     ]
     found = compare_methods(X, y, T, learner="linear", methods=methods)
     assert found.rows[2]["risk"] < found.rows[0]["risk"] / 2
     assert found.recommended == "vsvm:none"
+    over = found.rows[3]["gain_over_control"]
+    assert over == pytest.approx(found.rows[2]["risk"] - found.rows[3]["risk"])
+    assert [row["gain_over_control"] for row in found.rows[:3]] == [None] * 3
     assert "in place of linear" in found.recommendation
     assert found.needed_by_control < found.needed < math.inf
 

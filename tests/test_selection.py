@@ -121,7 +121,7 @@ def test_the_rule_counts_all_contenders_and_is_printed():
     both = compare(contenders, points, outcome, target, weighter="ulsif")
     one = compare({"ulsif": contenders["ulsif"]}, points, outcome, target, weighter="ulsif")
     assert one.needed < both.needed < 2.0
-    assert f"gains of more than {both.needed:.1f} standard errors are clear" in str(both)
+    assert f"clear beyond {both.needed:.1f} s.e." in str(both)
 
 
 def test_a_clear_contender_is_recommended_where_a_noisier_one_looks_better():

@@ -42,6 +42,7 @@ LAYERS = [
         "_types",
         "_lapack",
         "_moments",
+        "_natural",
         "_holm",
         "_html",
         "_feature_columns",

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         extra = {"verdict": verdict, "notes": samples.notes + found.notes}
         console.emit(console.as_json({**found.to_dict(), **extra}), args.output)
     else:
-        console.emit(f"{found}\nShift: {verdict}.", args.output)
+        console.emit(f"{found}\n\nShift: {verdict}.", args.output)
     return options.exit_code(verdict, args)
 
 

@@ -130,10 +130,9 @@ def _tell(step: Steps, rows: int) -> None:
     print(_picture())
 
     step.ask("5. Which correction helps a model, if any? Minutes of sport, by a linear model")
-    lines = "^(Use|Keep|method|none|cdf|energy|vsvm)"
+    lines = "^(Use|Keep|method|none|cdf|vsvm)"
     step("compare", TRAIN, *sport, "--learner", "linear", grep=lines)
-    print("Truth: squared error in the population, which had no part in the choice.")
-    print(_whose_gain(step.found))
+    print("Truth: squared error in the population, which had no part in the choice.\n")
 
     step.ask("All of it in one file, for the chronic condition")
     report = ["--label", CONDITION, "--learner", "linear", "-o", _REPORT, "--force"]
@@ -146,7 +145,6 @@ class Steps:
 
     def __init__(self, parse: Any, seed: int) -> None:
         self.parse, self.seed = parse, seed
-        self.found: Any = None  # the last comparison
 
     def ask(self, question: str) -> None:
         """Say what comes."""
@@ -177,7 +175,6 @@ class Steps:
                     args.run(args)
         finally:
             console.quiet = before
-        self.found = getattr(args, "found", None) or self.found
         return printed.getvalue()
 
     def plain_width(self) -> float:
@@ -186,19 +183,6 @@ class Steps:
         said = column("held_out_predictions.csv", "prediction")
         errors = sorted(abs(y - m) for y, m in zip(column(HELD_OUT, SPORT), said, strict=True))
         return errors[math.ceil(0.9 * (len(errors) + 1)) - 1]
-
-
-def _whose_gain(found: Any) -> str:
-    """Say what is the learner's where another one gains nearly as much without a correction."""
-    gains = {row["method"]: row["gain"] for row in found.rows}
-    control = max((row["gain"] for row in found.rows if row["control"]), default=0.0)
-    best = gains[found.recommended]
-    if 0 < 0.9 * best <= control:
-        return (
-            f"{control / best:.0%} of the gain needs no correction: it comes from a model that "
-            "can bend.\n"
-        )
-    return ""
 
 
 def _mean(values: list[Any]) -> float:

@@ -34,7 +34,7 @@ from .methods import (
     resolve,
 )
 from .remembered import Remembered
-from .result import Comparison, Row, empty_row
+from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit
 from .target import (
     MarginTarget,
@@ -233,7 +233,7 @@ class _Trial:
         self.notes: list[Note] = []
         self.reference: Real | None = None
         self.contenders: list[Real] = []  # losses of the others, (N,) each
-        self.controls: list[Real] = []  # of these, those of other learners without correction
+        self.controls: dict[str, Real] = {}  # of these, other learners without a correction
         self.weights: dict[str, Real] = {}  # of weighters by name, each fitted once
         self.options: dict[str, dict[str, Any]] = {}  # of every learner, shared by its methods
 
@@ -308,12 +308,18 @@ class _Trial:
             self.reference = losses
         else:
             self.contenders.append(losses)
-            self.controls += [losses] * method.control
+            if method.control:
+                self.controls[method.name] = losses
         risk = estimate_risk(losses, self.held_out)
         row["risk"], row["standard_error"] = risk.value, risk.standard_error
         if self.reference is not None:
             gain = estimate_risk(self.reference - losses, self.held_out)
             row["gain"], row["gain_standard_error"] = gain.value, gain.standard_error
+        control = self.controls.get(control_of(method.name))
+        if control is not None and not method.control:
+            gain = estimate_risk(control - losses, self.held_out)
+            row["gain_over_control"] = gain.value
+            row["gain_over_control_standard_error"] = gain.standard_error
         if self.scored is not None:
             *rows, share = self.scored
             row["true_risk"] = float(share @ self.loss(whole, *rows))
@@ -324,7 +330,7 @@ class _Trial:
 
     def needed_by_control(self) -> float | None:
         """Return the same for controls alone; None without any."""
-        return self._needed_among(self.controls) if self.controls else None
+        return self._needed_among(list(self.controls.values())) if self.controls else None
 
     def _needed_among(self, contenders: list[Real]) -> float:
         able = [losses for losses in contenders if np.isfinite(losses).all()]

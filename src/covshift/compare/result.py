@@ -8,6 +8,7 @@ from typing import Any
 
 from .._notes import Note
 from .._plain import plain
+from .._registry import NONE
 from . import text
 
 Row = dict[str, Any]
@@ -23,6 +24,8 @@ def empty_row(method: str, kind: str, *, note: str = "", control: bool = False) 
         "standard_error": math.nan,
         "gain": math.nan,
         "gain_standard_error": math.nan,
+        "gain_over_control": None,
+        "gain_over_control_standard_error": None,
         "true_risk": None,
         "effective_sample_size": None,
         "smd_before": None,
@@ -44,9 +47,11 @@ class Comparison:
         One row per method, the unweighted model first: "method", its "kind", "risk" and "gain" over
         the unweighted model with their standard errors, "seconds", a "note", and whether it is a
         "control", another learner without a correction. Where they are known, else None:
-        "true_risk" on the target's labels, "effective_sample_size", "smd_before" and "smd_after",
-        the mean absolute standardised mean difference; with margins "gap_before" and "gap_after",
-        the mean absolute difference from the published numbers, of means in standard deviations.
+        "gain_over_control", of a correction of another learner over that learner's control, with
+        its standard error; "true_risk" on the target's labels, "effective_sample_size",
+        "smd_before" and "smd_after", the mean absolute standardised mean difference; with margins
+        "gap_before" and "gap_after", the mean absolute difference from the published numbers, of
+        means in standard deviations.
     needed : float
         Standard errors that a gain must exceed to be clear among so many methods.
     learner : str or None
@@ -76,8 +81,13 @@ class Comparison:
 
     @property
     def recommended(self) -> str:
-        """The best of the methods whose gain is clear, else the unweighted model."""
-        return str(min(self.clear() or self.rows[:1], key=_risk)["method"])
+        """The best of the methods whose gain is clear, else the unweighted model.
+
+        A correction of another learner has to be clearly better than that learner's control: else
+        the gain is the learner's, and the control is recommended.
+        """
+        best = min(self.clear() or self.rows[:1], key=_risk)
+        return str((self.level_control(best) or best)["method"])
 
     @property
     def recommendation(self) -> str:
@@ -127,10 +137,33 @@ class Comparison:
             if row["gain"] > max(0.0, self.needed_for(row) * row["gain_standard_error"])
         ]
 
+    def level_control(self, row: Row) -> Row | None:
+        """Return the control that a correction of its learner is not clearly better than.
+
+        None for all other rows, and where the control's own gain is not clear.
+        """
+        name = control_of(row["method"])
+        gain, error = row.get("gain_over_control"), row.get("gain_over_control_standard_error")
+        if name == row["method"] or gain is None or error is None:
+            return None
+        if gain > max(0.0, self.needed * error):
+            return None
+        return next((other for other in self.clear() if other["method"] == name), None)
+
     def needed_for(self, row: Row) -> float:
         """Standard errors that the gain of a row must exceed to be clear."""
         control = row.get("control") and self.needed_by_control is not None
         return float(self.needed_by_control if control else self.needed)  # type: ignore[arg-type]
+
+
+def control_of(method: str) -> str:
+    """Name of the control of a method's learner: another learner without a correction.
+
+    >>> control_of("vsvm:blended"), control_of("cdf")
+    ('vsvm:none', ':none')
+    """
+    learner, colon, _ = method.partition(":")
+    return f"{learner if colon else ''}:{NONE}"
 
 
 def _risk(row: Row) -> float:

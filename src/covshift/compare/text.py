@@ -81,7 +81,7 @@ def recommendation(found: Comparison) -> str:
     if not able:
         return "Keep the unweighted model: nothing could be compared with it."
     if clear:
-        return _use(min(clear, key=_risk), baseline, found.learner)
+        return _use(min(clear, key=_risk), found)
     best = min(able, key=_risk)
     if best["gain"] <= 0:
         reason = "no method has a lower estimated target risk"
@@ -92,31 +92,46 @@ def recommendation(found: Comparison) -> str:
         compared = f" when {len(able)} methods are compared" if several else ""
         reason = (
             f"{best['method']}, the best, improves the risk by {_written(best['gain'], baseline)} "
-            f"({errors} standard errors), short of the {limit} needed{compared}"
+            f"({errors} s.e.), short of the {limit} needed{compared}"
         )
     return f"Keep the unweighted model{learner}: {reason}."
 
 
-def _use(best: dict[str, Any], baseline: dict[str, Any], learner: str | None) -> str:
-    risk, before, gain, error = (
-        _written(value, baseline)
-        for value in (best["risk"], baseline["risk"], best["gain"], best["gain_standard_error"])
+def _use(best: dict[str, Any], found: Comparison) -> str:
+    control = best if best.get("control") else found.level_control(best)
+    used = control or best
+    baseline, learner = found.rows[0], found.learner
+    risk, before, gain = (
+        _written(value, baseline) for value in (used["risk"], baseline["risk"], used["gain"])
     )
-    share = f" ({best['gain'] / baseline['risk']:.0%})" if baseline["risk"] > 0 else ""
-    told = f"a gain of {gain}{share} with a standard error of {error}"
-    if best.get("control"):
-        other = best["method"].partition(":")[0]
-        return (
-            f"Use {other} without a correction ({best['method']}) in place of "
-            f"{learner or 'this learner'}: its estimated target risk is {risk} against {before} "
-            f"for the unweighted model, {told}. It is a control: the gain comes from the learner, "
-            "not from a correction."
-        )
-    of = f" ({learner})" if learner else ""
+    sizes = [f"{used['gain'] / baseline['risk']:.0%}"] if baseline["risk"] > 0 else []
+    sizes += _errors(used["gain"], used["gain_standard_error"])
+    written = f" ({', '.join(sizes)})" if sizes else ""
+    told = (
+        f"the estimated risk on the target is {risk}, that of the unweighted model {before}: "
+        f"better by {gain}{written}"
+    )
+    if control is None:
+        return f"Use {used['method']}{f' ({learner})' if learner else ''}: {told}."
     return (
-        f"Use {best['method']}{of}: its estimated target risk is {risk} against {before} for the "
-        f"unweighted model, {told}."
+        f"Use {used['method'].partition(':')[0]} without a correction ({used['method']}) in place "
+        f"of {learner or 'this learner'}: {told}. The learner helps, not the "
+        f"correction{_level(best)}."
     )
+
+
+def _level(best: dict[str, Any]) -> str:
+    """Say why a correction that looks best is not recommended; nothing for a control."""
+    if best.get("control"):
+        return ""
+    errors = _errors(best["gain_over_control"], best["gain_over_control_standard_error"])
+    told = f" ({errors[0]})" if errors else ""
+    return f": {best['method']} is not clearly better than that{told}"
+
+
+def _errors(gain: float, error: float) -> list[str]:
+    """Write a gain in standard errors; nothing where it has none."""
+    return [f"{gain / error:.1f} s.e."] if error > 0 else []
 
 
 def _apart(errors: float, needed: float) -> tuple[str, str]:
@@ -153,7 +168,7 @@ def as_html(found: Comparison) -> str:
         for row, shown in zip(found.rows, cells, strict=True)
     ]
     head = ("method", *(_HEADINGS[key] for key in keys), "note")
-    legend = " ".join(_legend(found, keys))
+    legend = "; ".join(_legend(found, keys)).replace(";       ", " ")
     facts = [*_checked(found), legend]
     return card(recommendation(found), table(head, rows), facts=facts, notes=found.notes)
 
@@ -170,29 +185,37 @@ def _cells(found: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def _legend(found: Comparison, keys: list[str]) -> list[str]:
+    """What every column is, one per line."""
     word = Scale.of(found.rows[0]["risk"]).word
     lines = [
         f"risk{f' in {word}s' if word else ''}: {LOSS_WORDS.get(found.loss, found.loss)} on the "
-        "target, estimated from held-out training rows",
-        "weighted to look like it; gain: over the unweighted model, with the standard error of "
-        "the difference;",
+        "target, estimated from held-out",
+        "      training rows that are weighted to look like it",
+        f"gain: over the unweighted model{_clear(found)}",
+        "s.e.: standard error, by which the number before it may be off by chance",
     ]
-    if math.isfinite(found.needed) and len(found.rows) > 1:
-        lines.append(f"gains of more than {found.needed:.1f} standard errors are clear;")
-    alone = found.needed_by_control
-    if alone is not None and any(row.get("control") for row in found.rows):
-        lines.append(f"of a control, which is one question by itself, more than {alone:.1f};")
+    if found.scored_on_target_labels:
+        lines.append("truth: risk on the target's labels, which had no part in the choice")
+    if "effective_sample_size" in keys:
+        lines.append("ESS: after weighting, as precise as this many equally weighted rows")
     for key, what in (
-        ("smd", "balance: mean absolute standardised mean difference"),
+        ("smd", "balance: mean absolute standardised difference of the columns' means"),
         ("gap", "gap: mean absolute difference from the published numbers"),
     ):
         if f"{key}_after" in keys:
             before = found.rows[0][f"{key}_before"]
-            lines.append(f"{what}, {before:.3f} before weighting;")
-    lines.append("* recommended.")
-    if found.scored_on_target_labels:
-        lines.append("truth: measured on the target's labels, which had no part in the choice.")
-    return lines
+            lines.append(f"{what}, {before:.3f} before weighting")
+    return [*lines, "*: recommended"]
+
+
+def _clear(found: Comparison) -> str:
+    """Say from where on a gain is clear, where several methods were compared."""
+    if not math.isfinite(found.needed) or len(found.rows) < 2:
+        return ""
+    alone = found.needed_by_control
+    control = alone is not None and any(row.get("control") for row in found.rows)
+    other = f" (of another learner without a correction, beyond {alone:.1f})" if control else ""
+    return f"; clear beyond {found.needed:.1f} s.e.{other}"
 
 
 def _checked(found: Comparison) -> list[str]:

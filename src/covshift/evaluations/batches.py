@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._frames import column_label, select
+from .._natural import in_order
 from .._notes import Note
 from .._types import Rows
 from .._validation import column_names, unwrap_target
 from ..estimates.columns import check_outcomes
 from ..exceptions import InputError
-from .reader import sorted_labels
 from .result import Evaluations
 
 _NAMED = 5  # batches that a note names
@@ -37,11 +37,12 @@ def labels_of_batches(batch: Any, X: Any, X_target: Any) -> tuple[Any, Any]:
 
 
 def rows_of_batches(labels: Any, size: int) -> list[tuple[str, Rows]]:
-    """Return the labels in order, each with its target rows."""
+    """Return the labels in their order (`in_order`), each with its target rows."""
     found = check_outcomes(labels, size, numbers=False, title="batch", of="X_target")
     if len(found) > 1 or found[0].missing:
         raise InputError("batch needs one label for every target row; some are missing.")
-    return [(label, np.flatnonzero(found[0].y == label)) for label in sorted_labels(found[0])]
+    y = found[0].y
+    return [(label, np.flatnonzero(y == label)) for label in in_order(set(y.tolist()))]
 
 
 def single_rows(batches: dict[str, Evaluations]) -> Iterator[Note]:

@@ -3,6 +3,7 @@
 Needs matplotlib and Jinja2: ``pip install "covshift[report]"``.
 """
 
+from .batches import build_batches, write_batches
 from .build import build, write
 
-__all__ = ["build", "write"]
+__all__ = ["build", "build_batches", "write", "write_batches"]

@@ -26,7 +26,7 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-def answer_of(found: Estimates | NoOverlapError) -> Answer:
+def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer:
     """Return what the page shows of estimates, or of the reason why there are none."""
     if isinstance(found, NoOverlapError):
         return Answer(_NO_NUMBER, printable(str(found), width=5000))
@@ -49,7 +49,9 @@ def answer_of(found: Estimates | NoOverlapError) -> Answer:
         f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
         "weighted rows.",
         rows,
-        pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}."),
+        pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}.")
+        if draw
+        else None,
         tuple(printable(str(note), width=5000) for note in found.notes),
     )
 

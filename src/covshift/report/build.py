@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import _num_samples
 
-from .._distances import feature_differences
 from .._files import write_atomically
 from .._optional import import_extra
-from .._row_weights import check_weight, row_weights
-from .._two_samples import TwoSamples, two_samples
-from .._types import Real
+from .._row_weights import row_weights
 from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..conformal import Intervals, Sets
 from ..diagnostics import Diagnosis, MarginsDiagnosis
-from ..diagnostics.measure import diagnose_samples
-from ..diagnostics.text import printable
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..exceptions import InputTypeError, NoOverlapError
-from ..weights._design import kish
+from ..exceptions import NoOverlapError
 from . import pictures
 from .answer import answer_of
 from .comparison import checked
@@ -31,10 +24,9 @@ from .evaluation import evaluation_of
 from .intervals import intervals_of
 from .labels import Labelled, check_labels, recommended_model, reliability_curves
 from .margins import margins_page
-from .means import means_of
-from .numbers import data_of, data_of_table, of_weights
+from .numbers import data_of
 from .render import render
-from .words import PLAIN
+from .shift import shift_of
 
 TITLE = "Covariate shift report"
 
@@ -173,63 +165,40 @@ def build(
             numbers=numbers,
             **facts,
         )
-    samples = _with_printable_names(
-        two_samples(
-            X,
-            X_target,
-            target_weight,
-            feature_names,
-            sample_weight=sample_weight,
-            frequency_weight=frequency_weight,
-            target_frequency=target_frequency,
-            groups=groups,
-        )
+    shift = shift_of(
+        X,
+        X_target,
+        weights=weights,
+        weights_name=weights_name,
+        diagnosis=diagnosis,
+        feature_names=feature_names,
+        sample_weight=sample_weight,
+        target_weight=target_weight,
+        frequency_weight=frequency_weight,
+        target_frequency=target_frequency,
+        groups=groups,
+        random_state=random_state,
     )
-    found: Real | None = None
-    if diagnosis is None:
-        diagnosis, found = diagnose_samples(samples, random_state=random_state)
-    elif not isinstance(diagnosis, Diagnosis):
-        raise InputTypeError(
-            f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
-        )
-    name = "CDFWeights"
-    if weights is not None:
-        found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
-        name = weights_name or "the given weights"
+    samples, found = shift.samples, shift.weights
     if y is not None:
         y = check_labels(y, _num_samples(X), "y", "X")[samples.rows]
     if y_target is not None:
         count = _num_samples(unwrap_target(X_target))
         y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
-    name = name if found is not None else "no weights"
-    after = None if found is None else feature_differences(samples, found)
-    means = means_of(samples, diagnosis, found, name)
     curves = None
     if evaluations is None:  # which show that of their own model
         train = Labelled(samples.X, y, samples.sample_weight)
         target = Labelled(samples.T, y_target, samples.weight)
         curves = reliability_curves(train, found, random_state, target, model)
-    numbers |= {
-        "diagnosis": diagnosis.to_dict(),
-        "means": data_of_table(means),
-        "corrected": after,
-        "weights": None if found is None else {"by": name, **of_weights(found)},
-    }
     return render(
         "rows.html",
-        numbers=numbers,
-        d=diagnosis,
-        verdict_words=PLAIN[diagnosis.verdict],
-        weights_name=None if found is None else name,
-        effective=None if found is None else kish(found),
-        worst_gap=_worst_gap(samples, diagnosis),
-        after=after,
-        means=means,
-        love=pictures.love_plot(diagnosis, after),
-        ecdfs=pictures.distribution_functions(samples, diagnosis, found),
+        numbers={**numbers, **shift.numbers()},
+        love=pictures.love_plot(shift.diagnosis, shift.after),
+        ecdfs=pictures.distribution_functions(samples, shift.diagnosis, found),
         histogram=None if found is None else pictures.weight_histogram(found),
-        map=pictures.overlap_map(samples, diagnosis, random_state),
+        map=pictures.overlap_map(samples, shift.diagnosis, random_state),
         reliability=None if curves is None else pictures.reliability(*curves),
+        **shift.facts(),
         **facts,
     )
 
@@ -237,20 +206,3 @@ def build(
 def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -> None:
     """Write the report of `build` to ``path``: whole, or not at all."""
     write_atomically(path, build(X, X_target, **options))
-
-
-def _with_printable_names(samples: TwoSamples) -> TwoSamples:
-    """Write control characters out, which neither HTML nor SVG can hold."""
-    made = [
-        (printable(name, width=1000), None if level is None else printable(level, width=1000))
-        for name, level in samples.made
-    ]
-    names = tuple(printable(name, width=1000) for name in samples.names)
-    return replace(samples, names=names, made=made)
-
-
-def _worst_gap(samples: TwoSamples, diagnosis: Diagnosis) -> str:
-    """Name of the feature that leaves most of the target without training rows."""
-    for part in diagnosis.support.uncovered[:1]:
-        return next(f.name for f in samples.features if part.column in f.columns)
-    return ""

@@ -53,7 +53,7 @@ class Evaluation:
     curves: tuple[pictures.Picture, ...] = ()
 
 
-def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
+def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> Evaluation:
     """Return what the page shows of evaluations, or of the reason why there are none."""
     if isinstance(found, NoOverlapError):
         return Evaluation(_NO_NUMBER, printable(str(found), width=5000))
@@ -71,10 +71,12 @@ def evaluation_of(found: Evaluations | NoOverlapError) -> Evaluation:
         f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows judge, "
         f"for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
         f"{found.effective_sample_size:,.0f} equally weighted rows.",
-        pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}."),
+        pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
+        if draw
+        else None,
         tuple(table for table in tables if table.rows),
         tuple(printable(str(note), width=5000) for note in found.notes),
-        pictures.curves(found),
+        pictures.curves(found) if draw else (),
     )
 
 

@@ -19,7 +19,13 @@ from .evaluation import Cell, Table
 _LEVELS = 12  # of a category that are shown
 
 
-def means_of(samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None, by: str) -> Table:
+def means_of(
+    samples: TwoSamples,
+    diagnosis: Diagnosis,
+    weights: Real | None,
+    by: str,
+    most: int | None = None,
+) -> Table:
     """Mean of every number and share of every level, the columns that differ most first.
 
     Rows in which a value is missing have no part in its mean. ``by`` is what made the weights.
@@ -27,7 +33,7 @@ def means_of(samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None, by
     """
     index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
     lines: list[tuple[Cell, ...]] = []
-    for shift in diagnosis.worst:
+    for shift in diagnosis.worst[:most]:
         feature = samples.features[index[id(shift)]]
         part = known_rows(feature, samples)
         if part is None:  # never known in one of the samples
@@ -37,6 +43,8 @@ def means_of(samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None, by
             lines += _lines(samples, feature, part, w / w.max() / (w / w.max()).sum())
     head: tuple[str, ...] = ("mean or share", "sample", "weighted", "target")
     about = f"Weighted: with {by}; a correction works where it comes close to the target."
+    if most is not None and most < len(diagnosis.features):
+        about += f" The {most} columns of {len(diagnosis.features)} that differ most."
     table = Table("Means and shares", head, tuple(lines), about=about)
     if weights is not None:
         return table

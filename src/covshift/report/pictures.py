@@ -138,11 +138,13 @@ def intervals(found: Intervals) -> Picture:
     return Picture(svg, title, "At most 400 of them. Infinite ones reach from edge to edge.")
 
 
-def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
-    """Mean differences before and after the correction."""
+def love_plot(
+    diagnosis: Diagnosis, after: Real | None, *, most: int = 30, prefix: str = ""
+) -> Picture:
+    """Mean differences before and after the correction; ``prefix`` is that of the ids."""
     features = diagnosis.features
     before = [feature.smd for feature in features]
-    display = LovePlotDisplay([feature.name for feature in features], before, after)
+    display = LovePlotDisplay([feature.name for feature in features], before, after, most=most)
     order = np.argsort(-np.abs(np.array(before)), kind="stable")
     said = [f"{features[k].name} {before[k]:+.2f}" for k in order[:_WORDS]]
     if after is not None:
@@ -153,7 +155,7 @@ def love_plot(diagnosis: Diagnosis, after: Real | None) -> Picture:
         draw_svg(
             lambda ax: _draw(display, ax),
             size=(6.0, 1.4 + 0.27 * shown),
-            name="love",
+            name=f"{prefix}love",
             title=title,
             text="Love plot. Standardised mean differences, as sampled"
             + ("" if after is None else ", then corrected")
@@ -198,19 +200,24 @@ def published_numbers(diagnosis: MarginsDiagnosis) -> Picture:
 
 
 def distribution_functions(
-    samples: TwoSamples, diagnosis: Diagnosis, weights: Real | None
+    samples: TwoSamples,
+    diagnosis: Diagnosis,
+    weights: Real | None,
+    *,
+    most: int = _FEATURES,
+    prefix: str = "",
 ) -> list[Picture]:
     """Training, target and corrected training, for the features that differ most."""
     found = []
     index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
-    for feature in [f for f in diagnosis.worst if not f.constant][:_FEATURES]:
+    for feature in [f for f in diagnosis.worst if not f.constant][:most]:
         k = index[id(feature)]
         title, text, caption = _of_feature(samples, k, feature)
         display = ECDFDisplay.of_feature(samples, k, weights)
         svg = draw_svg(
             lambda ax, display=display: _draw(display, ax),  # type: ignore[misc]
             size=(4.6, 3.1),
-            name=f"ecdf{k}",
+            name=f"{prefix}ecdf{k}",
             title=title,
             text=text,
         )

@@ -1,0 +1,121 @@
+"""The shift of two samples as a page shows it: the diagnosis, the weights, and what they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.utils.validation import _num_samples
+
+from .._distances import feature_differences
+from .._row_weights import check_weight
+from .._two_samples import TwoSamples, two_samples
+from .._types import Real
+from ..diagnostics import Diagnosis
+from ..diagnostics.measure import diagnose_samples
+from ..diagnostics.text import printable
+from ..exceptions import InputTypeError
+from ..weights._design import kish
+from .evaluation import Table
+from .means import means_of
+from .numbers import data_of_table, of_weights
+from .words import PLAIN
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Two samples, what `covshift.diagnose` says of them, and weights of the training rows."""
+
+    samples: TwoSamples
+    diagnosis: Diagnosis
+    weights: Real | None
+    weights_name: str | None  # what made them
+    after: Real | None  # differences of the means that they leave
+    means: Table
+    most: int | None = None  # columns shown, those that differ most; None: all
+
+    def facts(self) -> dict[str, Any]:
+        """What the templates ask for."""
+        found = self.weights
+        return {
+            "d": self.diagnosis,
+            "verdict_words": PLAIN[self.diagnosis.verdict],
+            "weights_name": self.weights_name,
+            "effective": None if found is None else kish(found),
+            "worst_gap": self._worst_gap(),
+            "after": self.after,
+            "means": self.means,
+        }
+
+    def numbers(self) -> dict[str, Any]:
+        """The same as plain data."""
+        found, d = self.weights, self.diagnosis
+        kept = [k for k, feature in enumerate(d.features) if feature in d.worst[: self.most]]
+        return {
+            "diagnosis": replace(d, features=tuple(d.features[k] for k in kept)).to_dict(),
+            "means": data_of_table(self.means),
+            "corrected": None if self.after is None else self.after[kept],
+            "weights": None if found is None else {"by": self.weights_name, **of_weights(found)},
+        }
+
+    def _worst_gap(self) -> str:
+        """Name of the feature that leaves most of the target without training rows."""
+        for part in self.diagnosis.support.uncovered[:1]:
+            return next(f.name for f in self.samples.features if part.column in f.columns)
+        return ""
+
+
+def shift_of(
+    X: Any,
+    X_target: Any,
+    *,
+    weights: Any = None,
+    weights_name: str | None = None,
+    diagnosis: Any = None,
+    feature_names: Any = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    frequency_weight: Any = None,
+    target_frequency: Any = None,
+    groups: Any = None,
+    most: int | None = None,
+    random_state: int = 0,
+) -> Shift:
+    """Compare two samples, with the parameters of `build`; ``most`` columns are shown."""
+    samples = _with_printable_names(
+        two_samples(
+            X,
+            X_target,
+            target_weight,
+            feature_names,
+            sample_weight=sample_weight,
+            frequency_weight=frequency_weight,
+            target_frequency=target_frequency,
+            groups=groups,
+        )
+    )
+    found: Real | None = None
+    if diagnosis is None:
+        diagnosis, found = diagnose_samples(samples, random_state=random_state)
+    elif not isinstance(diagnosis, Diagnosis):
+        raise InputTypeError(
+            f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
+        )
+    name = "CDFWeights"
+    if weights is not None:
+        found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
+        name = weights_name or "the given weights"
+    after = None if found is None else feature_differences(samples, found)
+    means = means_of(samples, diagnosis, found, name, most)
+    by = None if found is None else name
+    return Shift(samples, diagnosis, found, by, after, means, most)
+
+
+def _with_printable_names(samples: TwoSamples) -> TwoSamples:
+    """Write control characters out, which neither HTML nor SVG can hold."""
+    made = [
+        (printable(name, width=1000), None if level is None else printable(level, width=1000))
+        for name, level in samples.made
+    ]
+    names = tuple(printable(name, width=1000) for name in samples.names)
+    return replace(samples, names=names, made=made)
