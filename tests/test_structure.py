@@ -19,6 +19,7 @@ LAYERS = [
         "_registry",
         "_files",
         "_parallel",
+        "_quiet",
         "_parameters",
         "_parquet",
         "_compiled",

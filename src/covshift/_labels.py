@@ -11,10 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ._array import is_array, to_numpy
+from ._quiet import alone
 from ._types import Real
 from .exceptions import InputError
 
 
+@alone()
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
     if y is None:
@@ -29,6 +31,7 @@ def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     return labels
 
 
+@alone()
 def check_outcomes(estimator: Any, X: Any, y: Any) -> tuple[Real, bool]:
     """Return the outcomes as columns (N, k), and whether they came as one plain array."""
     if y is None:

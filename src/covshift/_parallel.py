@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -40,7 +41,9 @@ def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) 
         work(ranges[0])
         return
     with _blas_limit:
-        others = [_pool(thread_count() - 1).submit(work, rows) for rows in ranges[1:]]
+        # In a copy of the caller's context: what it ignores, its threads ignore.
+        pool = _pool(thread_count() - 1)
+        others = [pool.submit(copy_context().run, work, rows) for rows in ranges[1:]]
         try:
             with _busy():
                 work(ranges[0])

@@ -13,7 +13,6 @@ Cost: B fits of the weighter.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._influence import Design
 from ._progress import Progress
+from ._quiet import heard
 from ._resampling import Draw, bootstrap_draws, jackknife_draws
 from ._types import Real
 from .exceptions import InputError, NoOverlapError
@@ -115,8 +115,7 @@ def replicate(
 def _final(fit: Fit, d: Real, draw: Draw) -> tuple[Real, bool]:
     """Final weights of one draw, mean one; and whether their fit stopped early."""
     own, others = draw
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with heard() as caught:
         final = d * own * fit(d * own, others)
     stopped = any(issubclass(found.category, ConvergenceWarning) for found in caught)
     return final / final.mean(), stopped

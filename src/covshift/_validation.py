@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
 from ._numbers import check_exact, check_numbers
+from ._quiet import alone
 from ._row_weights import target_weights
 from ._types import Real
 from .exceptions import InputError, InputTypeError
@@ -131,7 +132,8 @@ def check_points(X: Any, name: str) -> Array:
 def check_dense(X: Any, name: str, dtype: Any) -> Any:
     """Return a dense array (rows, columns) of one of these types, NaN and inf among its cells."""
     try:
-        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
+        with alone():
+            return check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
     except TypeError as error:  # a sparse matrix
         raise InputTypeError(f"{name}: {error}") from error
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
 from ._moments import moments
 from ._parameters import Rules, check_parameters, number
+from ._quiet import quiet
 from ._row_weights import row_weights, target_weights
 from ._types import Real
 from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_target
@@ -153,9 +153,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if unwrap_target(X_target) is not None:
             weighter = Discriminative(cv=None) if self.weighter is None else self.weighter
             self.weighter_ = clone(as_weighter(weighter))
-            with warnings.catch_warnings():
-                # Little overlap is what this classifier is for, and it divides by the weights.
-                warnings.simplefilter("ignore", FewRowsWarning)
+            # Little overlap is what this classifier is for, and it divides by the weights.
+            with quiet(FewRowsWarning):
                 self.weighter_ = of_features(self.weighter_, groups)
                 self.weighter_.fit(
                     X,

@@ -6,9 +6,10 @@ the columns for each view, no atomics, and the same sums in every run.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
+
+from .._quiet import quiet
 
 
 def device_bin_totals(code: Any, values: Any | None, size: int) -> Any:
@@ -47,8 +48,7 @@ class SortedRows:
             return torch.nn.functional.embedding_bag(self.rows, A, self.starts[:-1], mode="sum")
         ones = torch.ones(len(self.rows), dtype=A.dtype, device=A.device)
         shape = (len(self.starts) - 1, len(A))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that it is in beta, and unchecked
+        with quiet(UserWarning):  # that it is in beta, and unchecked
             membership = torch.sparse_csr_tensor(
                 self.starts, self.rows, ones, shape, check_invariants=False
             )

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._fields import Kind, Labels, Part
 from .._labels import at_least_two, check_labels, check_outcomes, check_outputs
 from .._parallel import one_thread
+from .._quiet import alone
 from .._row_weights import check_weight
 from .._types import Real
 from .._validation import check_host_rows
@@ -52,7 +53,7 @@ class _Histogram(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def _grow(self, kind: Any, X: Real, y: NDArray[Any], weight: Any) -> Any:
-        with one_thread(len(X)):
+        with one_thread(len(X)), alone():
             grown = kind(**self.get_params())
             if weight is None:
                 bins = None

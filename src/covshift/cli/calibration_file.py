@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._quiet import quiet
 from ..exceptions import InputError, WeightWarning
 from . import console, options
 
@@ -43,8 +43,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator
     conformal = kind(estimator, prefit=True, random_state=args.seed)
     weight = weights_of(table, args.weight)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)  # the notes tell, in the table's own words
+    with quiet(WeightWarning):  # the notes tell, in the table's own words
         conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
     return replace(model, estimator=conformal)
 

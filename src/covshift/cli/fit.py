@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._quiet import quiet
 from .._registry import (
     AUTO,
     FILES,
@@ -133,7 +134,6 @@ def fit_model(
     Rows that were ``held`` out calibrate the model.
     """
     import platform
-    import warnings
 
     import numpy as np
     import sklearn
@@ -165,9 +165,8 @@ def fit_model(
         target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
         if method in WEIGHTERS:
             weights = margins.weighed(method, args.seed)
-    with warnings.catch_warnings():
-        if margins is not None:  # notes have told, in the file's own words
-            warnings.simplefilter("ignore", MarginsWarning)
+    # Notes have told, in the file's own words.
+    with quiet(MarginsWarning, when=margins is not None):
         estimator = fit_method(
             learner.name,
             method,

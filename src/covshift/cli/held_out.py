@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._quiet import quiet
 from ..exceptions import InputError, WeightWarning
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def calibrated(
     ``X`` and ``held`` are the rows that trained and that calibrate, as the estimator takes them,
     and ``samples`` and ``held_out`` the rest of them; ``target`` are rows or margins.
     """
-    import warnings
-
     from .._validation import is_margins
     from ..conformal import ConformalClassifier, ConformalRegressor
     from ..conformal.held_out import calibrate
@@ -85,8 +84,7 @@ def calibrated(
     labels = held_out.labels
     assert labels is not None
     kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)  # the verdict and the summary tell
+    with quiet(WeightWarning):  # the verdict and the summary tell
         model = calibrate(
             kind(estimator, prefit=True, random_state=seed),
             held,

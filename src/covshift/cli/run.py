@@ -7,13 +7,13 @@ import os
 import signal
 import sys
 import traceback
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .._files import recorded
+from .._quiet import Heard, listening
 from ..exceptions import InputError
 from . import answering, console, imports
 
@@ -124,14 +124,12 @@ def _spoken_warnings() -> Iterator[None]:
     """Print each warning once, as one line on stderr; those of other libraries stay silent."""
     said: set[str] = set()
 
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        if type(message).__module__.startswith("covshift") and str(message) not in said:
-            said.add(str(message))
-            console.warn(console.by_name(str(message)))
+    def show(found: Heard) -> None:
+        if found.category.__module__.startswith("covshift") and found.text not in said:
+            said.add(found.text)
+            console.warn(console.by_name(found.text))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = show
+    with listening(show):
         yield
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .._notes import Note, distinct
 from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
+from .._quiet import alone, heard, quiet
 from .._row_weights import repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import unwrap_target
@@ -163,7 +163,9 @@ def compare_methods(
     limit = learner_entry(learner).max_rows if max_rows is None else max_rows
     rows = given[_some(len(given), limit, rng, "training", notes)]
     own = None if seen.equal else _mean_one(seen.design[rows])
-    scaler = StandardScaler().fit(X[rows], sample_weight=own)
+    with alone():
+        scaler = StandardScaler().fit(X[rows], sample_weight=own)
+    scaled = alone()(scaler.transform)
     target: RowTarget | MarginTarget
     if known is None:
         there = target_weights(len(T), target_weight, target_frequency)
@@ -172,19 +174,18 @@ def compare_methods(
         given = repeated(there.repeats, "target_frequency")
         there_rows = given[_some(len(given), limit, rng, "target", notes)]
         share = None if there.equal else _mean_one(there.design[there_rows])
-        scaled = scaler.transform(X[rows]), scaler.transform(T[there_rows])
-        target = RowTarget(*scaled, share, groups)
+        target = RowTarget(scaled(X[rows]), scaled(T[there_rows]), share, groups)
     else:
         target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
     scored = None
     if y_target is not None:
         w = np.ones(len(X_scored)) if scored_weight is None else np.asarray(scored_weight)
-        scored = scaler.transform(X_scored), np.asarray(y_target), w / w.sum()
+        scored = scaled(X_scored), np.asarray(y_target), w / w.sum()
     trial = _Trial(
         learner,
         task,
         loss,
-        grouped(scaler.transform(X[rows]), groups),
+        grouped(scaled(X[rows]), groups),
         y[rows],
         target,
         scored,
@@ -244,10 +245,11 @@ class _Trial:
             smallest = int(np.unique(self.y, return_counts=True)[1].min())
         n_folds = max(2, min(n_folds, smallest))
         split = TargetSafeSplit(n_folds, random_state=self.random_state)
-        self.folds = list(split.split(self.X, self.y if self.task == "classification" else None))
+        with alone():
+            labels = self.y if self.task == "classification" else None
+            self.folds = list(split.split(self.X, labels))
         self.held_out = self._final(None)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with heard() as caught:
             try:
                 self.held_out = self._final(self._weigh(weighter))
             except Exception as error:
@@ -257,7 +259,7 @@ class _Trial:
                 )
                 self.notes.append(Note("weights of held-out rows", text, "warning"))
         self.notes += [
-            Note("weights of held-out rows", f"Held-out rows: {_short(item.message)}")
+            Note("weights of held-out rows", f"Held-out rows: {_short(item.text)}")
             for item in caught[:1]
         ]
 
@@ -266,16 +268,13 @@ class _Trial:
         start = time.perf_counter()
         row = empty_row(method.name, method.kind, note=method.note, control=method.control)
         row[f"{self.target.measure}_before"] = self.target.off(self.own)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with heard() as caught:
             try:
                 self._fill(row, method)
             except Exception as error:
                 row["note"] = f"failed: {_short(error)}"
         doubts = [
-            _short(item.message)
-            for item in caught
-            if type(item.message).__module__.startswith("covshift")
+            _short(item.text) for item in caught if item.category.__module__.startswith("covshift")
         ]
         row["note"] = "; ".join(filter(None, [row["note"], *doubts[:1]]))
         row["seconds"] = time.perf_counter() - start
@@ -300,10 +299,10 @@ class _Trial:
         tuned = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
         losses = np.empty(len(self.y))
         for train, test in self.folds:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit on all rows has said it
+            with quiet():  # the fit on all rows has said it
                 model = self._fit(method, train, w, {**options, **tuned})
-            losses[test] = self.loss(model, self.X[test], self.y[test])
+            with alone():
+                losses[test] = self.loss(model, self.X[test], self.y[test])
         if method.kind == "baseline":
             self.reference = losses
         else:
@@ -322,7 +321,8 @@ class _Trial:
             row["gain_over_control_standard_error"] = gain.standard_error
         if self.scored is not None:
             *rows, share = self.scored
-            row["true_risk"] = float(share @ self.loss(whole, *rows))
+            with alone():
+                row["true_risk"] = float(share @ self.loss(whole, *rows))
 
     def needed(self) -> float:
         """Return the standard errors that a gain must exceed to be clear, infinite without any."""
@@ -341,9 +341,8 @@ class _Trial:
     def _fit(
         self, method: Method, rows: NDArray[np.intp], w: Real | None, options: dict[str, Any]
     ) -> Any:
-        with warnings.catch_warnings():
-            if isinstance(self.target, MarginTarget):  # a note has told of columns without margins
-                warnings.simplefilter("ignore", MarginsWarning)
+        # A note has told of columns without margins.
+        with quiet(MarginsWarning, when=isinstance(self.target, MarginTarget)):
             return fit_method(
                 self.learner,
                 method.name,

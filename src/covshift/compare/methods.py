@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._both_samples import with_groups
+from .._quiet import alone
 from .._registry import (
     MARGINS,
     NONE,
@@ -222,7 +223,8 @@ def fit_method(
     total = sample_weight
     if weights is not None:
         total = weights if sample_weight is None else weights * sample_weight
-    return model.fit(X, y) if total is None else model.fit(X, y, sample_weight=total)
+    with alone():
+        return model.fit(X, y) if total is None else model.fit(X, y, sample_weight=total)
 
 
 def _seeded(part: Any, random_state: int) -> Any:

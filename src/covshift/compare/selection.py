@@ -8,7 +8,6 @@ the target risk without bias where the weights are right.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from .._both_samples import with_groups
 from .._gains import paired_gains
 from .._parallel import one_thread
 from .._parameters import function, one_of
+from .._quiet import quiet
 from .._registry import NONE
 from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
@@ -340,8 +340,7 @@ def _fits(
 
 def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Losses) -> Real:
     losses = np.full(len(y), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)  # of levels that one fold alone has
+    with quiet(UnseenLevelWarning):  # of levels that one fold alone has
         for model, test in fits:
             losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
     if np.isnan(losses).any():

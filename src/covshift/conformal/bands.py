@@ -15,7 +15,6 @@ it is, and the interval of score s is the band widened by it:
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from .._fields import ESTIMATOR, FINITE, Kind, OrNone
+from .._quiet import quiet
 from .._types import Flags, Real
 from ..encoding import TableEncoder
 from ..exceptions import InputError, UnseenLevelWarning
@@ -165,8 +165,7 @@ class BoostedSpread:
     def _encoded(self, X: Any) -> Any:
         if self._frame is None:
             return X
-        with warnings.catch_warnings():  # levels of the target alone are like none
-            warnings.simplefilter("ignore", UnseenLevelWarning)
+        with quiet(UnseenLevelWarning):  # levels of the target alone are like none
             return self._frame.encode(X, "X")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
@@ -19,6 +18,7 @@ from .._fields import FINITE, WHOLE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
+from .._quiet import quiet
 from .._types import Real, Rows
 from .._validation import is_margins
 from ..exceptions import InputError, NoOverlapError
@@ -167,8 +167,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return whole
         fold = deal(shift.encoded(rows.X), np.zeros(len(rows)), _WEIGHING_FOLDS)
         apart = np.full(len(rows), np.nan)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the weighter of all rows has said it
+        with quiet():  # the weighter of all rows has said it
             for k in range(_WEIGHING_FOLDS if len(rows) <= _MANY else 1):
                 inside, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
                 try:

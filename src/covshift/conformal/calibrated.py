@@ -16,13 +16,13 @@ sets under covariate shift*.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from .._quiet import quiet
 from .._types import Flags, Real
 from .._validation import is_margins
 from ..estimates import Estimates, estimate
@@ -127,8 +127,7 @@ def _carried(values: Real, rows: LabelledRows, by: Any = None, **options: Any) -
     given: dict[str, Any] = {**rows.of_target, **options}
     if rows.design is not None:
         given["sample_weight"] = rows.design
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         return estimate(values, rows.X, rows.target, by=by, **given)
 
 

@@ -19,6 +19,7 @@ from .._array import to_numpy
 from .._both_samples import BothSamples, with_groups
 from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from .._notes import Note
+from .._quiet import quiet
 from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._types import Real, Rows
@@ -130,9 +131,7 @@ class Shift:
             warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
         if "allow_no_overlap" in made.get_params(deep=False):
             made.set_params(allow_no_overlap=True)
-        with warnings.catch_warnings():
-            if gaps:  # said above, in the user's units
-                warnings.simplefilter("ignore", WeightWarning)
+        with quiet(WeightWarning, when=bool(gaps)):  # said above, in the user's units
             scaled = scaler.transform(Z), scaler.transform(T)
             made, rows_seen, target_seen = with_groups(made, both.groups, *scaled)
             made.fit(rows_seen, X_target=(target_seen,), **of_target, **given)

@@ -21,6 +21,7 @@ from sklearn.utils import Bunch
 from covshift.datasets._sources import BANKNOTE, CANCER, DIABETES, RINGNORM, TWONORM, Source
 from covshift.datasets._storage import checksum, read_table, write_table
 
+from .._quiet import quiet
 from .._types import Real, Whole
 from ..exceptions import InputError
 
@@ -194,8 +195,7 @@ def _fetch(source: Source, path: Path) -> tuple[Real, Whole]:
 def _from_openml(data_id: int) -> tuple[Real, NDArray[Any]]:
     from sklearn.datasets import fetch_openml  # slow to import, and seldom needed
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
+    with quiet(UserWarning, message="A network error occurred"):
         # liac-arff: the other parser needs pandas. No cache: the canonical form is kept instead.
         X, classes = fetch_openml(
             data_id=data_id,

@@ -12,7 +12,6 @@ target rows, by a weighter that is fitted already.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._html import Record
+from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
 from ..weights import effective_sample_size
@@ -54,8 +54,7 @@ def interval_outlook(
     total = float(weights.sum())
     if not total > 0:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         of_target = np.asarray(cdf.predict_weights(cut.T)) * float(weights @ own / total)
     for gap in gaps:
         if gap.excess >= NO_OVERLAP:

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._html import Record
 from .._parallel import one_thread
+from .._quiet import alone
 from .._types import Real, Whole
 from ..weights._design import kish
 
@@ -124,6 +125,7 @@ def _share_below(rows: Real, share: Real, at: Real) -> Real:
     return np.asarray((left + right) / 2)
 
 
+@alone()
 def _scores(rows: Real, label: Whole, weight: Real | None, held: Real, seed: int) -> Real:
     smooth = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=200, tol=1e-3))
     smooth.fit(_with_squares(rows), label, logisticregression__sample_weight=weight)

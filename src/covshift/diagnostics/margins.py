@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isinf
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._notes import Note
+from .._quiet import quiet
 from .._registry import MARGINS, weighters
 from .._support import MISSED, NO_OVERLAP
 from .._types import Real
@@ -87,8 +87,7 @@ def _weighed(method: str, rows: KnownRows, weight: Real | None) -> tuple[Any, st
     weighter = clone(as_weighter(method))
     if isinstance(weighter, CDFWeights):
         weighter.set_params(allow_no_overlap=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             return weighter.fit(rows, X_target=rows.margins, sample_weight=weight), ""
         except (NoOverlapError, ValueError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 from .._notes import Note
 from .._parallel import one_blas_thread
 from .._parameters import number, whole
+from .._quiet import quiet
 from .._row_weights import repeated, row_weights
 from .._support import NO_OVERLAP, STRONG
 from .._two_samples import TwoSamples, two_samples
@@ -287,8 +287,7 @@ def _sizes(
 def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
     X, weights = samples.X, cdf.weights_
     if len(weights) != len(X):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             weights = cdf.predict_weights(X)
     if samples.sample_weight is not None:
         weights = weights * samples.sample_weight

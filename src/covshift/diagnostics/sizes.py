@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._html import Record
+from .._quiet import heard
 from .._registry import WeighterEntry, weighters
 from .._types import Real, Rows
 from ..exceptions import NoOverlapError
@@ -74,14 +74,13 @@ def weigh(
         weighter.set_params(allow_no_overlap=True)
     if "random_state" in weighter.get_params():
         weighter.set_params(random_state=random_state)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with heard() as caught:
         try:
             given = {"target_weight": target_weight, "sample_weight": sample_weight}
             weighter.fit(X, X_target=T, **given)
         except (NoOverlapError, ValueError) as error:
             return None, _first_sentence(str(error))
-    said = [_first_sentence(str(item.message)) for item in caught]
+    said = [_first_sentence(item.text) for item in caught]
     return weighter, " ".join(dict.fromkeys(said))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from .._numbers import category_columns, date_columns
+from .._quiet import quiet
 from .._row_weights import RowWeights, row_weights, target_weights
 from .._types import Real
 from .._validation import column_names, unwrap_target
@@ -72,8 +72,7 @@ def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWei
 def _encoded(encoder: TableEncoder, cells: Any, title: str, times: Any) -> Real:
     if times is None or times.all():
         return encoder.encode_read(cells, title)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelWarning)  # of rows that weigh nothing
+    with quiet(UnseenLevelWarning):  # of rows that weigh nothing
         return encoder.encode_read(cells, title)
 
 

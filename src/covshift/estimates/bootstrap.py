@@ -8,7 +8,6 @@ Cost: ``n_bootstrap`` fits of the weighter.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -18,6 +17,7 @@ from sklearn.base import clone
 
 from .._influence import Design
 from .._progress import track
+from .._quiet import quiet
 from .._resampling import bootstrap_draws
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
@@ -76,8 +76,7 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
     sample, weights = problem.sample, problem.weights
     if weights.weighter is None:
         return np.asarray(weights.final / np.where(sample.d > 0, sample.d, 1.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)
+    with quiet(WeightWarning):
         if sample.known is not None:
             return margin_factors(sample, clone(weights.weighter), d)
         factor, _ = factors(

@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 from .._gains import weighted_means
 from .._html import Record
 from .._parameters import number
+from .._quiet import alone
 from .._repeats import Repeats
 from .._row_weights import check_weight
 from .._types import Real
@@ -154,7 +155,8 @@ def _check_rows(values: Any, weights: Any, frequency: Any, name: str) -> tuple[R
 
 
 def _check_values(values: Any, name: str) -> Real:
-    numbers: Real = column_or_1d(values, dtype=np.float64, input_name=name)
+    with alone():
+        numbers: Real = column_or_1d(values, dtype=np.float64, input_name=name)
     if not len(numbers):
         raise InputError(f"{name} is empty.")
     if not np.isfinite(numbers).all():

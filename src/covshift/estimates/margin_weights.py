@@ -17,7 +17,6 @@ Source: Deville and Särndal (1992), *Calibration estimators in survey sampling*
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._notes import Note
+from .._quiet import heard, quiet
 from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import MarginsWarning, NoOverlapError, WeightWarning
@@ -52,10 +52,7 @@ def weigh_to_margins(
             fitted, notes = _default(sample)
         else:
             fitted = _named(weighter, random_state)
-        with warnings.catch_warnings():
-            if weighter is None:
-                warnings.simplefilter("ignore", WeightWarning)  # notes say it
-                warnings.simplefilter("ignore", MarginsWarning)
+        with quiet(WeightWarning, MarginsWarning, when=weighter is None):  # notes say it
             final = margin_factors(sample, fitted) * sample.d
     final = final / final.mean()
     final, lost = trimmed(final, max_weight)
@@ -89,15 +86,17 @@ def _default(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
     if _ROWS * numbers <= rows or not some_cells:
         made = EntropyBalancing()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", ConvergenceWarning)
-                warnings.simplefilter("ignore", MarginsWarning)
+            with quiet(MarginsWarning), heard(ConvergenceWarning) as doubts:
                 margin_factors(sample, made)
-            return made, ()
-        except (NoOverlapError, ConvergenceWarning):
+            if not doubts:
+                return made, ()
+        except NoOverlapError:
             if not some_cells:
                 raise
-            why = "no weights meet all of them"
+        else:
+            if not some_cells:
+                raise ConvergenceWarning(doubts[0].text)
+        why = "no weights meet all of them"
     text = f"The weights meet the margins as far as noise asks for, and not exactly: {why}."
     if len(cell_columns(sample.known.margins)) < len(sample.known.margins.columns):
         text += " Published means count in the outcome model alone."

@@ -11,7 +11,6 @@ Source: Breiman (1996), *Stacked regressions*.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from .._crossfit import CrossFit, Features, cross_fit, fit_folds
+from .._quiet import alone, quiet
 from .._ridge import BrokenLines, LeaveOneOutRidge
 from .._types import Real, Rows
 from ..exceptions import InputError, InputTypeError
@@ -60,8 +60,7 @@ def predict(
         y = (y - center) / unit
     fits = {}
     for name, candidate in _candidates(classes, len(y), features.train.shape[1]).items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet(ConvergenceWarning), alone():
             fits[name] = fit_folds(
                 candidate,
                 features.train,
@@ -74,7 +73,8 @@ def predict(
     values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
     shares = mixture(values, [fit.train for fit in fits.values()], final)
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
-    parts = [list(fits.values())[k].on(features.target) for k in used]
+    with alone():
+        parts = [list(fits.values())[k].on(features.target) for k in used]
     shares = shares[used] / shares[used].sum()
     found = CrossFit.mixed(parts, shares)
     names = [list(fits)[k] for k in used]

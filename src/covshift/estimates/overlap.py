@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .._feature_columns import made_of
 from .._notes import Note
+from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
 from .._types import Flags, Real, Rows
@@ -140,8 +140,7 @@ def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         found: Diagnosis = diagnose(
             X,
             T,

@@ -18,12 +18,12 @@ of CDF weights and not less.
 
 from __future__ import annotations
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._quiet import quiet
 from .._types import Real
 from ..exceptions import WeightWarning
 from ..weights import CDFWeights, EntropyBalancing
@@ -44,9 +44,7 @@ class TiltedCDFWeights(Weighter):
         # Shares, not counts: what weights of the target mean does not depend on their scale.
         target_weight = None if even else share / share.max() * (1 - 1e-9)
         given = {"X_target": (T,), "target_weight": target_weight}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeightWarning)  # those of the product count
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet(WeightWarning, ConvergenceWarning):  # those of the product count
             tilt = EntropyBalancing(moments=2, reg=_NOISE * noise).of_features(self._groups)
             cdf = CDFWeights().of_features(self._groups)
             tilt._part = cdf._part = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._both_samples import with_groups
 from .._notes import Note
+from .._quiet import alone, quiet
 from .._row_weights import check_weight
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
@@ -87,8 +87,9 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
 
     ``max_weight`` limits the final weights, in units of their mean.
     """
-    scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
-    Z, T = scaler.transform(sample.Z), scaler.transform(sample.T)
+    with alone():
+        scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
+        Z, T = scaler.transform(sample.Z), scaler.transform(sample.T)
     if are_weights(weighter):
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None
@@ -99,8 +100,7 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
     final, lost = trimmed(final, max_weight)
     steady = None
     if weighter is None and len(Z) <= _NOISY:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeightWarning)  # flat on purpose
+        with quiet(WeightWarning):  # flat on purpose
             flat = factors(sample, _STEADY, Z, T, random_state)[0] * sample.d
         steady = trimmed(flat / flat.mean(), max_weight)[0]
     return Weights(final, fitted, Z, T, lost, steady)

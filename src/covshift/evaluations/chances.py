@@ -18,7 +18,6 @@ O(N k) a step.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from .._crossfit import CrossFit, Features, FoldFits, fit_folds
+from .._quiet import alone, quiet
 from .._types import Real, Rows
 from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, tree_settings
 
@@ -53,8 +53,7 @@ class Part:
 
     def fit(self, model: object, classes: Rows) -> FoldFits:
         """Cross-fit one model."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet(ConvergenceWarning), alone():
             return fit_folds(
                 model,
                 self.features.train,
@@ -85,7 +84,8 @@ def mixed(
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
     shares = shares[used] / shares[used].sum()
     kept = [list(fits.values())[k] for k in used]
-    parts = [FoldFits(fit.train[:N], fit.predict).on(rows.target) for fit, rows in kept]
+    with alone():
+        parts = [FoldFits(fit.train[:N], fit.predict).on(rows.target) for fit, rows in kept]
     names = [f"{list(fits)[k]} {share:.0%}" for k, share in zip(used, shares, strict=True)]
     return CrossFit.mixed(parts, shares), names
 

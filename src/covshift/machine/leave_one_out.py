@@ -9,7 +9,6 @@ model that turns f into probabilities. Leaving out row i then means row and colu
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from .._array import to_numpy
 from .._fit_data import FitData, GivenWeights, check_fit_data
 from .._folds import part_of
 from .._parallel import one_blas_thread
+from .._quiet import quiet
 from .._row_weights import repeated
 from .._types import Real, Rows
 from .._validation import check_points
@@ -51,8 +51,7 @@ class LeaveOneOut:
                 "Some rows have weight zero, and kernel='precomputed' gives no points to predict "
                 "them. Leave them out of X, y and the weights."
             )
-        with warnings.catch_warnings(), one_blas_thread(problem.N**2):
-            warnings.simplefilter("ignore", UserWarning)  # the fit has said it
+        with quiet(UserWarning), one_blas_thread(problem.N**2):  # the fit has said it
             self._parts = _parts(machine, problem)
         self._Z = machine._f.Z if _on_landmarks(machine) else problem.X
         self._X, self._Y = X, Y
@@ -200,8 +199,7 @@ def _read(
     if Y.shape[1] != len(machine._f.c):
         raise InputError(f"y has {Y.shape[1]} outputs, but the fit saw {len(machine._f.c)}.")
     given = machine._f.kernel is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the fit has said it
+    with quiet(UserWarning):  # the fit has said it
         problem = check_fit_data(X, Y, X_target, weights, kernel_given=given, frame=copied._frame)
     if not np.array_equal(problem.columns, machine._columns):
         raise InputError(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 from xml.dom import minidom
 
 from .._optional import import_extra
+from .._quiet import quiet
 from ..plot import style
 
 _METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
@@ -54,9 +54,9 @@ def draw_svg(
         "font.sans-serif": _FONTS,
         "font.size": 10.0,
     }
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # The reader's fonts have the characters that matplotlib's own may lack.
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+    # The reader's fonts have the characters that matplotlib's own may lack.
+    lacking = quiet(UserWarning, message=r"Glyph .* missing from")
+    with matplotlib.rc_context(settings), lacking:
         figure = figures.Figure(figsize=size, layout="constrained")
         backend.FigureCanvasSVG(figure)
         ax = figure.subplots()

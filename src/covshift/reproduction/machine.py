@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
+from .._quiet import heard
 from .._types import Real
 from ..corrections import Precomputed
 from ..machine import VSVC
@@ -60,8 +60,7 @@ class Watch:
     @contextmanager
     def time(self, name: str) -> Iterator[None]:
         start = time.process_time()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with heard() as caught:
             yield
         self.warned = self.warned or (name == "select" and bool(caught))
         self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - start

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from .._quiet import quiet
 from .._types import Real, Whole
 from ..exceptions import InputError, WeightWarning
 from .operators import _close, _holds
@@ -54,8 +54,7 @@ def check_sample_weight(
 
 
 def _fitted(weighter: Any, X: Real, T: Any, d: Any, **options: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)
+    with quiet(WeightWarning):
         return clone(weighter).fit(X, X_target=T, sample_weight=d, **options)
 
 

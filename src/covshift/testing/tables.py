@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from .._quiet import quiet
 from ..exceptions import InputError, WeightWarning
 from ..persistence import load, save
 from ..weights import Weighter
@@ -71,8 +71,7 @@ def _library() -> Any:
 
 def _fitted(weighter: Any, X: Any, T: Any) -> Any:
     copy = weighter if getattr(weighter, "_given_groups", None) is not None else clone(weighter)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)
+    with quiet(WeightWarning):
         return copy.fit(X, X_target=T)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from .._quiet import quiet
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ..persistence import load, save
@@ -103,8 +103,7 @@ def _samples(rng: np.random.Generator) -> Iterator[tuple[Real, Real]]:
 
 
 def _fitted(weighter: Any, X: Real, X_target: Any = None, **options: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeightWarning)
+    with quiet(WeightWarning):
         return clone(weighter).fit(X, X_target=X_target, **options)
 
 

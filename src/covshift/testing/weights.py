@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from .._quiet import quiet
 from .._types import Real
 from ..exceptions import InputError
 from .operators import _close, _holds
@@ -88,8 +88,7 @@ def check_weights(estimator: Any, *, tolerance: float = 1e-6, random_state: int 
 def _predicted(estimator: Any, X: Real, y: Any, T: Real, weights: dict[str, Any]) -> Real:
     """Fit a clone and return what it says of fixed points."""
     at = np.random.default_rng(1).normal(size=(20, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         fitted = clone(estimator).fit(X, y, X_target=T, **weights)
         for name in ("decision_function", "predict_proba", "predict"):
             if hasattr(fitted, name):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._fields import ESTIMATOR, FINITE, FLAG, Kind, Part
 from .._parameters import VERBOSE, Rules, number, one_of, whole
 from .._progress import track
+from .._quiet import alone
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
 from ._design import kish, shares_of
@@ -202,10 +203,12 @@ class Discriminative(LogRatioWeighter):
         if not weighted:
             return classifier.fit(rows, label), float(np.log(len(X) / len(T)))
         weight = kish(own) * np.concatenate([own, share])
-        return fit_weighted(classifier, rows, label, weight), 0.0
+        with alone(when=self.classifier is None):
+            return fit_weighted(classifier, rows, label, weight), 0.0
 
     def _log_odds(self, classifier: Any, log_prior: float, X: Real) -> Real:
-        probability = classifier.predict_proba(X)
+        with alone(when=self.classifier is None):
+            probability = classifier.predict_proba(X)
         with np.errstate(divide="ignore"):
             log_p, log_q = (
                 np.log(probability[:, list(classifier.classes_).index(k)]) for k in (0, 1)

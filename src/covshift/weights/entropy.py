@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, flag, number, whole
+from .._quiet import quiet
 from .._types import Real
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
@@ -149,8 +150,7 @@ class EntropyBalancing(LogRatioWeighter):
         self._level: float | None = None
         if self.limits is None:
             return super()._fit(X, T, share)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet(ConvergenceWarning):
             try:
                 raw = super()._fit(X, T, share)
                 free: Real | None = raw / float(self._own @ raw)
