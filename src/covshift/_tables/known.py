@@ -9,7 +9,6 @@ from typing import Any
 from ..exceptions import InputError
 from .reading import MISSING, ReadOptions
 
-
 _MARKS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
 
 
