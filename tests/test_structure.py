@@ -44,6 +44,7 @@ LAYERS = [
         "_moments",
         "_holm",
         "_html",
+        "_spreadsheet",
         "_feature_columns",
         "_readable",
         "_support",
