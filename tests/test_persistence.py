@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 
 import numpy as np
 import pytest
+from model_files import members_of, npy, write_members, write_sealed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -107,27 +107,6 @@ def saved(tmp_path):
     return tmp_path / "good.covshift"
 
 
-def members_of(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}, archive.comment
-
-
-def rewrite(path, members, comment=None, compression=zipfile.ZIP_STORED):
-    """Write an archive whose checksums are right, unless a comment is given."""
-    import hashlib
-
-    if comment is None:
-        manifest = json.loads(members["manifest.json"])
-        names = [name for name in members if name != "manifest.json"]
-        manifest["sha256"] = {n: hashlib.sha256(members[n]).hexdigest() for n in names}
-        members = {**members, "manifest.json": json.dumps(manifest).encode()}
-        comment = hashlib.sha256(members["manifest.json"]).hexdigest().encode()
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-        archive.comment = comment
-
-
 def test_every_truncation_is_noticed(saved, tmp_path):
     data = saved.read_bytes()
     path = tmp_path / "cut.covshift"
@@ -152,37 +131,35 @@ def test_a_changed_byte_anywhere_is_noticed_or_harmless(saved, tmp_path):
 
 
 def test_tampered_arrays_and_manifests_fail_their_checksums(saved, tmp_path):
-    members, comment = members_of(saved)
-    path = tmp_path / "t.covshift"
-    rewrite(path, {**members, "_f.c.npy": members["_f.c.npy"][:-1] + b"\1"}, comment)
+    members, path = members_of(saved), tmp_path / "t.covshift"
+    write_sealed(path, {**members, "_f.c.npy": members["_f.c.npy"][:-1] + b"\1"})
     with pytest.raises(InputError, match=r"the checksum of '_f\.c\.npy' is wrong"):
         load(path)
-    changed = members["manifest.json"].replace(b"outcome", b"0utcome")
-    rewrite(path, {**members, "manifest.json": changed}, comment)
-    with pytest.raises(InputError, match="checksum of its manifest"):
+    path.write_bytes(saved.read_bytes().replace(b"outcome", b"0utcome"))
+    with pytest.raises(InputError, match="its checksum is wrong"):
         load(path)
 
 
 def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path):
-    members, _ = members_of(saved)
-    members["manifest.json"] = members["manifest.json"].replace(b'"version": 2', b'"version": 3')
-    rewrite(tmp_path / "new.covshift", members)
-    with pytest.raises(InputError, match=r"newer covshift \(format 3.*Upgrade"):
+    members = members_of(saved)
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 3', b'"version": 4')
+    write_members(tmp_path / "new.covshift", members)
+    with pytest.raises(InputError, match=r"newer covshift \(format 4.*Upgrade"):
         load(tmp_path / "new.covshift")
 
 
 def test_an_older_format_asks_for_a_new_fit(saved, tmp_path):
-    members, _ = members_of(saved)
-    members["manifest.json"] = members["manifest.json"].replace(b'"version": 2', b'"version": 1')
-    rewrite(tmp_path / "old.covshift", members)
+    members = members_of(saved)
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 3', b'"version": 1')
+    write_members(tmp_path / "old.covshift", members)
     with pytest.raises(InputError, match=r"older covshift \(format 1.*Fit the model again"):
         load(tmp_path / "old.covshift")
 
 
 def test_nothing_is_decompressed(saved, tmp_path):
-    members, _ = members_of(saved)
+    members = members_of(saved)
     members["bomb.npy"] = bytes(50_000_000)
-    rewrite(tmp_path / "bomb.covshift", members, compression=zipfile.ZIP_DEFLATED)
+    write_sealed(tmp_path / "bomb.covshift", members, zipfile.ZIP_DEFLATED)
     assert (tmp_path / "bomb.covshift").stat().st_size < 200_000
     with pytest.raises(InputError, match="is compressed"):
         load(tmp_path / "bomb.covshift")
@@ -191,16 +168,6 @@ def test_nothing_is_decompressed(saved, tmp_path):
 def test_files_beyond_the_limit_are_not_opened(saved):
     with pytest.raises(InputError, match="more than the 1,000 that a model file may have"):
         load(saved, max_bytes=1000)
-
-
-def npy(array, **changes):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array, allow_pickle=True)
-    data = stream.getvalue()
-    for old, new in changes.values():
-        assert old in data
-        data = data.replace(old, new)
-    return data
 
 
 @pytest.mark.parametrize(
@@ -217,8 +184,8 @@ def npy(array, **changes):
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message):
-    members, _ = members_of(saved)
-    rewrite(tmp_path / "t.covshift", {**members, name: data})
+    members = members_of(saved)
+    write_members(tmp_path / "t.covshift", {**members, name: data})
     with pytest.raises(InputError, match=message):
         load(tmp_path / "t.covshift")
 
@@ -242,16 +209,20 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"intercept_": "', b'"n_features_in_": "', "intercept_ is missing"),
         (b'"fill": 1.5', b'"fill": 1e999', "not finite"),
         (b'"kind": "number"', b'"kind": "poem"', "feature of unknown kind"),
-        (b'"features"', b'"nothing"', "features"),
+        (b'"features"', b'"nothing"', "other parts"),
+        (b'"label": "outcome"', b'"label": 1', "no text"),
+        (b'"about": {', b'"about": {"x": [1], ', "facts of unknown kind"),
+        (b'"fill": 1.5', b'"more": 1.5', "unexpected keyword"),
         (b"covshift-model", b"another-model", "is not a model file"),
-        (b'"version": 2', b'"version": "x"', "format version"),
+        (b'"version": 3', b'"version": "x"', "format version"),
+        (b'"version": 3', b'"version": 2', "another version than its end"),
     ],
 )
 def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, message):
-    members, _ = members_of(saved)
+    members = members_of(saved)
     assert old in members["manifest.json"]
     changed = members["manifest.json"].replace(old, new)
-    rewrite(tmp_path / "t.covshift", {**members, "manifest.json": changed})
+    write_members(tmp_path / "t.covshift", {**members, "manifest.json": changed})
     with pytest.raises(InputError, match=message):
         load(tmp_path / "t.covshift")
 
@@ -270,21 +241,21 @@ def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, messag
 def test_trees_that_lead_nowhere_are_refused(tmp_path, name, place, value):
     path = tmp_path / "t.covshift"
     save(model_of(FITTED["boosted regressor"]), path)
-    members, _ = members_of(path)
+    members = members_of(path)
     array = np.load(io.BytesIO(members[f"ensemble_.{name}.npy"])).copy()
     array[place] = value
-    rewrite(path, {**members, f"ensemble_.{name}.npy": npy(array)})
+    write_members(path, {**members, f"ensemble_.{name}.npy": npy(array)})
     with pytest.raises(InputError, match="do not fit together"):
         load(path)
 
 
 def test_a_deep_or_long_manifest_is_refused(saved, tmp_path, monkeypatch):
-    members, comment = members_of(saved)
-    rewrite(tmp_path / "t.covshift", {**members, "manifest.json": b"[" * 200_000}, comment)
+    members = members_of(saved)
+    write_sealed(tmp_path / "t.covshift", {**members, "manifest.json": b"[" * 200_000})
     with pytest.raises(InputError, match="not JSON"):
         load(tmp_path / "t.covshift")
     monkeypatch.setattr(archive, "_MAX_MANIFEST", 100)
-    with pytest.raises(InputError, match="too long"):
+    with pytest.raises(InputError, match="longer than 100 bytes"):
         load(saved)
 
 
@@ -294,7 +265,7 @@ def test_other_files_are_named_as_such(tmp_path):
         load(tmp_path / "p.pkl")
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.writestr("a.txt", "a")
-    with pytest.raises(InputError, match="no manifest"):
+    with pytest.raises(InputError, match="does not end as a model file"):
         load(tmp_path / "z.zip")
     with pytest.raises(InputError, match="does not exist"):
         load(tmp_path / "none")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import io
-import json
 import warnings
 import zipfile
 from types import FunctionType
@@ -13,6 +11,7 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import pytest
+from model_files import npy, parts_of, write_parts
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import HuberRegressor, LogisticRegression, Ridge
@@ -384,7 +383,7 @@ def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_pa
     np.testing.assert_array_equal(
         np.asarray(again.predict_interval(NEW)), np.asarray(model.predict_interval(NEW))
     )
-    monkeypatch.setattr(archive, "_MAX_MEMBERS", 40)
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 40)
     with pytest.raises(InputError, match=r"4. arrays, and a model file holds at most 39.*'cv\+'"):
         covshift.save(model, tmp_path / "f.covshift")
     assert [path.name for path in tmp_path.iterdir()] == ["e.covshift"]
@@ -420,7 +419,7 @@ def test_a_calibration_that_does_not_fit_together_is_refused(change, words, tmp_
     covshift.load(path)
     manifest, members = parts_of(path)
     change(manifest["estimator"]["fitted"])
-    rewrite(path, manifest, members)
+    write_parts(path, manifest, members)
     with pytest.raises(InputError, match=words):
         covshift.load(path)
 
@@ -580,28 +579,6 @@ def test_the_contract_of_weighters_finds_what_a_declaration_forgets(monkeypatch)
 # Files that must not be believed
 
 
-def parts_of(path):
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    return json.loads(members.pop("manifest.json")), members
-
-
-def rewrite(path, manifest, members, change=("", "")):
-    """Write an archive whose checksums are right."""
-    manifest["sha256"] = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
-    text = json.dumps(manifest).replace(*change).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in {"manifest.json": text, **members}.items():
-            archive.writestr(name, data)
-        archive.comment = hashlib.sha256(text).hexdigest().encode()
-
-
-def npy(array):
-    stream = io.BytesIO()
-    np.save(stream, array)
-    return stream.getvalue()
-
-
 HOSTILE = [*WEIGHTERS, "cdf, pairwise, {'symmetric': True, 'phi': 'anderson-darling'}"]
 FREE = ("n_iter_", "scores_", "reg_path_", "w", "groups")  # of any size
 HOSTILE_FUNCTIONS = ["landmarks", "VSVR, blended", "boosted classes", "robust", "reweighted"]
@@ -628,13 +605,13 @@ def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, t
         if not free:
             wrong += [array[..., None], np.concatenate([array, array])]
         for other in wrong:
-            rewrite(path, manifest, {**members, member: npy(other)})
+            write_parts(path, manifest, {**members, member: npy(other)})
             try:
                 covshift.load(path)
             except InputError:
                 continue
             pytest.fail(f"{member}: {other.shape} {other.dtype}")
-    rewrite(path, manifest, {**members, "more.npy": npy(np.zeros(3))})
+    write_parts(path, manifest, {**members, "more.npy": npy(np.zeros(3))})
     with pytest.raises(InputError, match=r"array 'more' belongs to nothing"):
         covshift.load(path)
 
@@ -648,7 +625,7 @@ def test_whatever_is_missing_or_of_another_kind_in_a_manifest_is_refused(name, t
     state, kinds = manifest["estimator"]["fitted"], declared(type(model)).fields
 
     def with_state(changed):
-        rewrite(
+        write_parts(
             path, {**manifest, "estimator": {**manifest["estimator"], "fitted": changed}}, members
         )
         return path
@@ -693,7 +670,7 @@ def test_a_file_names_no_class_that_is_not_in_the_table(name, tmp_path):
     covshift.save(fitted(KLIEP(), NUMBER), path)
     manifest, members = parts_of(path)
     manifest["estimator"]["class"] = name
-    rewrite(path, manifest, members)
+    write_parts(path, manifest, members)
     with pytest.raises(InputError, match="unknown kind"):
         covshift.load(path)
 
@@ -716,7 +693,7 @@ def test_parameters_are_inert_data_or_refused(changed, words, tmp_path):
     covshift.save(fitted(KLIEP(), NUMBER), path)
     manifest, members = parts_of(path)
     manifest["estimator"] |= changed
-    rewrite(path, manifest, members)
+    write_parts(path, manifest, members)
     with pytest.raises(InputError, match=words):
         covshift.load(path)
 
@@ -727,7 +704,7 @@ def test_data_nested_without_end_are_refused(tmp_path):
     manifest, members = parts_of(path)
     manifest["estimator"]["parameters"]["width"] = "inner"
     deep = '{"tuple": [' * 900 + "1" + "]}" * 900
-    rewrite(path, manifest, members, change=('"inner"', deep))
+    write_parts(path, manifest, members, change=('"inner"', deep))
     with pytest.raises(InputError, match=r"fit together|not JSON"):
         covshift.load(path)
 
@@ -737,7 +714,7 @@ def test_a_file_without_a_fit_is_refused(tmp_path):
     covshift.save(fitted(RobustBiasAware("neighbors"), TWO), path)
     manifest, members = parts_of(path)
     del manifest["estimator"]["fitted"]["weighter_"]["fitted"]
-    rewrite(path, manifest, members)
+    write_parts(path, manifest, members)
     with pytest.raises(InputError, match="no estimator"):
         covshift.load(path)
 

@@ -46,6 +46,7 @@ LAYERS = [
         "_natural",
         "_holm",
         "_html",
+        "_spreadsheet",
         "_feature_columns",
         "_readable",
         "_support",

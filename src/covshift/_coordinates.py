@@ -57,7 +57,7 @@ class Standard:
         "low": Reals("n"),
         "high": Reals("n"),
         "center": Reals("n"),
-        "scale": Reals("n"),
+        "scale": Reals("n", above=0),
     }
 
     def __call__(self, X: Array) -> Array:

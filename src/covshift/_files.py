@@ -6,30 +6,44 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from .exceptions import InputError
 
-_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
+
+@dataclass
+class Record:
+    """What a command wrote, and what it may write only if nobody else did."""
+
+    written: list[Path] = field(default_factory=list)
+    fresh: set[Path] = field(default_factory=set)  # names that were free when it began
+
+
+_record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
 @contextmanager
 def recorded() -> Iterator[list[Path]]:
     """Give a list that gets the name of every file that is written whole in the block."""
-    found: list[Path] = []
-    token = _written.set(found)
+    found = Record()
+    token = _record.set(found)
     try:
-        yield found
+        yield found.written
     finally:
-        _written.reset(token)
+        _record.reset(token)
 
 
 def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Refuse, before any work, a place that cannot be written or that holds another's file."""
+    """Refuse, before any work, a place that cannot be written or that holds another's file.
+
+    Within `recorded`, a name that is free now and taken when the file is ready is refused then.
+    """
     place = Path(path)
+    _check_name(place)
     if place.is_dir():
         raise InputError(f"{place} is a folder. Name a file to write.")
     if not place.parent.is_dir():
@@ -38,6 +52,21 @@ def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
         raise InputError(f"{place} exists. Name another file, or overwrite it with --force.")
     if not os.access(place.parent, os.W_OK):
         raise InputError(f"The folder {place.parent} cannot be written. Name a file elsewhere.")
+    found = _record.get()
+    if found is not None:
+        (found.fresh.discard if force else found.fresh.add)(Path(os.path.realpath(place)))
+
+
+def _check_name(place: Path) -> None:
+    try:
+        nul = b"\0" in os.fsencode(place)
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{str(place)!a} cannot be the name of a file in this locale. Name another, or set "
+            "PYTHONUTF8=1."
+        ) from None
+    if nul:
+        raise InputError(f"{str(place)!r} holds a NUL byte: no file can have that name.")
 
 
 @contextmanager
@@ -45,8 +74,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file that takes its name only when all of it is written and on the disk.
 
     Whatever ends the block early, an error, Ctrl-C or a broken disk, leaves an older file of that
-    name as it was and no draft beside it. What is no ordinary file, such as /dev/null, is written
-    as it is.
+    name as it was and no draft beside it; a process that is killed may leave the draft, which is
+    called ``.NAME-xxxxxxxx.part``. What is no ordinary file, such as /dev/null, is written as it
+    is.
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
@@ -55,25 +85,59 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     prefix = f".{place.name[:40]}-"
     descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=".part")
+    record = _record.get()
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(draft, _mode(place))
-        os.replace(draft, place)
-        found = _written.get()
-        if found is not None and place not in found:
-            found.append(place)
+        if record is not None and place in record.fresh:
+            _take_name(draft, place)
+        else:
+            os.replace(draft, place)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        if record is not None and _is_written(draft, place):
+            record.written.append(place)
+        with suppress(OSError):
+            Path(draft).unlink(missing_ok=True)
         raise
+    if record is not None:
+        record.fresh.discard(place)
+        if place not in record.written:
+            record.written.append(place)
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write a text as UTF-8, whole or not at all."""
     with atomic_file(path) as file:
         file.write(text.encode())
+
+
+def _take_name(draft: str, place: Path) -> None:
+    """Give a draft a name that was free; of two who want it, one gets it."""
+    try:
+        os.link(draft, place)
+    except FileExistsError:
+        raise InputError(
+            f"{place} was written by somebody else in the meantime, and stays as it is. Name "
+            "another file, or overwrite it with --force."
+        ) from None
+    except OSError:  # a disk without links
+        if place.exists():
+            raise InputError(f"{place} exists by now. Name another file, or use --force.") from None
+        os.replace(draft, place)
+    else:
+        os.unlink(draft)
+
+
+def _is_written(draft: str, place: Path) -> bool:
+    """Tell whether a draft has its name although something came in between, such as Ctrl-C."""
+    with suppress(OSError):
+        if not os.path.exists(draft):
+            return place.exists()
+        return place.exists() and os.path.samefile(draft, place)
+    return False
 
 
 def _mode(place: Path) -> int:

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ._fields import FINITE, Kind, Maybe, OrNone, Reals, Wholes
+from ._fields import NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Reals, Wholes
 from ._gaussian import Gaussian
 from ._groups import gap_factors, members
 from ._parallel import over_rows
@@ -46,12 +46,12 @@ class KernelSum:
     groups: Rows | None = None  # (n,), of the columns, where some of them are one feature
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "relevance": Reals("n"),
-        "linear": FINITE,
-        "rbf": FINITE,
-        "laplacian": FINITE,
-        "main_effects": FINITE,
-        "ratio": FINITE,
+        "relevance": Reals("n", least=0),
+        "linear": NONNEGATIVE,
+        "rbf": NONNEGATIVE,
+        "laplacian": NONNEGATIVE,
+        "main_effects": NONNEGATIVE,
+        "ratio": POSITIVE,
         "groups": Maybe(OrNone(Wholes("n", below="n"))),
     }
 

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ._feature_columns import MISSING
-from ._fields import FINITE, TEXT, WHOLE, Kind
+from ._fields import COUNT, FINITE, SHARE, Kind, OneOf
 from ._holm import holm
 from ._html import Record
 from ._readable import as_date, readable
@@ -68,12 +68,12 @@ class Uncovered(Record):
     p_value: float
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "column": WHOLE,
-        "side": TEXT,
+        "column": COUNT,
+        "side": OneOf(("below", "above", "at")),
         "value": FINITE,
-        "share": FINITE,
+        "share": SHARE,
         "excess": FINITE,
-        "p_value": FINITE,
+        "p_value": SHARE,
     }
 
     def holds(self, T: Real) -> Flags:

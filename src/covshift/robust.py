@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._fields import ESTIMATOR, WHOLE, Kind, Labels, Maybe, OrNone, Part, Reals
+from ._fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._labels import at_least_two, check_labels
 from ._moments import moments
@@ -91,7 +91,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "coef_": Reals("K", "d"),
         "intercept_": Reals("K"),
         "weighter_": OrNone(ESTIMATOR),
-        "n_iter_": WHOLE,
+        "n_iter_": COUNT,
     }
 
     _frame: TableEncoder | None = None  # what made numbers of a table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ class _Scalar(Kind):
     types: tuple[type, ...]
     words: str
     finite: bool = False
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
 
     def write(self, value: Any, path: Path, out: Writer) -> Any:
         return PLAIN.write(value, path, out)
@@ -25,8 +29,13 @@ class _Scalar(Kind):
         value = PLAIN.read(data, sizes, source)
         if type(value) not in self.types:
             raise ValueError(f"{str(data)[:50]!r} is not {self.words}")
-        if self.finite and not np.isfinite(value):
+        if self.finite and not math.isfinite(value):
             raise ValueError("a number that is not finite")
+        if isinstance(value, str) or value != value:
+            return value
+        above = self.above == -math.inf or value > self.above
+        if not above or not self.least <= value <= self.most:
+            raise ValueError(f"{value!r} is not {self.words}")
         return value
 
 
@@ -36,6 +45,8 @@ class _Plain(Kind):
     def write(self, value: Any, path: Path, out: Writer) -> Any:
         if isinstance(value, np.generic):
             value = value.item()
+        if isinstance(value, int) and not _is_64_bit(value):
+            raise refuse(path, "a whole number of more than 64 bits")
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -58,6 +69,8 @@ class _Plain(Kind):
     def read(self, data: Any, sizes: Sizes, source: Reader) -> Any:
         if isinstance(data, float) and not np.isfinite(data):  # it would be written with a tag
             raise ValueError("a number that is not finite")
+        if isinstance(data, int) and not _is_64_bit(data):
+            raise ValueError("a whole number of more than 64 bits")
         if data is None or isinstance(data, bool | int | float | str):
             return data
         if isinstance(data, list):
@@ -80,10 +93,19 @@ class _Plain(Kind):
         raise ValueError(f"a value of unknown kind {tag[:50]!r}")
 
 
+def _is_64_bit(value: int) -> bool:
+    return -(2**63) <= value < 2**64
+
+
 PLAIN = _Plain()
 NUMBER = _Scalar((float, int), "a number")
 FINITE = _Scalar((float, int), "a number", finite=True)
+POSITIVE = _Scalar((float, int), "a finite number above 0", finite=True, above=0)
+NONNEGATIVE = _Scalar((float, int), "a finite number of at least 0", finite=True, least=0)
+PENALTY = _Scalar((float, int), "a number of at least 0", least=0)  # it may be infinite
+SHARE = _Scalar((float, int), "a number from 0 to 1", finite=True, least=-1e-9, most=1 + 1e-9)
 WHOLE = _Scalar((int,), "a whole number")
+COUNT = _Scalar((int,), "a whole number of at least 0", least=0)
 FLAG = _Scalar((bool,), "true or false")
 TEXT = _Scalar((str,), "a text")
 
@@ -96,6 +118,8 @@ class _Numbers(Kind):
     kinds: str  # of dtypes
     finite: bool = True
     below: str | None = None  # the numbers are places among so many
+    least: float | None = None
+    above: float | None = None
 
     def write(self, value: Any, path: Path, out: Writer) -> Any:
         return out.array(to_numpy(value), path)
@@ -109,12 +133,21 @@ class _Numbers(Kind):
             raise ValueError(f"{data} holds NaN or inf")
         if self.below and array.size and not 0 <= array.min() <= array.max() < sizes[self.below]:
             raise ValueError(f"{data} points beyond the {sizes[self.below]} there are")
+        if self.least is not None and array.size and array.min() < self.least:
+            raise ValueError(f"{data} holds numbers below {self.least:g}")
+        if self.above is not None and array.size and array.min() <= self.above:
+            raise ValueError(f"{data} holds numbers that are not above {self.above:g}")
         return array
 
 
-def Reals(*shape: str | int, finite: bool = True) -> Kind:
-    """An array of floats."""
-    return _Numbers(shape, "f", finite)
+def Reals(
+    *shape: str | int,
+    finite: bool = True,
+    least: float | None = None,
+    above: float | None = None,
+) -> Kind:
+    """An array of floats, of at least ``least`` or ``above`` a bound."""
+    return _Numbers(shape, "f", finite, least=least, above=above)
 
 
 def Wholes(*shape: str | int, below: str | None = None) -> Kind:
@@ -125,6 +158,21 @@ def Wholes(*shape: str | int, below: str | None = None) -> Kind:
 def Numbers(*shape: str | int) -> Kind:
     """An array of floats or integers."""
     return _Numbers(shape, "fiu")
+
+
+@dataclass(frozen=True)
+class OneOf(Kind):
+    """One of some texts."""
+
+    choices: tuple[str, ...]
+
+    def write(self, value: Any, path: Path, out: Writer) -> Any:
+        return PLAIN.write(value, path, out)
+
+    def read(self, data: Any, sizes: Sizes, source: Reader) -> str:
+        if not isinstance(data, str) or data not in self.choices:
+            raise ValueError(f"{str(data)[:50]!r} is none of {', '.join(self.choices)}")
+        return data
 
 
 class Texts(Kind):

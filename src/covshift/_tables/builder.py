@@ -18,6 +18,7 @@ from .columns import LONG_NUMBERS, Column, Doubt, Kind, floats, objects, text_co
 from .missing import MissingValues
 
 _LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
+_TEXT_BYTES = 64  # of a short text
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -68,6 +69,7 @@ class ColumnBuilder:
         self._numbers = 0
         self._words: dict[str, None] = {}
         self._zeros = False
+        self.held = 0  # bytes, about
 
     def add(self, block: TextBlock, place: int) -> None:
         """Add the cells of the column ``place`` of a block."""
@@ -83,6 +85,10 @@ class ColumnBuilder:
             self._parts.append(self._mapped(block, cells, spelling.truth_of, self._no_truth))
         else:
             self._add_any(block, cells)
+        last = self._parts[-1]
+        self.held += last.nbytes
+        if last.dtype == object:
+            self.held += _TEXT_BYTES * (len(cells) if self.kind == "text" else len(set(cells)))
 
     def finish(self) -> Column:
         """Return the column, with a doubt where its kind is uncertain."""

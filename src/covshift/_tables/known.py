@@ -9,6 +9,8 @@ from typing import Any
 from ..exceptions import InputError
 from .reading import MISSING, ReadOptions
 
+_MARKS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
+
 
 def reading_of(options: ReadOptions) -> dict[str, Any]:
     """Return what later files share with this one, as plain data; separators and encodings do not.
@@ -19,7 +21,7 @@ def reading_of(options: ReadOptions) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if options.missing != frozenset(MISSING):
         found["missing"] = sorted(options.missing)
-    for mark in ("decimal", "thousands"):
+    for mark in _MARKS:
         if getattr(options, mark) is not None:
             found[mark] = getattr(options, mark)
     if options.missing_in:
@@ -35,7 +37,7 @@ def read_options_with(said: ReadOptions, known: Mapping[str, Any], *, told: bool
     ``told`` says that the user named values that are missing in all columns.
     """
     found = replace(said, dates={**known.get("dates", {}), **said.dates})
-    for mark in ("decimal", "thousands"):
+    for mark in _MARKS:
         if getattr(said, mark) is None and mark in known:
             found = replace(found, **{mark: known[mark]})
     if not told and "missing" in known:
@@ -46,11 +48,14 @@ def read_options_with(said: ReadOptions, known: Mapping[str, Any], *, told: bool
 
 def checked_reading(data: Any) -> dict[str, Any]:
     """Return plain data that `reading_of` may have written; all else is refused."""
-    words = data.get("missing", [])
-    marks = [data[mark] for mark in ("decimal", "thousands") if mark in data]
-    in_columns = data.get("missing_in", {})
-    texts = [*words, *marks, *data.get("dates", {}).values()]
-    texts += [word for part in in_columns.values() for word in part]
-    if not all(isinstance(text, str) for text in texts):
+    if not isinstance(data, dict) or not data.keys() <= {"missing", "missing_in", *_MARKS, "dates"}:
+        raise InputError("a way to read cells that is unknown")
+    if any(data[mark] not in known for mark, known in _MARKS.items() if mark in data):
+        raise InputError("a decimal mark or one between thousands that is unknown")
+    in_columns, dates = data.get("missing_in", {}), data.get("dates", {})
+    lists = [data.get("missing", []), *in_columns.values(), list(dates.values())]
+    if not all(isinstance(part, list) for part in lists):
+        raise InputError("a list of words that is none")
+    if not all(isinstance(text, str) for part in lists for text in part):
         raise InputError("a way to read cells that is not text")
     return dict(data)

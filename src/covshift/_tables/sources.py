@@ -17,10 +17,12 @@ from .formats.known import HEAD, PACKED, format_of, name_note, refuse_unreadable
 from .formats.unpacked import is_workbook, refuse_model, unpacked, zip_member
 from .parquet import ParquetTable
 from .reading import ReadOptions, title_of
+from .room import read_whole, refuse_devices
 from .survey import SurveyTable
 from .text import TextTable
 
-_ENDED = ("zip", "Arrow")  # whose index is at the end: a pipe is read to there
+_ENDED = ("zip", "Arrow", "Feather 1", "Parquet", "Stata", "SPSS")
+"""Formats that need their end, or all of it: a pipe is read to there."""
 
 
 @contextmanager
@@ -52,13 +54,14 @@ def open_bytes(source: str) -> BinaryIO:
 
 def _source(source: str, file: Any, reading: ReadOptions) -> Any:
     title = title_of(source)
+    refuse_devices(title, file)
     head = _head(source, file)
     refuse_unreadable(title, head)
     form = format_of(head)
     name = source
     piped = source == "-" or not file.seekable()
     if piped and form in _ENDED:
-        file = io.BytesIO(file.read())
+        file = io.BytesIO(read_whole(title, file))
     if form == "zip":
         refuse_model(title, file)
         if is_workbook(file):

@@ -15,6 +15,7 @@ from .builder import ColumnBuilder
 from .columns import Column, Kind, text_column
 from .missing import MissingValues, missing_in, unmet, unmet_note
 from .reading import ReadOptions
+from .room import Room
 from .sources import opened
 from .text import may_be_index, no_name
 
@@ -121,7 +122,7 @@ class Stream:
 
     def _text(self, size: int, names: list[str], whole: bool) -> Iterator[Table]:
         places = [self._source.names.index(name) for name in names]
-        builders = self._builders(names)
+        builders, room = self._builders(names), Room(self.title)
         for block in self._source.blocks(size):
             if not whole:
                 builders = self._builders(names)
@@ -129,6 +130,7 @@ class Stream:
                 builder.add(block, place)
             if not whole:
                 yield self._table([builder.finish() for builder in builders])
+            room.check(len(block.cells[0]), sum(builder.held for builder in builders))
         if whole:
             yield self._whole([builder.finish() for builder in builders])
 
@@ -146,6 +148,7 @@ class Stream:
 
     def _typed(self, size: int, names: list[str], whole: bool) -> Iterator[Table]:
         held: list[list[Column]] = []
+        room, taken = Room(self.title), 0
         for block in self._source.blocks(size, names):
             columns = [
                 self._source.column(block, name, self._kinds.get(name), self._missing[name])
@@ -153,6 +156,8 @@ class Stream:
             ]
             if whole:
                 held.append(columns)
+                taken += sum(column.values.nbytes for column in columns)
+                room.check(len(columns[0].values) if columns else 0, taken)
             else:
                 yield self._table([self._found(column) for column in columns])
         if held:

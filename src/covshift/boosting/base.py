@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._fields import ESTIMATOR, FINITE, PLAIN, WHOLE, Kind, Maybe, OrNone, Part, Reals
+from .._fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
 from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data, encode_fit_data
 from .._folds import Fold, part_of, ranked_folds
 from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
@@ -66,9 +66,9 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         "_frame": Maybe(OrNone(Part(TableEncoder))),
         "ensemble_": Part(Ensemble, k="k"),
         "baseline_": Reals("k"),
-        "n_iter_": WHOLE,
+        "n_iter_": COUNT,
         "correction_": ESTIMATOR,
-        "target_coverage_": FINITE,
+        "target_coverage_": SHARE,
         "validation_score_": Maybe(Reals("rounds")),
         "selection_report_": Maybe(PLAIN),
     }

@@ -7,6 +7,7 @@ instant.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 fine, 1 internal error, 2 bad input, 3 with ``--strict`` where the verdict is bad, 130 after
     Ctrl-C.
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
+    argv = [_as_text(part) for part in (sys.argv[1:] if argv is None else argv)]
     args = None  # "reproduce" has a grammar of its own
     if argv[:1] != ["reproduce"]:
         try:
@@ -29,3 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .run import run_command, run_reproduction
 
     return run_reproduction(argv[1:]) if args is None else run_command(args, argv)
+
+
+def _as_text(part: str) -> str:
+    """Read an argument that the locale could not as UTF-8, unless a file has that name."""
+    if part.isascii() or os.path.exists(part):
+        return part
+    try:
+        return os.fsencode(part).decode("utf-8")
+    except UnicodeError:
+        return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -14,6 +15,7 @@ from typing import Any, TextIO
 from .._files import atomic_file
 from .._notes import Note
 from .._plain import plain
+from .._spreadsheet import inert
 
 quiet = False
 columns: list[str] = []  # names of the columns of X, once they are known
@@ -81,20 +83,73 @@ def emit(text: str, output: str | None) -> None:
 
 def as_json(data: Any) -> str:
     """Return strict JSON; numbers that are not finite become null."""
-    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeError:
+        return json.dumps(plain(data), indent=2, allow_nan=False)
+    return text
 
 
 @contextmanager
 def text_file(output: str | None) -> Iterator[TextIO]:
     """Open a text file that appears whole or not at all; standard output for None or "-"."""
     if output is None or output == "-":
+        _speak_utf8(sys.stdout)
         yield sys.stdout
         return
     with atomic_file(output) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
         yield text
         text.flush()
         text.detach()
+
+
+@contextmanager
+def table_file(output: str | None) -> Iterator[Sheet]:
+    """Open a table to write: CSV, or TSV for a name that ends so; see `text_file`."""
+    with text_file(output) as file:
+        sheet = Sheet(file, "\t" if str(output).lower().endswith(".tsv") else ",")
+        yield sheet
+    if sheet.marked:
+        many = "1 cell begins" if sheet.marked == 1 else f"{sheet.marked:,} cells begin"
+        note(
+            f"{many} with =, +, -, @ or a tab, as formulas do: written with an apostrophe before "
+            "it, so that no spreadsheet runs it."
+        )
+
+
+class Sheet:
+    """Writes rows of a table; text that a spreadsheet would run is marked, and counted."""
+
+    def __init__(self, file: TextIO, separator: str) -> None:
+        self._writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        self.marked = 0
+
+    def writerow(self, row: Iterable[Any]) -> None:
+        """Write one row."""
+        cells = list(row)
+        written = [inert(cell) for cell in cells]
+        self.marked += sum(new is not old for new, old in zip(written, cells, strict=True))
+        self._writer.writerow(written)
+
+    def writerows(self, rows: Iterable[Iterable[Any]]) -> None:
+        """Write some rows."""
+        for row in rows:
+            self.writerow(row)
+
+
+def prepare_streams() -> None:
+    """Let no character of a name end a command, whatever the locale: it is shown escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _speak_utf8(stream: TextIO) -> None:
+    """Write data as UTF-8, as files are; a terminal gets what it understands."""
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def counted(parts: Iterable[Any], label: str) -> Iterator[Any]:

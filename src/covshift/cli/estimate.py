@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, NoOverlapError
@@ -298,9 +297,7 @@ def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
 def write_table(found: Estimates, output: str) -> None:
     """Write the numbers of all methods, one per line."""
     wide = found.sensitivity is not None
-    with console.text_file(output) as file:
-        separator = "\t" if output.lower().endswith(".tsv") else ","
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    with console.table_file(output) as writer:
         head = ["outcome", "what", "group", "method", "value", "standard_error", "low", "high"]
         head += ["rows", "effective_sample_size"]
         writer.writerow(head + ["sensitivity_low", "sensitivity_high"] * wide)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
 def write_table(found: Evaluations, output: str) -> None:
     """Write the numbers of all methods, one per line: of the whole target, then of its batches."""
-    with console.text_file(output) as file:
-        separator = "\t" if output.lower().endswith(".tsv") else ","
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    with console.table_file(output) as writer:
         head = ["model", "metric", "group", "method", "value", "standard_error", "low", "high"]
         first = ["batch"] * bool(found.batches)
         writer.writerow([*first, *head, "rows", "effective_sample_size"])

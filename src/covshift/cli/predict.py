@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +65,7 @@ def run(args: argparse.Namespace) -> int:
             target = "the target of the fit" if args.calibration is None else stream.title
             tally = Tally(asked, model, target)
         parts = console.counted(parts, "predicting")
-        with console.text_file(args.output) as file:
-            separator = "\t" if str(args.output).lower().endswith(".tsv") else ","
-            writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        with console.table_file(args.output) as writer:
             more = [] if asked is None else asked.columns
             writer.writerow(_header(model, id_name, more))
             for table in parts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +23,9 @@ def write_flags(
     output: str, found: Sequence[tuple[str, Samples, RowFlags]], *, several: bool
 ) -> None:
     """Write the flags of the rows of every target: its name, the sample and the flags."""
-    separator = "\t" if output.lower().endswith(".tsv") else ","
     named = all(samples.target_ids is not None for _, samples, _ in found)
     first = str(found[0][1].id_name) if named else "row"
-    with console.text_file(output) as file:
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    with console.table_file(output) as writer:
         head = [first, "overlap", "why"]
         writer.writerow(["target", *head] if several else head)
         for name, samples, flags in found:

@@ -45,6 +45,7 @@ def run_reproduction(argv: list[str]) -> int:
 
 
 def _guarded(work: Any, *, debug: bool) -> int:
+    console.prepare_streams()
     with recorded() as written:
         return _ended(work, written, debug=debug)
 
@@ -105,6 +106,8 @@ class _Terminated(BaseException):
 
 @contextmanager
 def _signals() -> Iterator[None]:
+    """Let SIGTERM end a command in order, and Ctrl-C be heard where nobody chose otherwise."""
+
     def stop(signum: int, frame: object) -> None:
         raise _Terminated
 
@@ -113,9 +116,15 @@ def _signals() -> Iterator[None]:
     except ValueError:  # not in the main thread
         yield
         return
+    handler = signal.getsignal(signal.SIGINT)
+    early = getattr(handler, "__name__", "") == "_stop_at_once"  # of __main__, during imports
     try:
+        if early:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     finally:
+        if early:  # what follows is short, and no longer "nothing was written"
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, before)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -90,8 +89,7 @@ class Weighed:
 
 def write_weights(found: Weighed, args: argparse.Namespace) -> None:
     """Write one line per line of the training file, with its id or number."""
-    with console.text_file(args.output) as file:
-        writer = csv.writer(file, delimiter=_separator(args.output), lineterminator="\n")
+    with console.table_file(args.output) as writer:
         writer.writerow([_first(found, args), *found.columns])
         count = len(found.raw)
         numbered: Any = range(1, count + 1) if found.ids is None else found.ids.tolist()
@@ -182,10 +180,6 @@ def _first(found: Weighed, args: argparse.Namespace) -> str:
     """Name of the first column, which no other one has."""
     name = args.id or "row"
     return "id" if name in found.columns else name
-
-
-def _separator(output: str | None) -> str:
-    return "\t" if str(output).lower().endswith(".tsv") else ","
 
 
 def _title(path: str) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._crossfit import deal
-from .._fields import FINITE, WHOLE, Kind, OrNone, Part, Reals, Texts, Wholes
+from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
 from .._notes import Note
 from .._parameters import check_parameters, number
@@ -50,11 +50,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _saved: ClassVar[dict[str, Kind]] = {
         "scores_": Reals("N"),
         "weights_": Reals("N"),
-        "effective_sample_size_": FINITE,
+        "effective_sample_size_": NONNEGATIVE,
         "_groups": OrNone(Texts("N")),
         "_design": OrNone(Reals("N")),
         "_shift": Part(Shift),
-        "_seed": WHOLE,
+        "_seed": COUNT,
         "_thresholds": ByLevel(Part(ScoreDistribution)),
         "_expected": ByLevel(Part(ExpectedCoverage)),
         "_closed": LeftOut(),

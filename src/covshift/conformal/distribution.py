@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._fields import FINITE, Kind, Reals
+from .._fields import NONNEGATIVE, Kind, Reals
 from .._types import Flags, Real
 
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
@@ -53,7 +53,11 @@ class ScoreDistribution:
     upto: Real  # (n,): nondecreasing
     total: float
 
-    _saved: ClassVar[dict[str, Kind]] = {"scores": Reals("n"), "upto": Reals("n"), "total": FINITE}
+    _saved: ClassVar[dict[str, Kind]] = {
+        "scores": Reals("n"),
+        "upto": Reals("n", least=0),
+        "total": NONNEGATIVE,
+    }
 
     @classmethod
     def of(cls, scores: Real, weights: Real) -> ScoreDistribution:

@@ -50,7 +50,7 @@ class Shift:
         "weighter": OrNone(ESTIMATOR),
         "frame": OrNone(Part(TableEncoder)),
         "center": OrNone(Reals("z")),
-        "scale": OrNone(Reals("z")),
+        "scale": OrNone(Reals("z", above=0)),
         "gaps": Each(Part(Uncovered)),
         "names": PLAIN,
         "order": Maybe(OrNone(Wholes("z", below="z"))),

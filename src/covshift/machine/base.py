@@ -12,11 +12,12 @@ from sklearn.base import clone
 
 from .._coordinates import COORDINATES
 from .._fields import (
+    COUNT,
     ESTIMATOR,
-    FINITE,
     FLAG,
+    NONNEGATIVE,
     PLAIN,
-    WHOLE,
+    SHARE,
     Kind,
     Maybe,
     OrNone,
@@ -94,13 +95,13 @@ class KernelMachine(LandmarksFit):
         "correction_": ESTIMATOR,
         "intercept_": Reals("k"),
         "dual_coef_": Maybe(Reals("N", "k")),
-        "rank_": Maybe(WHOLE),
+        "rank_": Maybe(COUNT),
         "coef_": Maybe(Reals("D", "k")),
         "landmarks_": Maybe(Reals("D", "d")),
         "kernel_report_": Maybe(PLAIN),
-        "reg_": FINITE,
+        "reg_": NONNEGATIVE,
         "reg_path_": Maybe(PLAIN),
-        "target_coverage_": Maybe(FINITE),
+        "target_coverage_": Maybe(SHARE),
         "selection_report_": Maybe(PLAIN),
     }
 

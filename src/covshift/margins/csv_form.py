@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from .._spreadsheet import as_written, inert
 from ..exceptions import InputError
 from .brackets import number_of
 from .cells import Brackets
@@ -26,6 +27,8 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeError:
+        raise InputError(f"{path} is not text in UTF-8. Save it so.") from None
     lines = csv.DictReader(io.StringIO(text))
     names = [name.strip() for name in lines.fieldnames or []]
     lines.fieldnames = names
@@ -43,8 +46,10 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]
     found: dict[Any, Any] = {}
     right: set[str] = set()
     points: set[str] = set()
-    for number, line in enumerate(lines, start=2):
-        cells = {name: (line[name] or "").strip() for name in names}
+    for line in lines:
+        words = {name: line[name] or "" for name in names}
+        number = lines.line_num - sum(word.count("\n") for word in words.values())
+        cells = {name: as_written(word.strip()) for name, word in words.items()}
         if cells.get("closed") == "point":
             points.add(cells.get("column", ""))
             cells["closed"] = "right"
@@ -67,7 +72,8 @@ def csv_text(margins: Any) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, [*_PLAIN, *used], lineterminator="\n", restval="")
     writer.writeheader()
-    writer.writerows({k: v for k, v in line.items() if k in (*_PLAIN, *used)} for line in lines)
+    kept = {*_PLAIN, *used}
+    writer.writerows({k: inert(v) for k, v in line.items() if k in kept} for line in lines)
     return out.getvalue()
 
 

@@ -1,9 +1,10 @@
 """The container of model files: a zip archive of plain arrays and one JSON manifest.
 
 No pickle, no code, no compression. Everything is checked before it is believed: the size of the
-file, the list of its members, that none is compressed (so that nothing can expand), the format's
-version, a checksum of every member, and the type and length of every array. The checksums find
-damage; they are no signature, and say nothing about who wrote the file.
+file, its seal (format, version, a digest of all bytes), the number of its members, that none is
+compressed (so that nothing can expand), the length of the manifest, a digest of every member, and
+the type and length of every array. The digests find damage; they are no signature, and say nothing
+about who wrote the file.
 
 The arrays are ``.npy`` members, so ``numpy.load(path, allow_pickle=False)`` shows them.
 """
@@ -13,39 +14,54 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
+import struct
 import zipfile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._files import atomic_file
 from ..exceptions import InputError
+from .npy import array_of, npy_bytes
+from .seal import (
+    EMPTY,
+    FORMAT,
+    MAX_MEMBERS,
+    VERSION,
+    Damaged,
+    Seal,
+    check_directory,
+    check_version,
+    read_seal,
+    seal_of,
+)
 
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = "covshift-model"
-VERSION = 2  # 2: every estimator can be saved, and kernels have a width
-_MAX_MANIFEST = 1 << 26
-_MAX_MEMBERS = 1024
+_MAX_MANIFEST = 1 << 23  # bytes: as Python objects up to 60 times as much
 _MANIFEST = "manifest.json"
-_DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1"}
-
-
-class Damaged(Exception):
-    """What is wrong with a file, in words."""
+_UNREADABLE = (  # what zipfile raises, besides its own error, where headers contradict each other
+    zipfile.BadZipFile,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
 
 
 def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: Arrays) -> None:
     """Write a file; readers see the old one or the new one, never half of it."""
-    if len(arrays) >= _MAX_MEMBERS:
+    if len(arrays) >= MAX_MEMBERS:
         raise InputError(
             f"What is to be saved has {len(arrays)} arrays, and a model file holds at most "
-            f"{_MAX_MEMBERS - 1}. Use fewer models, such as method='cv+' in place of 'jackknife+'."
+            f"{MAX_MEMBERS - 1}. Use fewer models, such as method='cv+' in place of 'jackknife+'."
         )
-    members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+    members = {f"{name}.npy": npy_bytes(array) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -54,10 +70,27 @@ def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], arrays
     }
     text = json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False)
     data = text.encode("utf-8", "surrogatepass")
-    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in {_MANIFEST: data, **members}.items():
+    if len(data) > _MAX_MANIFEST:
+        raise InputError(
+            f"Names, categories and parameters of what is to be saved take {len(data):,} bytes, "
+            f"and a model file holds at most {_MAX_MANIFEST:,} of them. Merge rare categories, or "
+            "drop columns with very many."
+        )
+    sealed = _sealed({_MANIFEST: data, **members})
+    with atomic_file(path) as file:
+        file.write(sealed)
+
+
+def _sealed(members: dict[str, bytes]) -> memoryview:
+    """Return an archive of members, whose comment is the seal of all that stands before it."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-        archive.comment = hashlib.sha256(data).hexdigest().encode()
+        archive.comment = EMPTY
+    whole = stream.getbuffer()
+    whole[-len(EMPTY) :] = seal_of(whole[: -len(EMPTY)])
+    return whole
 
 
 def read_archive(name: str, file: BinaryIO, size: int) -> tuple[dict[str, Any], Arrays]:
@@ -67,26 +100,30 @@ def read_archive(name: str, file: BinaryIO, size: int) -> tuple[dict[str, Any], 
             f"{name} is not a model file of covshift. Make one with covshift.save, or with: "
             "covshift fit ... -o MODEL"
         )
+    seal = read_seal(name, file, size)
+    check_directory(file, size, seal)
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+    except _UNREADABLE as error:
         raise Damaged(f"its archive cannot be read ({error})") from None
     with archive:
         _check_members(archive, size)
-        manifest = _manifest(name, archive)
+        manifest = _manifest(name, archive, seal)
         return manifest, _arrays(archive, manifest)
 
 
 def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     members = archive.infolist()
     names = [member.filename for member in members]
-    if len(members) > _MAX_MEMBERS or len(set(names)) != len(names):
+    if len(members) > MAX_MEMBERS or len(set(names)) != len(names):
         raise Damaged("it has too many or repeated members")
     if _MANIFEST not in names:
         raise Damaged("it has no manifest")
+    if not all(name.endswith(".npy") for name in names if name != _MANIFEST):
+        raise Damaged("it has members that are no arrays")
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
-            raise Damaged(f"its member {member.filename!r} is compressed")
+            raise Damaged(f"its member {member.filename[:100]!r} is compressed")
     if sum(member.file_size for member in members) > size:
         raise Damaged("its members are longer than the file")
 
@@ -94,36 +131,42 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
 def _read(archive: zipfile.ZipFile, member: str) -> bytes:
     try:
         return archive.read(member)
-    except (zipfile.BadZipFile, KeyError, EOFError, RuntimeError, NotImplementedError, OSError):
-        raise Damaged(f"its member {member!r} cannot be read") from None
+    except _UNREADABLE:
+        raise Damaged(f"its member {member[:100]!r} cannot be read") from None
 
 
-def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
+def _manifest(name: str, archive: zipfile.ZipFile, seal: Seal) -> dict[str, Any]:
     if archive.getinfo(_MANIFEST).file_size > _MAX_MANIFEST:
-        raise Damaged("its manifest is too long")
+        raise Damaged(f"its manifest is longer than {_MAX_MANIFEST:,} bytes")
     text = _read(archive, _MANIFEST)
+    if seal.version < VERSION and hashlib.sha256(text).hexdigest() != seal.digest:
+        raise Damaged("the checksum of its manifest is wrong")
     try:
-        manifest = json.loads(text)
+        manifest = json.loads(
+            text.decode("utf-8", "surrogatepass"),
+            object_pairs_hook=_distinct,
+            parse_constant=_no_number,
+        )
     except (ValueError, RecursionError):
         raise Damaged("its manifest is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{name} is not a model file of covshift.")
     version = manifest.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise Damaged(f"its format version is {version!r}")
-    if version > VERSION:
-        raise InputError(
-            f"{name} was written by a newer covshift (format {version}; this one reads format "
-            f"{VERSION}). Upgrade: pip install --upgrade covshift"
-        )
-    if version < VERSION:
-        raise InputError(
-            f"{name} was written by an older covshift (format {version}; this one reads format "
-            f"{VERSION}). Fit the model again."
-        )
-    if hashlib.sha256(text).hexdigest().encode() != archive.comment:
-        raise Damaged("the checksum of its manifest is wrong")
+    check_version(name, version)
+    if version != seal.version:
+        raise Damaged("its manifest is of another version than its end")
     return manifest
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a repeated key")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number of JSON")
 
 
 def _arrays(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Arrays:
@@ -135,32 +178,9 @@ def _arrays(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Arrays:
     for member in members:
         data = _read(archive, member)
         if hashlib.sha256(data).hexdigest() != sums[member]:
-            raise Damaged(f"the checksum of {member!r} is wrong")
-        arrays[member.removesuffix(".npy")] = _array(member, data)
+            raise Damaged(f"the checksum of {member[:100]!r} is wrong")
+        try:
+            arrays[member.removesuffix(".npy")] = array_of(data)
+        except ValueError as error:
+            raise Damaged(f"{member[:100]!r} {error}") from None
     return arrays
-
-
-def _array(member: str, data: bytes) -> NDArray[Any]:
-    """Return an array whose header was checked against the bytes that follow it."""
-    stream = io.BytesIO(data)
-    try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("version")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=1000)
-    except ValueError:
-        raise Damaged(f"{member!r} is not an array") from None
-    if dtype.str not in _DTYPES or any(length < 0 for length in shape):
-        raise Damaged(f"{member!r} has an unexpected type")
-    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
-        raise Damaged(f"{member!r} has another size than it says")
-    values = np.frombuffer(data, dtype, offset=stream.tell()).copy()  # its own, and writable
-    return values.reshape(shape, order="F" if fortran else "C")
-
-
-def _npy(values: NDArray[Any]) -> bytes:
-    """Return an array in its own order, on which the last bit of a product can depend."""
-    order = "F" if values.flags.f_contiguous and not values.flags.c_contiguous else "C"
-    values = np.asarray(values, dtype=values.dtype.newbyteorder("<"), order=order)  # type: ignore[call-overload]
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, values, version=(1, 0), allow_pickle=False)
-    return stream.getvalue()

@@ -101,8 +101,14 @@ def _check_logistic(model: Any) -> None:
         raise ValueError("the coefficients have another number of classes")
 
 
+_FLOATS = (np.float64, np.float32)
+
+
 def _check_ridge(model: Any) -> None:
     shape = np.shape(model.coef_)
+    for part in (model.coef_, model.intercept_):
+        if not isinstance(part, float) and getattr(part, "dtype", None) not in _FLOATS:
+            raise ValueError("coefficients that are no numbers")
     if len(shape) not in (1, 2) or shape[-1] != model.n_features_in_:
         raise ValueError("the coefficients have another size")
     if np.shape(model.intercept_) not in ((), shape[:-1]):

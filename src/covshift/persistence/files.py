@@ -14,8 +14,9 @@ from .._tables.known import checked_reading
 from .._types import Real
 from ..encoding import encoded, groups_of
 from ..exceptions import InputError, InputTypeError
-from .archive import Arrays, Damaged, read_archive, write_archive
+from .archive import Arrays, read_archive, write_archive
 from .objects import ObjectReader, ObjectWriter
+from .seal import Damaged
 
 MAX_BYTES = 1 << 30  # of a file; a kernel machine of 3000 rows and 100 columns has 5 MB
 
@@ -156,6 +157,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
         size = os.stat(name).st_size
         if os.path.isdir(name):
             raise InputError(f"{name} is a folder, not a model file.")
+        if not os.path.isfile(name):
+            raise InputError(f"{name} is a pipe or a device, and a model is read from a file.")
         if size > max_bytes:
             raise InputError(
                 f"{name} has {size:,} bytes, more than the {max_bytes:,} that a model file may "
@@ -218,9 +221,17 @@ def _loaded(name: str, manifest: dict[str, Any], arrays: Arrays) -> Any:
         raise Damaged(f"its contents do not fit together ({error})") from None
 
 
-def _model(table: dict[str, Any], estimator: Any, center: Real, scale: Real) -> Model:
+_WORDS = ("label", "unit", "learner", "method")
+_PARTS = {"task", *_WORDS, "features", "about"}
+
+
+def _model(table: Any, estimator: Any, center: Real, scale: Real) -> Model:
+    if not isinstance(table, dict) or not _PARTS <= table.keys() <= _PARTS | {"reading"}:
+        raise ValueError("a table with other parts")
     encoding = Encoding.from_list(table["features"])
     n = len(encoding.columns)
+    if center.dtype.kind != "f" or scale.dtype.kind != "f":
+        raise ValueError("the scaling is of another type")
     if center.shape != (n,) or scale.shape != (n,) or estimator.n_features_in_ != n:
         raise ValueError("the scaling has another number of columns")
     if not (np.isfinite(center).all() and np.isfinite(scale).all() and (scale > 0).all()):
@@ -230,7 +241,14 @@ def _model(table: dict[str, Any], estimator: Any, center: Real, scale: Real) -> 
         raise ValueError("an unknown task")
     if (task == "classification") != hasattr(estimator, "classes_"):
         raise ValueError("a task without its classes")
-    words = {key: str(table[key]) for key in ("label", "unit", "learner", "method")}
-    reading = checked_reading(table.get("reading", {}))
-    about = dict(table["about"])
+    words = {key: table[key] for key in _WORDS}
+    if not all(isinstance(word, str) for word in words.values()):
+        raise ValueError("a name that is no text")
+    reading, about = checked_reading(table.get("reading", {})), table["about"]
+    if not isinstance(about, dict) or not all(map(_is_simple, about.values())):
+        raise ValueError("facts of unknown kind")
     return Model(estimator, encoding, center, scale, task, about=about, reading=reading, **words)
+
+
+def _is_simple(fact: Any) -> bool:
+    return fact is None or isinstance(fact, str | bool | int | float)

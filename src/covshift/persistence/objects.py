@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._fields import PLAIN, Path, read_fields, refuse, write_fields
+from .._parameters import check_parameters
 from ..exceptions import InputError
 from .archive import Arrays
 from .classes import class_named, declared, name_of, saved_names
@@ -44,6 +45,12 @@ class ObjectWriter:
             for key, parameter in value.get_params(deep=False).items()
             if what.ours or _differs(cls, key, parameter)
         }
+        try:
+            _check_parameters(value)
+        except ValueError as error:
+            raise InputError(
+                f"{'.'.join(path)} has a parameter that no fit takes, so no file does: {error}"
+            ) from None
         found: dict[str, Any] = {"class": name, "parameters": parameters}
         if fitted:
             try:
@@ -84,6 +91,7 @@ class ObjectReader:
         if unknown:
             raise ValueError(f"{cls.__name__} has no parameter {min(unknown)[:50]!r}")
         estimator = cls(**parameters)
+        _check_parameters(estimator)
         if fitted:
             for name, value in read_fields(what.fields, data["fitted"], {}, self).items():
                 setattr(estimator, name, value)
@@ -106,6 +114,17 @@ def _unknown(cls: type, path: Path, *, known: bool) -> InputError:
     ours = f" These can be saved: {', '.join(saved_names())}." if len(path) == 1 else ""
     error = refuse(path, f"a {cls.__name__}")
     return InputError(f"{error}{ours}")
+
+
+def _check_parameters(estimator: Any) -> None:
+    """Refuse, by a ValueError, parameters that a fit would refuse; scikit-learn has its own rules.
+
+    Where a class has no rules, its parameters are inert data and no more is known.
+    """
+    if hasattr(estimator, "_rules"):
+        check_parameters(estimator)
+    elif hasattr(estimator, "_parameter_constraints"):
+        estimator._validate_params()
 
 
 def _differs(cls: type, key: str, value: Any) -> bool:

@@ -16,8 +16,11 @@ from .._optional import import_extra
 from .._plain import plain
 from ..diagnostics.text import signed
 
-# Characters that HTML does not allow: control characters, and halves of characters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Control characters, halves of characters, and those that turn the direction of what follows.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff"
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 _PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
@@ -35,7 +38,7 @@ def render(template: str, *, numbers: dict[str, Any], **facts: Any) -> str:
         numbers=_json({**numbers, "versions": versions}),
         **facts,
     )
-    return _UNPRINTABLE.sub("�", str(page))
+    return _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], str(page))
 
 
 @cache

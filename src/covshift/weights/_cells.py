@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._fields import FLAG, WHOLE, Each, Kind, Part, Reals, Wholes
+from .._fields import COUNT, FLAG, Each, Kind, Part, Reals, Wholes
 from .._types import Real, Whole
 from ..exceptions import NoOverlapError
 from ..margins.cells import Brackets
@@ -37,7 +37,7 @@ class Axis:
     ordered: bool  # whether neighbouring cells are alike
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "column": WHOLE,
+        "column": COUNT,
         "cuts": Reals("cuts"),
         "right": FLAG,
         "ordered": FLAG,
@@ -73,7 +73,7 @@ class CellTable:
     _saved: ClassVar[dict[str, Kind]] = {
         "axes": Each(Part(Axis)),
         "known": Wholes("cells", "axes"),
-        "share": Reals("cells"),
+        "share": Reals("cells", least=0),
     }
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ class Raked:
 
     _saved: ClassVar[dict[str, Kind]] = {
         "table": Part(CellTable, cells="cells"),
-        "factor": Reals("cells"),
+        "factor": Reals("cells", least=0),
         "tilt": Maybe(OrNone(Reals("cells"))),
     }
 

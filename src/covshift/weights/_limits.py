@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._fields import FINITE, TEXT, Kind, OrNone
+from .._fields import NONNEGATIVE, TEXT, Kind, OrNone
 from .._parameters import Rule, number, one_of
 from .._types import Flags, Real
 from ..margins import Margins
@@ -62,13 +62,13 @@ class BalanceCost:
     effective_sample_size_without: float | None
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "low": FINITE,
-        "high": FINITE,
-        "gap": FINITE,
-        "gap_without": OrNone(FINITE),
+        "low": NONNEGATIVE,
+        "high": NONNEGATIVE,
+        "gap": NONNEGATIVE,
+        "gap_without": OrNone(NONNEGATIVE),
         "worst": TEXT,
-        "effective_sample_size": FINITE,
-        "effective_sample_size_without": OrNone(FINITE),
+        "effective_sample_size": NONNEGATIVE,
+        "effective_sample_size_without": OrNone(NONNEGATIVE),
     }
 
     def __str__(self) -> str:

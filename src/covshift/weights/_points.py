@@ -26,7 +26,7 @@ class Units:
     center: Real  # (n,)
     scale: Real  # (n,), positive
 
-    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n"), "scale": Reals("n")}
+    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n"), "scale": Reals("n", above=0)}
 
     def __call__(self, X: Real) -> Real:
         with np.errstate(over="ignore"):

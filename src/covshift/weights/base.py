@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._array import to_numpy
-from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
+from .._fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
 from .._types import Real, Rows
@@ -86,11 +86,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     _layout = EACH_COLUMN  # while fit runs, of the columns that it gets
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "weights_": Reals("N"),
-        "effective_sample_size_": FINITE,
-        "_scale": FINITE,
-        "_most": FINITE,
-        "_n_rows": Maybe(WHOLE),  # files from before sample_weight have none
+        "weights_": Reals("N", least=0),
+        "effective_sample_size_": NONNEGATIVE,
+        "_scale": POSITIVE,
+        "_most": POSITIVE,
+        "_n_rows": Maybe(COUNT),  # files from before sample_weight have none
         "_reading": Maybe(Part(Reading)),  # of fits to margins
         "encoder_": Maybe(OrNone(Part(TableEncoder))),
         "balance_cost_": Maybe(Part(BalanceCost)),  # of fits within limits

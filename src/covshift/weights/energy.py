@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._fields import FINITE, Kind, Part, Reals
+from .._fields import FINITE, POSITIVE, Kind, Part, Reals
 from .._parameters import VERBOSE, Rules, flag, number, whole
 from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
@@ -89,11 +89,11 @@ class EnergyWeights(Weighter):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="p"),
-        "_unit": FINITE,
+        "_unit": POSITIVE,
         "_X": Reals("rows", "p"),  # those of positive sample_weight
-        "_w": Reals("rows"),
+        "_w": Reals("rows", least=0),
         "_T": Reals("M", "p"),
-        "_share": Reals("M"),
+        "_share": Reals("M", least=0),
         "_level": FINITE,
         "distance_": FINITE,
     }

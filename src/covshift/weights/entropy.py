@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import FINITE, WHOLE, Kind, Maybe, OrNone, Part, Reals
+from .._fields import COUNT, FINITE, NONNEGATIVE, Kind, Maybe, OrNone, Part, Reals
 from .._parameters import Rules, flag, number, whole
 from .._quiet import quiet
 from .._types import Real
@@ -112,8 +112,8 @@ class EntropyBalancing(LogRatioWeighter):
         "_units": Part(Units),
         "_scales": Part(Units, n="q"),
         "coef_": Reals("q"),
-        "imbalance_": FINITE,
-        "n_iter_": WHOLE,
+        "imbalance_": NONNEGATIVE,
+        "n_iter_": COUNT,
         "_level": Maybe(OrNone(FINITE)),  # files from before limits have none
     }
 

@@ -65,7 +65,7 @@ class GaussianRatio(LogRatioWeighter):
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="p"),
         "_axes": Reals("p", "r"),
-        "_variances": Each(Reals("r"), 2),
+        "_variances": Each(Reals("r", above=0), 2),
         "_means": Each(Reals("r"), 2),
     }
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d
 
-from .._fields import FINITE, PLAIN, Each, Kind, Maybe, Part, Reals
+from .._fields import FINITE, PLAIN, SHARE, Each, Kind, Maybe, Part, Reals
 from .._moments import moments
 from .._parallel import over_rows
 from .._parameters import Rules, number, one_of
@@ -35,7 +35,7 @@ class _Density:
     alone: float  # log density at a row without neighbours
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "h": Reals("n"),
+        "h": Reals("n", above=0),
         "points": Reals("m", "n"),
         "log_share": Reals("m"),
         "alone": FINITE,
@@ -159,7 +159,7 @@ class KDE(LogRatioWeighter):
         "_units": Part(Units, n="p"),
         "_densities": Each(Part(_Density, n="p"), 2),
         "width_": Reals(2, "p", finite=False),
-        "tau_": FINITE,
+        "tau_": SHARE,
         "tau_scores_": Maybe(PLAIN),
     }
 

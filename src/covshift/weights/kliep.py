@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from .._fields import FINITE, PLAIN, Kind, Maybe, Part, Reals
+from .._fields import PLAIN, POSITIVE, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
 from .._parameters import VERBOSE, Rules, flag, whole
 from .._progress import track
@@ -109,11 +109,11 @@ class KLIEP(Weighter):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="p"),
-        "_proportions": Reals("b"),
+        "_proportions": Reals("b", least=0),
         "_log_means": Reals("b", finite=False),
         "centers_": Reals("b", "p"),
-        "coef_": Reals("b"),
-        "width_": FINITE,
+        "coef_": Reals("b", least=0),
+        "width_": POSITIVE,
         "scores_": Maybe(PLAIN),
     }
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._fields import FINITE, Kind, Numbers, OrNone, Part, Reals
+from .._fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
 from .._kernels import WIDTH, Kernel, find_width
 from .._parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from .._qp.simplex import BACKEND, solve_simplex
@@ -110,9 +110,9 @@ class KMM(Weighter):
         "_units": Part(Units, n="p"),
         "_kernel": Part(Kernel),
         "_X": Reals("values", "p"),
-        "_w": Reals("values"),
+        "_w": Reals("values", least=0),
         "_count": Numbers("values"),  # rows at a value
-        "width_": OrNone(FINITE),
+        "width_": OrNone(POSITIVE),
         "objective_": FINITE,
         "total_": FINITE,
     }

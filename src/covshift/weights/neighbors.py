@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._fields import PLAIN, WHOLE, Kind, Maybe, Part, Reals
+from .._fields import COUNT, PLAIN, Kind, Maybe, Part, Reals
 from .._parameters import Rules, flag, one_of, whole
 from .._types import Real
 from ._points import Units, blocks, pooled_units, squared_distances
@@ -21,7 +21,7 @@ _TREE_FEATURES = 4  # with more features a tree looks at nearly all points
 class _Sample:
     """Points and shares, with the questions asked of them: by a tree, or in blocks."""
 
-    _saved: ClassVar[dict[str, Kind]] = {"points": Reals("m", "n"), "share": Reals("m")}
+    _saved: ClassVar[dict[str, Kind]] = {"points": Reals("m", "n"), "share": Reals("m", least=0)}
 
     def __init__(self, points: Real, share: Real) -> None:
         self.points, self.share = points, share
@@ -113,7 +113,7 @@ class NearestNeighbors(Weighter):
         "_units": Part(Units, n="p"),
         "_train": Part(_Sample, n="p"),
         "_target": Part(_Sample, n="p"),
-        "n_neighbors_": WHOLE,
+        "n_neighbors_": COUNT,
         "scores_": Maybe(PLAIN),
     }
 

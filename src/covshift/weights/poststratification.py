@@ -66,7 +66,10 @@ class PostStratification(Weighter):
 
     _rules: ClassVar[Rules] = {"bins": whole(2), "collapse": flag()}
 
-    _saved: ClassVar[dict[str, Kind]] = {"_table": Part(CellTable), "_factor": Reals("cells")}
+    _saved: ClassVar[dict[str, Kind]] = {
+        "_table": Part(CellTable),
+        "_factor": Reals("cells", least=0),
+    }
 
     def __init__(self, by: Any = None, *, bins: int = 5, collapse: bool = False) -> None:
         self.by = by

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import FINITE, WHOLE, Each, Kind, Part
+from .._fields import COUNT, NONNEGATIVE, Each, Kind, Part
 from .._parameters import Rules, flag, number, whole
 from .._types import Real, Whole
 from ..exceptions import NoOverlapError, WeightWarning
@@ -97,8 +97,8 @@ class Raking(Weighter):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_raked": Each(Part(Raked)),
-        "imbalance_": FINITE,
-        "n_iter_": WHOLE,
+        "imbalance_": NONNEGATIVE,
+        "n_iter_": COUNT,
     }
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from .._fields import FINITE, Kind, Maybe, Part, Reals
+from .._fields import NONNEGATIVE, POSITIVE, Kind, Maybe, Part, Reals
 from .._parallel import one_blas_thread
 from .._parameters import VERBOSE, Rules, flag, number, whole
 from .._progress import track
@@ -55,8 +55,8 @@ class _LeastSquaresRatio(Weighter):
         "_units": Part(Units, n="p"),
         "centers_": Reals("b", "p"),
         "coef_": Reals("b"),
-        "width_": FINITE,
-        "reg_": FINITE,
+        "width_": POSITIVE,
+        "reg_": NONNEGATIVE,
         "scores_": Maybe(Reals("widths", "penalties", finite=False)),
     }
 

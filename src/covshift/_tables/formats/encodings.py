@@ -23,6 +23,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WESTERN = "cp1252"
+_NO_TEXT = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
 
 
 class Utf8(io.RawIOBase):
@@ -33,13 +34,14 @@ class Utf8(io.RawIOBase):
     ) -> None:
         self.title, self._notes = title, notes
         self._read = getattr(file, "read1", file.read)
-        self.encoding = _known(asked) if asked else _shown(head)
+        self.encoding = _shown(head) if asked is None else _known(asked)
         self._sure = asked is not None or self.encoding != "utf-8"
         if asked is None and self.encoding != "utf-8":
             self._say(f"Read as {self.encoding.upper()}: {title} (--encoding says otherwise).")
         self._decoder = codecs.getincrementaldecoder(_decoded(self.encoding))()
         self._ascii = True  # so far
         self._lines, self._length = 0, 0
+        self._cut = False  # whether the last piece may have ended within \\r\\n
         self._held = memoryview(b"")
         self._ended = False
 
@@ -68,7 +70,7 @@ class Utf8(io.RawIOBase):
             if b"\0" in data:
                 raise self._no_nul(data) from None
             if self._sure or not self._ascii or not error.object[: error.start].isascii():
-                raise self._no_text() from None
+                raise self._no_text(error.object[: error.start]) from None
             return self._as_western(error.object)
         except UnicodeError:
             raise self._no_text() from None
@@ -90,7 +92,8 @@ class Utf8(io.RawIOBase):
     def _checked(self, data: bytes) -> bytes:
         if b"\0" in data:
             raise self._no_nul(data)
-        self._lines += _newlines(data)
+        self._lines += _newlines(data) - (self._cut and data.startswith(b"\n"))
+        self._cut = data.endswith(b"\r") if data else self._cut
         last = max(data.rfind(b"\n"), data.rfind(b"\r"))
         self._length = len(data) - last - 1 if last >= 0 else self._length + len(data)
         if self._length > LONGEST_LINE:
@@ -107,11 +110,12 @@ class Utf8(io.RawIOBase):
             "name its --encoding."
         )
 
-    def _no_text(self) -> InputError:
-        known = f"is not text in {self.encoding}"
+    def _no_text(self, before: bytes = b"") -> InputError:
+        line = self._lines + _newlines(before) + 1
         return InputError(
-            f"{self.title} {known} (near line {self._lines + 1}). Save it as UTF-8; or say how "
-            "it is written, for example --encoding latin-1, --encoding cp1252 or --encoding utf-16."
+            f"{self.title} is not text in {self.encoding} (near line {line}). Save it as UTF-8; or "
+            "say how it is written, for example --encoding latin-1, --encoding cp1252 or --encoding"
+            " utf-16."
         )
 
     def _say(self, text: str) -> None:
@@ -119,14 +123,15 @@ class Utf8(io.RawIOBase):
 
 
 def _known(asked: str) -> str:
+    advice = "Use for example utf-8, latin-1, cp1252 or utf-16."
     try:
-        codecs.getincrementaldecoder(asked)
-        "".encode(asked)  # "hex" and the like are no encodings of text
-        return codecs.lookup(asked).name
-    except (LookupError, TypeError, UnicodeError):
-        raise InputError(
-            f"--encoding {asked!r} is unknown. Use for example utf-8, latin-1, cp1252 or utf-16."
-        ) from None
+        found = codecs.lookup(asked)
+    except (LookupError, ValueError):
+        raise InputError(f"--encoding {asked!r} is unknown. {advice}") from None
+    text = getattr(found, "_is_text_encoding", True) and found.incrementaldecoder is not None
+    if not text or found.name.replace("_", "-") in _NO_TEXT:
+        raise InputError(f"--encoding {asked!r} is no encoding of text files. {advice}")
+    return found.name
 
 
 def _shown(head: bytes) -> str:
@@ -149,4 +154,5 @@ def _decoded(name: str) -> str:
 
 
 def _newlines(data: bytes) -> int:
-    return data.count(b"\n") or data.count(b"\r")
+    r"""Count the ends of lines: \n, \r\n and \r alike."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._fields import FINITE, TEXT, Kind
+from ..._fields import FINITE, SHARE, TEXT, Kind
 from ..._groups import column_shares, feature_groups
 from ..._holm import holm
 from ..._support import LEVEL, MISSED, chance
@@ -46,9 +46,9 @@ class UncoveredCells:
     _saved: ClassVar[dict[str, Kind]] = {
         "name": TEXT,
         "cells": TEXT,
-        "share": FINITE,
+        "share": SHARE,
         "excess": FINITE,
-        "p_value": FINITE,
+        "p_value": SHARE,
     }
 
     def describe(self, names: Sequence[str] | None = None) -> str:

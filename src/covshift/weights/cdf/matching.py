@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._fields import FINITE, FLAG, NUMBER, Kind, Reals
+from ..._fields import FINITE, FLAG, PENALTY, Kind, Reals
 from ..._qp.simplex import solve_simplex
 from ..._types import Real
 from .row_newton import solve_ridge_simplex
@@ -38,8 +38,8 @@ class Match:
     converged: bool = True
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "w": Reals("rows"),
-        "reg": NUMBER,
+        "w": Reals("rows", least=0),
+        "reg": PENALTY,
         "level": FINITE,
         "tilt": Reals("m"),
         "mismatch": FINITE,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._fields import FINITE, FLAG, NUMBER, Each, Kind, Maybe, OrNone, Part, Reals
+from ..._fields import FINITE, FLAG, NUMBER, PENALTY, Each, Kind, Maybe, OrNone, Part, Reals
 from ..._parallel import one_blas_thread
 from ..._parameters import VERBOSE, Rules, flag, number, one_of, whole
 from ..._support import NO_OVERLAP, Uncovered, uncovered
@@ -190,7 +190,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     _saved: ClassVar[dict[str, Kind]] = {
         "_made": TARGET,
         "_match": Part(Match),
-        "reg_": NUMBER,
+        "reg_": PENALTY,
         "mismatch_": FINITE,
         "noise_": NUMBER,
         "overlap_": FLAG,
