@@ -8,12 +8,16 @@ beside its property by `hypothesis.example`.
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
 from hypothesis import given, settings
+
+from covshift.exceptions import InputError
 
 HUNDRED_THOUSAND = 100_000
 CASES = int(os.environ.get("COVSHIFT_FUZZ", "0"))
@@ -38,3 +42,11 @@ def fuzz(*strategies: Any, of_100_000: int, few: int = 5, **named: Any) -> Calla
         return settings(max_examples=cases)(given(*strategies, **named)(counted))
 
     return decorate
+
+
+def unless_refused(call: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Return what a call does, or None where it refuses its input in the words of the package."""
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore")
+        return call(*values, **options)
+    return None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from fuzz.cases import fuzz
+from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import Samples, samples
 from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from covshift import bounds, diagnose, estimate
-from covshift.exceptions import InputError
 from covshift.margins import Margins
 
 CASES = samples(rows=(8, 20), features=(1, 2), units=(1.0, 1e3))
@@ -22,14 +19,7 @@ CHEAP = {"outcome_model": Ridge(), "n_folds": 2}
 
 
 def answer(*samples, **options):
-    """What `estimate` says, or None where it refuses in the words of the package."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return estimate(*samples, **options)
-        except InputError as error:
-            assert len(str(error)) > 20
-            return None
+    return unless_refused(estimate, *samples, **options)
 
 
 def outcome(drawn: Samples, what: str) -> np.ndarray:
@@ -92,13 +82,8 @@ def test_an_outcome_in_another_unit_gives_the_answer_in_that_unit(drawn, unit, z
 
 @fuzz(CASES, of_100_000=800, few=2)
 def test_a_diagnosis_can_be_printed_and_its_shares_are_shares(drawn):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found = diagnose(drawn.X, drawn.T)
-        except InputError as error:
-            assert len(str(error)) > 20
-            return
+    found = unless_refused(diagnose, drawn.X, drawn.T)
+    assume(found is not None)
     assert str(found)
     assert found.auc is None or 0 <= found.auc.value <= 1
     for feature in found.features:
@@ -106,7 +91,7 @@ def test_a_diagnosis_can_be_printed_and_its_shares_are_shares(drawn):
         assert 0 <= feature.p_value <= 1
 
 
-@fuzz(st.integers(1, 10**9), st.integers(1, 10**6), st.floats(0.01, 0.99), of_100_000=4_000)
+@fuzz(st.integers(1, 10**9), st.integers(1, 10**6), st.floats(0.01, 0.99), of_100_000=3_000)
 def test_bounds_say_the_same_in_all_three_directions(rows, n_train, level):
     for width, chance, size in (
         (bounds.half_width_1d(rows, level), bounds.confidence_1d, bounds.target_size_1d),
@@ -126,11 +111,8 @@ def test_bounds_say_the_same_in_all_three_directions(rows, n_train, level):
     of_100_000=2_000,
 )
 def test_margins_are_what_they_were_after_a_file(tmp_path_factory, drawn, least):
-    try:
-        margins = Margins.from_rows(drawn.T, min_count=least)
-    except InputError as error:
-        assert len(str(error)) > 20
-        return
+    margins = unless_refused(Margins.from_rows, drawn.T, min_count=least)
+    assume(margins is not None)
     path = tmp_path_factory.getbasetemp() / "margins"
     margins.to_json(path.with_suffix(".json"))
     assert str(Margins.from_json(path.with_suffix(".json"))) == str(margins)

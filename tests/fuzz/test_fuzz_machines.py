@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from fuzz.cases import fuzz
+from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import Samples, samples
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
-from covshift.exceptions import InputError
 
 CASES = samples(rows=(4, 12), features=(1, 3), units=(1.0, 1e-3, 1e3))
 CORRECTION = st.sampled_from(["none", "blended", "additive", "multiplicative"])
@@ -35,16 +32,10 @@ def machine(kind, correction, kernel, classes):
 
 
 def fitted(model, X, y, T, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return model.fit(X, y, X_target=T, **options)
-        except InputError as error:
-            assert len(str(error)) > 20
-            return None
+    return unless_refused(model.fit, X, y, X_target=T, **options)
 
 
-@fuzz(CASES, KIND, CORRECTION, KERNEL, st.sampled_from([2, 3]), of_100_000=8_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, st.sampled_from([2, 3]), of_100_000=6_000)
 def test_probabilities_are_probabilities_and_agree_with_the_label(
     drawn, kind, correction, kernel, classes
 ):
@@ -63,7 +54,7 @@ def test_probabilities_are_probabilities_and_agree_with_the_label(
         np.testing.assert_allclose(chosen, p.max(axis=1), atol=1e-9)
 
 
-@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=5_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=3_000)
 def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction, kernel):
     y, (rows, order) = outcomes(drawn, 0), drawn.orders
     model = fitted(machine(kind, correction, kernel, 0), drawn.X, y, drawn.T)
@@ -75,7 +66,7 @@ def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction,
     np.testing.assert_allclose(again.predict(drawn.T), model.predict(drawn.T), atol=1e-5)
 
 
-@fuzz(CASES, CORRECTION, KERNEL, st.sampled_from([0, 2]), of_100_000=5_000)
+@fuzz(CASES, CORRECTION, KERNEL, st.sampled_from([0, 2]), of_100_000=3_000)
 def test_frequencies_are_repeats_in_predictions(drawn, correction, kernel, classes):
     y, (times, often) = outcomes(drawn, classes), drawn.repeats
     rows = np.repeat(np.arange(len(y)), times)
@@ -103,7 +94,7 @@ def test_frequencies_are_repeats_in_predictions(drawn, correction, kernel, class
     )
 
 
-@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=3_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=2_000)
 def test_a_constant_outcome_is_predicted(drawn, kind, correction, kernel):
     y = np.full(len(drawn.X), 3.5)
     model = fitted(machine(kind, correction, kernel, 0), drawn.X, y, drawn.T)

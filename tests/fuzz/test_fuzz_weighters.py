@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from fuzz.cases import fuzz
+from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import samples
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -25,14 +25,7 @@ def made(name):
 
 
 def fitted(weighter, X, T, **options):
-    """The fitted weighter, or None where it refuses in the words of the package."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return clone(weighter).fit(X, X_target=T, **options)
-        except InputError as error:
-            assert len(str(error)) > 20
-            return None
+    return unless_refused(clone(weighter).fit, X, X_target=T, **options)
 
 
 def fit_or_skip(weighter, X, T, **options):
@@ -51,7 +44,7 @@ def heard(weighter, X, T):
             return None, True
 
 
-@fuzz(CASES, NAMES, of_100_000=9_000)
+@fuzz(CASES, NAMES, of_100_000=8_000)
 def test_weights_are_finite_never_negative_and_of_mean_one(drawn, name):
     found = fit_or_skip(made(name), drawn.X, drawn.T)
     w = found.weights_
@@ -66,7 +59,7 @@ def test_weights_are_finite_never_negative_and_of_mean_one(drawn, name):
     np.testing.assert_allclose(w, means[row.reshape(-1)], atol=TOLERANCE)
 
 
-@fuzz(CASES, NAMES, st.sampled_from([0.0, 1e3, -1e3, 1e9]), of_100_000=6_000)
+@fuzz(CASES, NAMES, st.sampled_from([0.0, 1e3, -1e3, 1e9]), of_100_000=4_000)
 def test_weights_of_new_rows_are_finite_and_never_negative(drawn, name, away):
     found = fit_or_skip(made(name), drawn.X, drawn.T)
     for points in (drawn.T, drawn.X + away, drawn.X * away):
@@ -76,7 +69,7 @@ def test_weights_of_new_rows_are_finite_and_never_negative(drawn, name, away):
         assert (new >= 0).all()
 
 
-@fuzz(CASES, NAMES, of_100_000=6_000)
+@fuzz(CASES, NAMES, of_100_000=4_000)
 def test_weights_follow_the_order_of_the_rows_and_no_other(drawn, name):
     rows, order = drawn.orders
     w = fit_or_skip(made(name), drawn.X, drawn.T).weights_
@@ -85,7 +78,7 @@ def test_weights_follow_the_order_of_the_rows_and_no_other(drawn, name):
     np.testing.assert_allclose(moved.weights_, w[rows], atol=TOLERANCE)
 
 
-@fuzz(CASES, NAMES, of_100_000=5_000)
+@fuzz(CASES, NAMES, of_100_000=4_000)
 def test_frequencies_are_repeats_in_weights(drawn, name):
     times, often = drawn.repeats
     X, T = np.repeat(drawn.X, times, axis=0), np.repeat(drawn.T, often, axis=0)
@@ -95,7 +88,7 @@ def test_frequencies_are_repeats_in_weights(drawn, name):
     np.testing.assert_allclose(np.repeat(counted.weights_, times), repeated, atol=TOLERANCE)
 
 
-@fuzz(samples(rows=(3, 25), units=(1.0, 1e6)), st.sampled_from([1, 2]), of_100_000=3_000)
+@fuzz(samples(rows=(3, 25), units=(1.0, 1e6)), st.sampled_from([1, 2]), of_100_000=2_000)
 def test_entropy_balancing_meets_the_moments_or_says_so(drawn, moments):
     found, warned = heard(EntropyBalancing(moments), drawn.X, drawn.T)
     assume(not warned)
