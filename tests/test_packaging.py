@@ -103,7 +103,9 @@ def test_a_python_that_is_not_here_is_none_and_this_one_is_found():
 def test_packages_that_lack_a_file_or_hold_too_many_are_refused(tmp_path):
     versions = script("versions")
     sources = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
-    names = [path.relative_to(ROOT).as_posix() for path in sources if path.suffix != ".pyc"]
+    names = [
+        path.relative_to(ROOT).as_posix() for path in sources if "__pycache__" not in path.parts
+    ]
     wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar"
     with tarfile.open(sdist, "w") as archive:
         for name in (*names, "pyproject.toml", "tests/reference.py", "Makefile", "LICENSE"):
