@@ -6,6 +6,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 TORCH ?= torch
+CASES ?= 100000
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
 BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy diagnose overlap recommendation answers growth
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-thorough test-extras test-oldest coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
+.PHONY: help demo reproduce test test-thorough test-extras test-oldest fuzz coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +49,10 @@ test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TOR
 	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
 
 test-oldest: $(OLDEST)/.stamp-test ## Run the tests at the oldest declared versions (Python 3.11 or 3.12)
-	$(OLDEST)/bin/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+
+fuzz: $(STAMP)test ## Try the properties of tests/fuzz on cases that nobody chose (CASES=100000)
+	COVSHIFT_FUZZ=$(CASES) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term --cov-report=html

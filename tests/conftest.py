@@ -7,6 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import Phase, settings
+
+# `make test` tries the same cases every time; `make fuzz` others, and says how to get one again.
+_PHASES = [phase for phase in Phase if phase is not Phase.explain]  # a minute, and says little
+settings.register_profile("default", deadline=None, phases=_PHASES, derandomize=True, database=None)
+settings.register_profile("fuzz", deadline=None, phases=_PHASES, print_blob=True)
+settings.load_profile("fuzz" if "COVSHIFT_FUZZ" in os.environ else "default")
 
 
 def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -1,9 +1,9 @@
 """Boosted trees of scikit-learn, kept as plain arrays: quick to fit with weights, and saved.
 
-scikit-learn finds the bins of weighted rows quantile by quantile, which on a thousand rows takes
-far longer than the trees. Here the bins are found first, the same ones (`Bins`), and the trees are
-grown on their numbers. Split thresholds then go back to the units of the columns, and the trees
-into an `Ensemble`.
+scikit-learn (from 1.9; 1.8 does not weight them) finds the bins of weighted rows quantile by
+quantile, which on a thousand rows takes far longer than the trees. Here the bins are found first,
+the same ones (`Bins`), and the trees are grown on their numbers. Split thresholds then go back to
+the units of the columns, and the trees into an `Ensemble`.
 """
 
 from __future__ import annotations
