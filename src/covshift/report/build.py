@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._distances import feature_differences
 from .._files import write_atomically
+from .._labels import labels_of_rows
 from .._optional import import_extra
 from .._row_weights import check_weight, row_weights
 from .._two_samples import TwoSamples, two_samples
@@ -29,7 +30,7 @@ from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
 from .intervals import intervals_of
-from .labels import Labelled, check_labels, recommended_model, reliability_curves
+from .labels import Labelled, recommended_model, reliability_curves
 from .margins import margins_page
 from .means import means_of
 from .numbers import data_of, data_of_table, of_weights
@@ -197,10 +198,10 @@ def build(
         found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
         name = weights_name or "the given weights"
     if y is not None:
-        y = check_labels(y, _num_samples(X), "y", "X")[samples.rows]
+        y = labels_of_rows(y, "y", _num_samples(X), "X")[samples.rows]
     if y_target is not None:
         count = _num_samples(unwrap_target(X_target))
-        y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
+        y_target = labels_of_rows(y_target, "y_target", count, "X_target")[samples.target_rows]
     name = name if found is not None else "no weights"
     after = None if found is None else feature_differences(samples, found)
     means = means_of(samples, diagnosis, found, name)
