@@ -41,6 +41,7 @@ LAYERS = [
         "_notes",
         "_plain",
         "_types",
+        "_values",
         "_lapack",
         "_moments",
         "_natural",

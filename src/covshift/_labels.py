@@ -2,47 +2,122 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _num_samples
 
-from ._array import is_array, to_numpy
 from ._quiet import alone
 from ._types import Real
+from ._values import is_gap, numbers_of_rows, plain_values
 from .exceptions import InputError
 
 
 @alone()
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
-    if y is None:
-        raise InputError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
-        )
-    labels = np.asarray(column_or_1d(to_numpy(y) if is_array(y) else y, warn=True))
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    check_consistent_length(X, labels)
-    return labels
+    _refuse_none(estimator, y)
+    return class_labels(y, _num_samples(X))
 
 
 @alone()
 def check_outcomes(estimator: Any, X: Any, y: Any) -> tuple[Real, bool]:
     """Return the outcomes as columns (N, k), and whether they came as one plain array."""
+    _refuse_none(estimator, y)
+    Y = outcomes_of_rows(y, "y", _num_samples(X), "X")
+    return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
+
+
+def class_labels(y: Any, rows: int | None, name: str = "y", of: str = "X") -> NDArray[Any]:
+    """Return labels (rows,) that name classes; measurements are refused."""
+    labels = labels_of_rows(y, name, rows, of)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
+    return labels
+
+
+def labels_of_rows(y: Any, name: str, rows: int | None, of: str) -> NDArray[Any]:
+    """Return one label per row of ``of``, (rows,): all numbers or all text, and none missing."""
+    labels = _in_one_dimension(plain_values(y, name, f"one label per row of {of}"), name, of)
+    _check_length(labels, name, rows, of)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name=name)
+    if labels.dtype.kind != "O":
+        return labels
+    cells = labels.tolist()
+    gaps = sum(map(is_gap, cells))
+    if gaps:
+        raise InputError(f"{name} is missing in {gaps} of {len(cells)} rows. Leave these rows out.")
+    kinds = {_kind(cell) for cell in cells}
+    if len(kinds) > 1:
+        raise InputError(
+            f"{name} mixes {' and '.join(sorted(kinds))}, such as {_one_of_each(cells)}. Write all "
+            "labels alike."
+        )
+    return np.array(cells) if kinds == {"numbers"} else labels
+
+
+def one_outcome(y: Any, name: str, rows: int | None, of: str) -> Real:
+    """Return one finite number per row of ``of``, (rows,)."""
+    Y = outcomes_of_rows(y, name, rows, of)
+    return np.asarray(_in_one_dimension(Y, name, of))
+
+
+def outcomes_of_rows(y: Any, name: str, rows: int | None, of: str) -> Real:
+    """Return numbers, (rows,) or (rows, k), all finite."""
+    Y: Real = numbers_of_rows(y, name, f"one number per row of {of}")
+    if Y.ndim not in (1, 2):
+        raise InputError(f"{name} has {Y.ndim} dimensions. Pass one number per row of {of}.")
+    _check_length(Y, name, rows, of)
+    if 0 in Y.shape:
+        raise InputError(f"{name} is empty: its shape is {Y.shape}.")
+    assert_all_finite(Y, input_name=name)
+    return Y
+
+
+def _refuse_none(estimator: Any, y: Any) -> None:
     if y is None:
         raise InputError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    Y = check_array(
-        to_numpy(y) if is_array(y) else y, ensure_2d=False, dtype=np.float64, input_name="y"
-    )
-    check_consistent_length(X, Y)
-    return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
+
+
+def _in_one_dimension(values: NDArray[Any], name: str, of: str) -> NDArray[Any]:
+    if values.ndim == 2 and values.shape[1] == 1:
+        text = f"{name} is a column, but one value per row was expected: pass {name}.ravel()."
+        warnings.warn(text, DataConversionWarning, stacklevel=5)
+        return values.ravel()
+    if values.ndim != 1:
+        raise InputError(
+            f"{name} should be a 1d array, and its shape is {values.shape}: pass one value per row "
+            f"of {of}."
+        )
+    return values
+
+
+def _check_length(values: NDArray[Any], name: str, rows: int | None, of: str) -> None:
+    if rows is not None and len(values) != rows:
+        raise InputError(
+            f"{name} has {len(values)} values, but {of} has {rows} rows. Pass one per row."
+        )
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, str | bytes):
+        return "text" if isinstance(label, str) else "bytes"
+    return "numbers" if isinstance(label, Number) else f"values of type {type(label).__name__}"
+
+
+def _one_of_each(cells: list[Any]) -> str:
+    return ", ".join(repr(cell) for cell in {_kind(cell): cell for cell in cells}.values())
 
 
 def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:

@@ -36,11 +36,7 @@ def check_numbers(X: Any, name: str, names: list[str] | None) -> list[Any]:
 
 
 def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
-    repeated = [column for column, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise InputError(
-            f"{name} has several columns named {', '.join(map(repr, repeated))}. Rename them."
-        )
+    refuse_repeated(names, name)
     dtypes = _frame_dtypes(X)
     strange = [(c, d) for c, d in zip(names, dtypes, strict=False) if not _NUMBERS.match(d)]
     _refuse(name, "date or time columns", [c for c, d in strange if _DATES.match(d)])
@@ -50,6 +46,15 @@ def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
     inexact = [names[k] for k in wide if len(_inexact_columns(np.asarray(X[labels[k]])[:, None]))]
     _refuse(name, "whole numbers that float64 cannot hold", inexact)
     return [np.float32] if set(dtypes) == {"float32"} else [np.float64, np.float32]
+
+
+def refuse_repeated(names: list[str], title: str) -> None:
+    """Refuse several columns of the same name."""
+    repeated = [column for column, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"{title} has several columns named {', '.join(map(repr, repeated))}. Rename them."
+        )
 
 
 def category_columns(X: Any) -> list[str]:

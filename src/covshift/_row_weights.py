@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ._array import is_array, to_numpy
 from ._types import Flags, Real, Rows, Whole
-from .exceptions import InputError, InputTypeError
+from ._values import numbers_of_rows
+from .exceptions import InputError
 
 _MOST_ROWS = 5_000_000  # that are made by repeating others
 _EXACT = 2.0**53  # whole numbers beyond it are rounded
@@ -154,14 +154,7 @@ def target_weights(M: int, weight: Any = None, frequency: Any = None) -> RowWeig
 
 def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
     """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
-    if np.ma.is_masked(weight):
-        raise InputError(f"{name} has masked entries. Fill them first.")
-    try:
-        values = np.array(to_numpy(weight) if is_array(weight) else weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(
-            f"{name} holds what is no number: {error}. Pass one weight per row of {of}."
-        ) from error
+    values = numbers_of_rows(weight, name, f"one weight per row of {of}")
     if values.shape != (length,):
         raise InputError(
             f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."

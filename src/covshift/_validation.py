@@ -14,10 +14,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._array import Array, device, is_array, like, namespace, to_numpy
-from ._numbers import check_exact, check_numbers
+from ._numbers import check_exact, check_numbers, refuse_repeated
 from ._quiet import alone
 from ._row_weights import target_weights
 from ._types import Real
+from ._values import refuse_no_values
 from .exceptions import InputError, InputTypeError
 
 
@@ -107,7 +108,7 @@ def refuse_margins(
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
     """Check rows by themselves, then against the columns of the fit, or learn these (``reset``)."""
     points = check_points(X, "X")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    check_columns(estimator, X, reset=reset)
     return points
 
 
@@ -117,9 +118,29 @@ def check_host_rows(estimator: Any, X: Any, *, reset: bool) -> Real:
     return rows
 
 
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Learn the columns of X (``reset``), or compare them with those of the fit."""
+    refuse_no_rows(X, "X")
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        if isinstance(error, InputError) or str(error).startswith("X "):
+            raise
+        raise InputError(f"X: {error}") from error
+
+
+def refuse_no_rows(X: Any, name: str) -> None:
+    """Refuse what is no table of rows at all, such as a dict, and columns of the same name."""
+    refuse_no_values(X, name, "rows: a (rows, columns) array or a data frame")
+    refuse_repeated(column_names(X) or [], name)
+    if isinstance(X, list | tuple) and not len(X):
+        raise InputError(f"{name} is empty: it has no rows.")
+
+
 def check_points(X: Any, name: str) -> Array:
     """Return ``X`` as a finite (rows, columns) float array, at least one of each."""
     refuse_margins(X, name)
+    refuse_no_rows(X, name)
     names = column_names(X)
     if is_array(X) and not isinstance(X, np.ndarray):
         X = _check_foreign(X, name)

@@ -30,9 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._array import to_numpy
 from ._groups import column_shares, feature_groups
 from ._parameters import number, whole
-from ._types import Real
+from ._types import Real, Rows
+from ._validation import check_points, column_names, refuse_no_rows
+from ._values import numbers_of_rows
 from .encoding import groups_of
 from .encoding.samples import encode_samples
 from .exceptions import InputError
@@ -226,20 +229,12 @@ def loss_error_1d(
     0.0006
     """
     r = _residuals(residuals)
-    if np.ndim(X) == 2:
-        X, _, encoder = encode_samples(X, None)
-        groups = groups_of(X) if encoder is None else encoder.groups
-    else:
-        groups = None
-    views = np.asarray(X, dtype=np.float64)
-    views = views[:, None] if views.ndim == 1 else views
-    if views.ndim != 2 or len(views) != len(r) or views.shape[1] == 0:
+    views, groups = _views(X)
+    if len(views) != len(r):
         raise InputError(
-            f"X has shape {np.shape(X)}, but there are {len(r)} residuals. Pass one row per "
+            f"X has {len(views)} rows, but there are {len(r)} residuals. Pass one row per "
             "residual, and one column per view."
         )
-    if not np.isfinite(views).all():
-        raise InputError("X holds missing or infinite values.")
     h = half_width_1d(n_target, confidence, n_views=views.shape[1])
     signs = (1, -1) if symmetric else (1,)
     groups = feature_groups(groups, views.shape[1])
@@ -327,8 +322,19 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
+def _views(X: Any) -> tuple[Real, Rows | None]:
+    """Views (N, G), and the feature that each belongs to; one view may come as (N,)."""
+    refuse_no_rows(X, "X")
+    if column_names(X) is None and len(getattr(X, "shape", (*np.shape(X[0]), 0))) == 1:
+        view = numbers_of_rows(X, "X", "one row per residual")
+        return to_numpy(check_points(view[:, None], "X")), None
+    X, _, encoder = encode_samples(X, None)
+    groups = groups_of(X) if encoder is None else encoder.groups
+    return to_numpy(check_points(X, "X")).astype(np.float64), groups
+
+
 def _residuals(residuals: ArrayLike) -> Real:
-    r = np.asarray(residuals, dtype=np.float64)
+    r = numbers_of_rows(residuals, "residuals", "one f(x_i) - y_i per training row")
     if r.ndim != 1 or r.size == 0:
         raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")
     unusable = np.count_nonzero(~np.isfinite(r))

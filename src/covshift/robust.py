@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ._fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
@@ -19,7 +19,13 @@ from ._parameters import Rules, check_parameters, number
 from ._quiet import quiet
 from ._row_weights import row_weights, target_weights
 from ._types import Real
-from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_target
+from ._validation import (
+    check_columns,
+    check_host_rows,
+    check_samples,
+    refuse_margins,
+    unwrap_target,
+)
 from .corrections.importance import of_features
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
@@ -129,7 +135,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             How often each row was seen: the result is that of the repeated rows.
         """
         check_parameters(self)
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         refuse_margins(unwrap_target(X_target), "X_target")
         X, X_target, self._frame = encode_samples(
             X,
@@ -190,7 +196,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check new rows, and make numbers of a table."""
         if self._frame is None:
             return check_host_rows(self, X, reset=False)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_columns(self, X, reset=False)
         return self._frame.encode(X, "X")
 
     def _after_loading(self) -> None:

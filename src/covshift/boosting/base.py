@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
 from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data, encode_fit_data
@@ -17,7 +17,7 @@ from .._folds import Fold, part_of, ranked_folds
 from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from .._progress import track
 from .._types import Real, Rows
-from .._validation import check_host_rows
+from .._validation import check_columns, check_host_rows
 from ..corrections import as_correction
 from ..corrections.auto import is_auto
 from ..encoding import TableEncoder
@@ -251,13 +251,13 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         if self._frame is None:
             check_host_rows(self, X, reset=True)
         else:
-            validate_data(self, X_given, reset=True, skip_check_array=True)
+            check_columns(self, X_given, reset=True)
         return X, X_target
 
     def _check_rows(self, X: Any) -> Real:
         if self._frame is None:
             return check_host_rows(self, X, reset=False)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_columns(self, X, reset=False)
         return self._frame.encode(X, "X")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._crossfit import deal
 from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
@@ -20,7 +20,7 @@ from .._notes import Note
 from .._parameters import check_parameters, number
 from .._quiet import quiet
 from .._types import Real, Rows
-from .._validation import is_margins
+from .._validation import check_columns, is_margins
 from ..exceptions import InputError, NoOverlapError
 from ..weights import effective_sample_size
 from .calibrated import expected, lifted
@@ -114,7 +114,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
         X = rows_of(X, "X")
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         rows = labelled_rows(X, self._check_outcomes(y), self.by, **given)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._thresholds: dict[Any, ScoreDistribution] = {}
@@ -272,7 +272,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
         X = rows_of(X, "X")
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_columns(self, X, reset=False)
         return X
 
     def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._fields import ESTIMATOR, Each, Kind, Labels
+from .._labels import class_labels
 from .._parameters import Rules, flag, number, one_of, whole
 from .._types import Real
 from ..exceptions import InputError, InputTypeError
@@ -195,10 +195,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             raise InputError(
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
             )
-        values = column_or_1d(y, warn=True)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InputError(f"y contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
-        check_classification_targets(values)
+        values = class_labels(y, None)
         self.classes_ = np.unique(values)
         if self.prefit:
             check_is_fitted(self.estimator)

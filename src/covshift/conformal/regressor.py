@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._fields import Each, Kind, Part
+from .._labels import one_outcome
 from .._parameters import Rule, Rules, flag, number, one_of, whole
 from .._types import Real
 from ..exceptions import InputError
@@ -228,10 +229,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 f"randomized=True is for method='split' and prefit=True, not {self.method!r}, of "
                 "which no exact coverage is known."
             )
-        values = np.asarray(column_or_1d(y, dtype=np.float64, warn=True))
-        if not np.isfinite(values).all():
-            raise InputError(f"y contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
-        return values
+        return one_outcome(y, "y", None, "X")
 
     def _left_out_bands(self, X: Any) -> list[Band]:
         """Bands of the rows X by every model that leaves some rows out."""

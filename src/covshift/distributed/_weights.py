@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._parameters import check_parameters
 from .._support import beyond_extremes
 from .._types import Real
-from .._validation import check_points
+from .._validation import check_columns, check_points
 from ..exceptions import InputError
 from ..operators.lines.vectors import LineRows, LineTarget
 from ..weights.cdf.thresholds import ThresholdMatching, add
@@ -39,7 +38,7 @@ def fit_weights(
         raise InputError(
             f"solver={estimator.solver!r} needs all rows in one place. Use 'auto' or 'thresholds'."
         )
-    validate_data(estimator, rows.header, reset=True, skip_check_array=True)
+    check_columns(estimator, rows.header, reset=True)
     target.check_columns(rows.header)
     read = partial(_points, target.narrow, estimator.n_features_in_)
     X = cluster.mapped(read, [X for X, _, _ in rows.parts])

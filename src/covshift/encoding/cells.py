@@ -6,7 +6,6 @@ distinct words, -1 for a gap. Nothing is decided here beyond what a column's typ
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numbers import check_exact
+from .._numbers import check_exact, refuse_repeated
 from .._validation import check_dense
 from ..exceptions import InputError
 
@@ -130,12 +129,9 @@ def read_cells(X: Any, title: str) -> dict[str, Cells]:
 
     try:
         frame = nw.from_native(X, eager_only=True)
-    except nw.exceptions.DuplicateError as error:
-        names = list(map(str, getattr(X, "column_names", None) or X.columns))
-        repeated = [name for name, times in Counter(names).items() if times > 1]
-        raise InputError(
-            f"{title} has several columns named {', '.join(map(repr, repeated))}. Rename them."
-        ) from error
+    except nw.exceptions.DuplicateError:
+        refuse_repeated(list(map(str, getattr(X, "column_names", None) or X.columns)), title)
+        raise
     except TypeError as error:
         raise InputError(
             f"{title} is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is no data "

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._fields import PLAIN, Each, Kind, Part, Texts
 from .._notes import Note, Severity
 from .._parameters import Rules, check_parameters, whole
 from .._row_weights import check_frequency
 from .._types import Real, Rows
-from .._validation import unwrap_target
+from .._validation import check_columns, unwrap_target
 from ..exceptions import InputError
 from .cells import Cells, is_table
 from .encoded import encoded
@@ -128,7 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         repeats = frequency_weight, unwrap_target(target_frequency)
         self._learn(X, unwrap_target(X_target), {}, repeats)
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         return self
 
     @classmethod
@@ -197,7 +197,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "features_")
         values = self.encode(X, "X")
         if not is_table(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
+            check_columns(self, X, reset=False)
         return values
 
     def encode(self, X: Any, title: str) -> Real:

@@ -18,7 +18,7 @@ from .words import as_days, as_numbers
 
 def need_rules(X: Any, target: Any) -> bool:
     """Whether rows have to be encoded; refuse a table beside an array, unless both are numbers."""
-    if is_plain(X) and is_plain(target):
+    if is_plain(X) and is_plain(target, "X_target"):
         return False
     pair = [X] if target is None else [X, target]
     if all(map(is_table, pair)):
@@ -36,7 +36,7 @@ def has_text(X: Any) -> bool:
     return bool(category_columns(X) or date_columns(X))
 
 
-def is_plain(X: Any) -> bool:
+def is_plain(X: Any, title: str = "X") -> bool:
     """Whether rows are numbers without gaps, or no table at all."""
     if X is None or not is_table(X):
         return True
@@ -45,7 +45,7 @@ def is_plain(X: Any) -> bool:
         return True
     if has_text(X):
         return False
-    return not any(np.isnan(cells.values).any() for cells in read_cells(X, "X").values())
+    return not any(np.isnan(cells.values).any() for cells in read_cells(X, title).values())
 
 
 def rows_of(X: Any, title: str) -> dict[str, Cells]:

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
-from sklearn.utils import column_or_1d
 
 from .._gains import weighted_means
 from .._html import Record
 from .._parameters import number
-from .._quiet import alone
 from .._repeats import Repeats
 from .._row_weights import check_weight
 from .._types import Real
+from .._values import numbers_of_rows
 from ..exceptions import InputError
 from ..weights import effective_sample_size
 
@@ -155,10 +154,10 @@ def _check_rows(values: Any, weights: Any, frequency: Any, name: str) -> tuple[R
 
 
 def _check_values(values: Any, name: str) -> Real:
-    with alone():
-        numbers: Real = column_or_1d(values, dtype=np.float64, input_name=name)
-    if not len(numbers):
-        raise InputError(f"{name} is empty.")
+    numbers: Real = numbers_of_rows(values, name)
+    numbers = numbers.ravel() if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} has the shape {numbers.shape}. Pass one number per row.")
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} contains {int((~np.isfinite(numbers)).sum())} NaN or inf values.")
     return numbers

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from .._array import to_numpy
 from .._fit_data import warn_of_constant
@@ -24,7 +23,7 @@ from .._hashing import HashedSample, draw_seed
 from .._row_sample import RowSample
 from .._row_weights import check_frequency, check_weight
 from .._types import Real, Whole
-from .._validation import check_points
+from .._validation import check_columns, check_points
 from ..corrections import as_correction
 from ..corrections.importance import of_features
 from ..encoding import groups_of
@@ -94,7 +93,7 @@ class BlockFit:
         estimator._forget()
         estimator.__dict__.pop("_frame", None)
         refuse_columns(header, "X", _WHO)
-        validate_data(estimator, header, reset=True, skip_check_array=True)
+        check_columns(estimator, header, reset=True)
         estimator.correction_ = clone(as_correction(estimator.correction), safe=False)
         self.estimator = estimator
         self.narrow = narrow  # the target came in single precision: so must the rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import is_torch
 from .._coordinates import Ranked
@@ -13,7 +13,7 @@ from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
 from .._fit_data import GivenWeights, encode_fit_data, take_columns
 from .._types import Real, Rows
-from .._validation import check_host_rows, check_rows
+from .._validation import check_columns, check_host_rows, check_rows
 from ..encoding import TableEncoder
 from .expansion import Expansion
 
@@ -45,7 +45,7 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
         """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
         check_is_fitted(self, "_f")
         if self._frame is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            check_columns(self, X, reset=False)
             return self._frame.encode(X, "X")[:, self._columns]
         if self._predicts_on_device(X):
             return take_columns(check_rows(self, X, reset=False), self._columns)
@@ -68,7 +68,7 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
 
     def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         X, X_target, self._frame = encode_fit_data(X, X_target, given)
         return X, X_target
 

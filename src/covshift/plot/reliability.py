@@ -11,6 +11,7 @@ from .._bins import equal_weight_bins
 from .._parameters import whole
 from .._row_weights import check_weight
 from .._types import Real
+from .._values import numbers_of_rows
 from ..exceptions import InputError
 from . import style
 from .responses import model_name, positive_scores, positives
@@ -137,7 +138,8 @@ def calibration_curve(
     y: Any, probability: Any, weights: Any = None, n_bins: int = 10
 ) -> tuple[Real, Real, Real]:
     """Return mean prediction, share of positives and its standard error, per bin."""
-    p, truth = (np.asarray(values, dtype=np.float64) for values in (probability, y))
+    p, truth = numbers_of_rows(probability, "probability"), numbers_of_rows(y, "y")
+    truth = truth.ravel() if truth.ndim == 2 and truth.shape[1] == 1 else truth
     if p.ndim != 1 or p.shape != truth.shape or not len(p):
         raise InputError(
             f"y has shape {truth.shape} and probability {p.shape}. Pass one of each per row."

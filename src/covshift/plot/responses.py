@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._labels import labels_of_rows
 from .._types import Flags, Real
 from ..exceptions import InputError
 
@@ -21,7 +22,7 @@ def model_name(estimator: Any) -> str:
 
 def positives(y: Any, pos_label: Any) -> Flags:
     """Whether each label is the positive one: by default the larger of two, or one of 0 and 1."""
-    labels = np.asarray(y)
+    labels = labels_of_rows(y, "y", None, "the scores")
     classes = np.unique(labels)
     if pos_label is None:
         if len(classes) > 2:

@@ -10,6 +10,7 @@ from sklearn.metrics import auc, roc_curve
 
 from .._row_weights import check_weight
 from .._types import Real
+from .._values import numbers_of_rows
 from ..exceptions import InputError
 from . import style
 from .responses import model_name, positive_scores, positives
@@ -86,7 +87,7 @@ class ROCDisplay:
         ``weights`` make the rows stand for the target, such as those of a weighter;
         ``pos_label`` names the positive class where y is not 0 and 1. The legend shows the area.
         """
-        truth, s = positives(y, pos_label), np.asarray(scores, dtype=np.float64)
+        truth, s = positives(y, pos_label), numbers_of_rows(scores, "scores")
         if s.ndim != 1 or s.shape != truth.shape or not np.isfinite(s).all():
             raise InputError(
                 f"y has shape {truth.shape} and scores {s.shape}. Pass one number of each per row."

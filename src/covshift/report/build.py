@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils.validation import _num_samples
 
 from .._files import write_atomically
+from .._labels import labels_of_rows
 from .._optional import import_extra
 from .._row_weights import row_weights
 from .._validation import is_margins, refuse_target_weights, unwrap_target
@@ -22,7 +23,7 @@ from .answer import answer_of
 from .comparison import checked
 from .evaluation import evaluation_of
 from .intervals import intervals_of
-from .labels import Labelled, check_labels, recommended_model, reliability_curves
+from .labels import Labelled, recommended_model, reliability_curves
 from .margins import margins_page
 from .numbers import data_of
 from .render import render
@@ -181,10 +182,10 @@ def build(
     )
     samples, found = shift.samples, shift.weights
     if y is not None:
-        y = check_labels(y, _num_samples(X), "y", "X")[samples.rows]
+        y = labels_of_rows(y, "y", _num_samples(X), "X")[samples.rows]
     if y_target is not None:
         count = _num_samples(unwrap_target(X_target))
-        y_target = check_labels(y_target, count, "y_target", "X_target")[samples.target_rows]
+        y_target = labels_of_rows(y_target, "y_target", count, "X_target")[samples.target_rows]
     curves = None
     if evaluations is None:  # which show that of their own model
         train = Labelled(samples.X, y, samples.sample_weight)

@@ -44,16 +44,6 @@ def recommended_model(comparison: dict[str, Any] | None) -> Compared | None:
     return Compared(comparison["learner"], comparison["recommended"])
 
 
-def check_labels(y: Any, rows: int, name: str, of: str) -> NDArray[Any]:
-    """Return one label per row."""
-    values = np.asarray(y)
-    if values.shape != (rows,):
-        raise InputError(
-            f"{name} has shape {values.shape}, but {of} has {rows} rows. Pass one label per row."
-        )
-    return values
-
-
 def reliability_curves(
     train: Labelled,
     weights: Real | None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from .._labels import labels_of_rows
 from .._row_weights import RowWeights, check_weight, repeated
 from .._types import Real
 from ..compare.target import MarginRows
@@ -18,7 +19,7 @@ from ..exceptions import InputTypeError
 from ..margins import Margins
 from ..margins.balance import balance_of
 from . import pictures
-from .labels import Compared, Labelled, check_labels, reliability_curves
+from .labels import Compared, Labelled, reliability_curves
 from .numbers import of_weights
 from .render import render
 from .words import PLAIN
@@ -62,7 +63,7 @@ def margins_page(
     diagnosis = _with_printable_names(diagnosis)
     curves = None
     if y is not None:
-        y = check_labels(y, _num_samples(X), "y", "X")[again]
+        y = labels_of_rows(y, "y", _num_samples(X), "X")[again]
         train = Labelled(whole.numbers(X, "X")[again], y, own)
         curves = reliability_curves(train, w, random_state, model=model)
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._array import to_numpy
 from .._fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
@@ -18,6 +18,7 @@ from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
 from .._types import Real, Rows
 from .._validation import (
+    check_columns,
     check_host_rows,
     check_samples,
     is_margins,
@@ -134,7 +135,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
             return self._fit_repeated(X, y, frequency_weight, given)
         check_parameters(self)
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         for name in ("_reading", "encoder_", "balance_cost_", "_unlimited"):
             self.__dict__.pop(name, None)
         of_target = unwrap_target(target_weight), unwrap_target(target_frequency)
@@ -312,7 +313,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         reading: Reading | None = getattr(self, "_reading", None)
         if reading is None:
             return check_host_rows(self, X, reset=False)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_columns(self, X, reset=False)
         return reading.encode(X)
 
     def _read(self, margins: Margins, X: Any) -> Reading:

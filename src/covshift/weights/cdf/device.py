@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._array import is_numpy, is_torch, like, to_numpy
 from ..._parameters import check_parameters
 from ..._row_weights import target_weights
 from ..._support import beyond_extremes
-from ..._validation import check_rows, check_samples, unwrap_target
+from ..._validation import check_columns, check_rows, check_samples, unwrap_target
 from ...exceptions import InputError
 from ..base import Weighter
 from .matching import Match
@@ -70,7 +70,7 @@ class OnDevice(Weighter):
     ) -> Self:
         check_parameters(self)
         self.encoder_ = self._sides = None
-        validate_data(self, X, reset=True, skip_check_array=True)
+        check_columns(self, X, reset=True)
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
         self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
         try:

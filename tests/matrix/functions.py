@@ -1,0 +1,451 @@
+"""Entry points that are functions: answers, comparisons, bounds, pictures and data sets."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import covshift
+from covshift import bounds, compare, datasets, diagnostics, distributed, objectives, plot, report
+from covshift.compare import Method
+from covshift.weights import GaussianRatio, effective_sample_size
+
+from .estimators import MACHINE, ROWS
+from .problem import SLOTS, Entry, Problem, canonical
+
+mpl.use("Agg")
+WEIGHTS = ("sample_weight", "target_weight")
+TWO = (*ROWS, *WEIGHTS)
+
+
+def weighted(problem: Problem) -> dict[str, Any]:
+    return {slot: getattr(problem, slot) for slot in WEIGHTS}
+
+
+@cache
+def known_model(task: str) -> Any:
+    """A model that was fitted to the canonical rows."""
+    problem = canonical(task)
+    model = LogisticRegression() if task == "classes" else LinearRegression()
+    return model.fit(problem.X, problem.y)
+
+
+@cache
+def known_diagnosis() -> Any:
+    problem = canonical("classes")
+    return diagnostics.diagnose(problem.X, problem.X_target, methods=())
+
+
+def estimated(what: str) -> Callable[[Problem], Any]:
+    def answer(problem: Problem) -> Any:
+        found = covshift.estimate(
+            problem.y,
+            problem.X,
+            problem.X_target,
+            what=what,
+            **weighted(problem),
+            method="weights",
+            weighter=GaussianRatio(),
+            diagnosis=known_diagnosis(),
+        )
+        return [one.value for one in found]
+
+    return answer
+
+
+def evaluated(task: str) -> Callable[[Problem], Any]:
+    def answer(problem: Problem) -> Any:
+        found = covshift.evaluate(
+            canonical_scores(task),
+            problem.X,
+            problem.y,
+            problem.X_target,
+            target_scores=canonical_scores(task, target=True),
+            task=task,
+            metrics=["brier" if task == "classes" else "mse"],
+            **weighted(problem),
+            method="weights",
+            weighter=GaussianRatio(),
+            diagnosis=known_diagnosis(),
+        )
+        return [one.value for one in found.table]
+
+    return answer
+
+
+@cache
+def canonical_scores(task: str, target: bool = False) -> Any:
+    problem = canonical(task)
+    rows = problem.X_target if target else problem.X
+    model = known_model(task)
+    return model.predict_proba(rows)[:, 1] if task == "classes" else model.predict(rows)
+
+
+def diagnosed(function: Callable[..., Any]) -> Callable[[Problem], Any]:
+    def answer(problem: Problem) -> Any:
+        found = function(problem.X, problem.X_target, methods=(), **weighted(problem))
+        found = found[0] if isinstance(found, tuple) else found
+        return [feature.smd for feature in found.features]
+
+    return answer
+
+
+def batches(problem: Problem) -> Any:
+    found = diagnostics.diagnose_batches(
+        problem.X,
+        {"one": problem.X_target},
+        methods=(),
+        sample_weight=problem.sample_weight,
+        target_weight={"one": problem.target_weight},
+    )
+    return [feature.smd for feature in found.batches["one"].features]
+
+
+def restricted(problem: Problem) -> Any:
+    return diagnostics.restrict(problem.X, problem.X_target, **weighted(problem)).rows
+
+
+def compared_methods(task: str) -> Callable[[Problem], Any]:
+    def answer(problem: Problem) -> Any:
+        found = compare.compare_methods(
+            problem.X,
+            problem.y,
+            problem.X_target,
+            learner="linear",
+            task="classification" if task == "classes" else "regression",
+            methods=[Method("none", "baseline")],
+            weighter="gaussian",
+            n_folds=2,
+            **weighted(problem),
+        )
+        return [row["risk"] for row in found.rows]
+
+    return answer
+
+
+def compared(problem: Problem) -> Any:
+    found = compare.compare(
+        {"weighted": covshift.Reweighted(LogisticRegression(), weighter=GaussianRatio())},
+        problem.X,
+        problem.y,
+        problem.X_target,
+        weighter=GaussianRatio(),
+        cv=compare.TargetSafeSplit(2),
+        **weighted(problem),
+    )
+    return [row["risk"] for row in found.rows]
+
+
+def method_fitted(problem: Problem) -> Any:
+    model = compare.fit_method(
+        "vsvm",
+        "none",
+        "classification",
+        problem.X,
+        problem.y,
+        problem.X_target,
+        options=MACHINE,
+        **weighted(problem),
+    )
+    return model.predict_proba(canonical("classes").X_target)
+
+
+def weights_fitted(problem: Problem) -> Any:
+    return compare.fit_weights(
+        GaussianRatio(), problem.X, None, problem.X_target, **weighted(problem)
+    ).weights_
+
+
+def blocks(problem: Problem) -> Any:
+    model = covshift.VSVR("additive", **MACHINE, solver="primal", random_state=0)
+    rows = distributed.from_arrays(problem.X, problem.y, problem.sample_weight, batch_rows=20)
+    distributed.fit_blocks(model, rows, problem.X_target, target_weight=problem.target_weight)
+    return model.predict(canonical("numbers").X_target)
+
+
+def objective(make: Callable[..., Any]) -> Callable[[Problem], Any]:
+    def answer(problem: Problem) -> Any:
+        found = make(problem.X, problem.X_target, "additive", target_weight=problem.target_weight)
+        y = canonical("numbers").y
+        return found(y, np.zeros(len(y)))[0]
+
+    return answer
+
+
+def reported(problem: Problem) -> Any:
+    page = report.build(
+        problem.X,
+        problem.X_target,
+        y=problem.y,
+        **weighted(problem),
+        diagnosis=known_diagnosis(),
+    )
+    return [len(page) > 1000]
+
+
+def written(problem: Problem) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        report.write(path, problem.X, problem.X_target, diagnosis=known_diagnosis())
+        return [path.exists()]
+
+
+def drawn(make: Callable[[Problem], Any], values: Callable[[Any], Any]) -> Callable[[Problem], Any]:
+    """A picture: what it shows."""
+
+    def answer(problem: Problem) -> Any:
+        import matplotlib.pyplot as plt
+
+        try:
+            return values(make(problem))
+        finally:
+            plt.close("all")
+
+    return answer
+
+
+def curve_values(display: Any) -> Any:
+    return np.concatenate([np.ravel(part) for curve in display.curves.values() for part in curve])
+
+
+SCORED = ("X", "y", "sample_weight")
+BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
+
+PICTURES = [
+    Entry(
+        "ECDFDisplay.from_samples",
+        drawn(
+            lambda p: plot.ECDFDisplay.from_samples(p.X, p.X_target, feature=0, **weighted(p)),
+            curve_values,
+        ),
+        TWO,
+        covers=("ECDFDisplay",),
+        tables=True,
+        slow=True,
+    ),
+    Entry(
+        "LovePlotDisplay.from_samples",
+        drawn(
+            lambda p: plot.LovePlotDisplay.from_samples(p.X, p.X_target, **weighted(p)),
+            lambda display: display.before,
+        ),
+        TWO,
+        covers=("LovePlotDisplay",),
+        tables=True,
+        slow=True,
+    ),
+    Entry(
+        "OverlapDisplay.from_samples",
+        drawn(
+            lambda p: plot.OverlapDisplay.from_samples(
+                p.X, p.X_target, target_weight=p.target_weight
+            ),
+            lambda display: np.abs(display.train),
+        ),
+        (*ROWS, "target_weight"),
+        covers=("OverlapDisplay",),
+        tables=True,
+        slow=True,
+    ),
+    Entry(
+        "ReliabilityDisplay.from_estimator",
+        drawn(
+            lambda p: plot.ReliabilityDisplay.from_estimator(
+                known_model("classes"), p.X, p.y, p.sample_weight
+            ),
+            curve_values,
+        ),
+        SCORED,
+        covers=("ReliabilityDisplay",),
+        called=BY_WEIGHTS,
+        slow=True,
+    ),
+    Entry(
+        "ReliabilityDisplay.from_predictions",
+        drawn(
+            lambda p: plot.ReliabilityDisplay.from_predictions(
+                p.y, canonical_scores("classes"), p.sample_weight
+            ),
+            curve_values,
+        ),
+        ("y", "sample_weight"),
+        called=BY_WEIGHTS,
+        slow=True,
+    ),
+    Entry(
+        "ROCDisplay.from_estimator",
+        drawn(
+            lambda p: plot.ROCDisplay.from_estimator(
+                known_model("classes"), p.X, p.y, p.sample_weight
+            ),
+            curve_values,
+        ),
+        SCORED,
+        covers=("ROCDisplay",),
+        called=BY_WEIGHTS,
+        slow=True,
+    ),
+    Entry(
+        "ROCDisplay.from_predictions",
+        drawn(
+            lambda p: plot.ROCDisplay.from_predictions(
+                p.y, canonical_scores("classes"), p.sample_weight
+            ),
+            curve_values,
+        ),
+        ("y", "sample_weight"),
+        called=BY_WEIGHTS,
+        slow=True,
+    ),
+    Entry(
+        "WeightsDisplay.from_weights",
+        drawn(
+            lambda p: plot.WeightsDisplay.from_weights(p.sample_weight),
+            lambda display: np.asarray(display.weights) / np.mean(display.weights),
+        ),
+        ("sample_weight",),
+        covers=("WeightsDisplay",),
+        called=BY_WEIGHTS,
+        slow=True,
+    ),
+]
+
+Y_AS_LOSSES = {"y": r"\bloss_values\b", "sample_weight": r"\bweights\b"}
+RESIDUALS = {"y": r"\bresiduals\b"}
+
+
+def of_data(function: Callable[..., Any], answer: Callable[[Problem], Any], **more: Any) -> Entry:
+    name = function.__name__
+    return Entry(f"datasets.{name}", answer, ("X",), covers=(name,), **more)
+
+
+def biased(function: Callable[..., Any], **options: Any) -> Entry:
+    def answer(problem: Problem) -> Any:
+        found = function(problem.X, n_train=8, random_state=0, **options)
+        return np.r_[found.train, found.target]
+
+    return of_data(function, answer)
+
+
+def probability(function: Callable[..., Any]) -> Entry:
+    return of_data(function, lambda p: function(p.X))
+
+
+def accepted(problem: Problem) -> Any:
+    found = datasets.bias_by_acceptance(problem.X, n_train=4, n_target=6, random_state=0)
+    return np.r_[found.train, found.target]
+
+
+def in_unit_cube(problem: Problem) -> Problem:
+    return problem.each(lambda rows: rows / 8 + 0.5, *ROWS)
+
+
+ANSWERS = [
+    Entry(
+        "estimate",
+        estimated("mean"),
+        task="numbers",
+        covers=("estimate",),
+        tables=True,
+    ),
+    Entry("estimate, proportion", estimated("proportion"), tables=True),
+    Entry(
+        "estimate_mean",
+        lambda p: [covshift.estimate_mean(p.y, p.sample_weight).value],
+        ("y", "sample_weight"),
+        "numbers",
+        ("estimate_mean",),
+        called=BY_WEIGHTS,
+    ),
+    Entry(
+        "estimate_risk",
+        lambda p: [covshift.estimate_risk(p.y, p.sample_weight).value],
+        ("y", "sample_weight"),
+        "numbers",
+        ("estimate_risk",),
+        called=Y_AS_LOSSES,
+    ),
+    Entry("evaluate", evaluated("classes"), covers=("evaluate",), tables=True),
+    Entry("evaluate, numbers", evaluated("numbers"), task="numbers", tables=True),
+    Entry("diagnose", diagnosed(diagnostics.diagnose), TWO, covers=("diagnose",), tables=True),
+    Entry(
+        "diagnose_and_weigh",
+        diagnosed(diagnostics.diagnose_and_weigh),
+        TWO,
+        covers=("diagnose_and_weigh",),
+        tables=True,
+    ),
+    Entry("diagnose_batches", batches, TWO, covers=("diagnose_batches",), tables=True),
+    Entry("restrict", restricted, TWO, covers=("restrict",), tables=True),
+    Entry(
+        "compare_methods",
+        compared_methods("classes"),
+        covers=("compare_methods",),
+        tables=True,
+        slow=True,
+    ),
+    Entry(
+        "compare_methods, numbers",
+        compared_methods("numbers"),
+        task="numbers",
+        tables=True,
+        slow=True,
+    ),
+    Entry("compare", compared, covers=("compare",), tables=True, slow=True),
+    Entry("fit_method", method_fitted, covers=("fit_method",), tables=True),
+    Entry("fit_weights", weights_fitted, TWO, covers=("fit_weights",), tables=True),
+    Entry("fit_blocks", blocks, SLOTS, "numbers", ("fit_blocks", "from_arrays")),
+    *(
+        Entry(
+            f"objectives.{make.__name__}",
+            objective(make),
+            (*ROWS, "target_weight"),
+            covers=(make.__name__,),
+            tables=True,
+        )
+        for make in (
+            objectives.VObjective,
+            objectives.lightgbm_objective,
+            objectives.xgboost_objective,
+        )
+    ),
+    Entry(
+        "bounds.loss_error",
+        lambda p: [bounds.loss_error(p.y, 50)],
+        ("y",),
+        "numbers",
+        ("loss_error",),
+        called=RESIDUALS,
+    ),
+    Entry(
+        "bounds.loss_error_1d",
+        lambda p: [bounds.loss_error_1d(p.X, p.y, 50)],
+        ("X", "y"),
+        "numbers",
+        ("loss_error_1d",),
+        tables=True,
+        called=RESIDUALS,
+    ),
+    Entry("report.build", reported, covers=("build",), tables=True, slow=True),
+    Entry("report.write", written, ROWS, covers=("write",), tables=True, slow=True),
+    of_data(datasets.bias_by_acceptance, accepted, start=in_unit_cube),
+    biased(datasets.bias_by_feature),
+    biased(datasets.bias_by_norm),
+    probability(datasets.sigmoid_probability),
+    probability(datasets.twonorm_probability),
+    probability(datasets.ringnorm_probability),
+    Entry(
+        "effective_sample_size",
+        lambda p: [effective_sample_size(p.sample_weight)],
+        ("sample_weight",),
+        covers=("effective_sample_size",),
+        called=BY_WEIGHTS,
+    ),
+]
