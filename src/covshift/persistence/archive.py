@@ -114,7 +114,7 @@ def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
     if version > VERSION:
         raise InputError(
             f"{name} was written by a newer covshift (format {version}; this one reads format "
-            f"{VERSION}). Upgrade: pip install --upgrade covshift"
+            f"{VERSION}). Upgrade covshift to read it."
         )
     if version < VERSION:
         raise InputError(
