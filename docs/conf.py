@@ -67,7 +67,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("covshift",),
-    "reference_url": {"covshift": None},
     "filename_pattern": "plot_",
     "image_srcset": ["2x"],
     "show_memory": False,

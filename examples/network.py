@@ -4,7 +4,7 @@ The network has four hidden units, too few for the truth, so it matters where it
 target lies to the right of the training rows. The control makes V from the training rows alone:
 what it gains is regularisation, not a correction of the shift. Needs PyTorch:
 
-    pip install "covshift[torch]"
+    pip install ".[torch]"      # in a checkout
     python examples/network.py
 """
 

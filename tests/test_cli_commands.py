@@ -434,7 +434,7 @@ def test_a_missing_extra_is_named_with_its_remedy(files, monkeypatch):
     write(files / "p.parquet", b"PAR1 and more")
     result = covshift("weigh", files / "p.parquet", files / "target.csv")
     assert result.code == 2
-    assert 'pip install "covshift[cli]"' in result.err
+    assert 'install covshift with its extra "cli"' in result.err
 
 
 def test_ctrl_c_is_code_130_and_leaves_no_file(files, monkeypatch, model):

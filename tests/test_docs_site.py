@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import tomllib
@@ -39,7 +40,7 @@ def test_every_public_module_and_name_has_a_page(extension):
     for entry in entries:
         assert f":doc:`{entry.name} <covshift.{entry.name}>`" in made
         assert api.first_line(entry.value)
-        assert f".. auto{entry.kind}:: covshift.{entry.name}" in api.name_page(entry, [])
+        assert f".. auto{entry.kind}:: covshift.{entry.name}" in api.name_page(entry, [], [])
 
 
 def test_a_page_of_a_name_links_to_the_pages_that_use_it(extension):
@@ -47,6 +48,30 @@ def test_a_page_of_a_name_links_to_the_pages_that_use_it(extension):
     found = api.pages_with("ConformalRegressor", api.examples(DOCS))
     assert "predict" in found
     assert "margins" not in found
+
+
+def test_a_page_of_a_name_shows_the_examples_that_use_it(extension):
+    api = extension("api_pages")
+    drawn = api.gallery(ROOT / "examples" / "gallery")
+    assert len(drawn) >= 12
+    found = api.pages_with("ConformalClassifier", drawn)
+    assert found == ["plot_06_sets"]
+    entry = api.Name("covshift", "ConformalClassifier", covshift.ConformalClassifier)
+    assert "../examples/gallery/plot_06_sets.py" in api.name_page(entry, [], found)
+
+
+def test_names_at_the_top_say_what_they_take_and_show_an_example():
+    results = {"Diagnosis"}  # made by a function whose page shows them
+    for name in covshift.__all__:
+        value = getattr(covshift, name)
+        said = inspect.getdoc(value) or ""
+        if name == "__version__" or name in covshift._MODULES or name in results:
+            continue
+        assert re.search(r"^Examples\n-+$", said, flags=re.MULTILINE), name
+        takes = r"^Parameters\n-+$|Parameters (and attributes )?are those of"
+        assert re.search(takes, said, flags=re.MULTILINE), name
+        if inspect.isfunction(value):
+            assert re.search(r"^Returns\n-+$|^Save", said, flags=re.MULTILINE), name
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "reproduce"])

@@ -191,4 +191,4 @@ except ImportError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith('pip install "covshift[plot]"')
+    assert done.stdout.strip().endswith('install covshift with its extra "plot"')

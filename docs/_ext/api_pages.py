@@ -74,8 +74,8 @@ def public_names() -> dict[str, list[Name]]:
     return found
 
 
-def name_page(entry: Name, used_on: list[str]) -> str:
-    """The page of one class or function."""
+def name_page(entry: Name, used_on: list[str], drawn_in: list[str]) -> str:
+    """The page of one class or function, with links to the pages and examples that use it."""
     title = entry.name
     lines = [title, "=" * len(title), "", f".. currentmodule:: {entry.module}", ""]
     lines += [f".. auto{entry.kind}:: {entry.full}"]
@@ -84,6 +84,10 @@ def name_page(entry: Name, used_on: list[str]) -> str:
     if used_on:
         lines += ["", ".. rubric:: On the pages", ""]
         lines += ["- :doc:`/" + page + "`" for page in used_on]
+    if drawn_in:
+        lines += ["", ".. rubric:: Examples with pictures", ""]
+        lines += [".. minigallery::", ""]
+        lines += [f"   ../examples/gallery/{stem}.py" for stem in drawn_in]
     return "\n".join([*lines, ""])
 
 
@@ -123,6 +127,15 @@ def examples(folder: Path) -> dict[str, str]:
     return {name: "\n".join(block.findall(text)) for name, text in texts.items()}
 
 
+def gallery(folder: Path) -> dict[str, str]:
+    """The code of every example of the gallery, without its prose, by the file's name."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("plot_*"))}
+    return {
+        stem: re.sub(r"^#[^\n]*$|\"{3}.*?\"{3}", "", text, flags=re.DOTALL | re.MULTILINE)
+        for stem, text in texts.items()
+    }
+
+
 def write(path: Path, text: str) -> None:
     """Write a file where it has changed, so that an unchanged page is not built again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -144,11 +157,14 @@ def generate(app: Sphinx, config: Config) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     pages, written = examples(Path(app.srcdir)), set()
+    drawn = gallery(Path(app.srcdir).parent / "examples" / "gallery")
     with mock(config.autodoc_mock_imports):
         public = public_names()
     for module, names in public.items():
         made = {module: module_page(module, names)}
-        made |= {entry.full: name_page(entry, pages_with(entry.name, pages)) for entry in names}
+        for entry in names:
+            used, shown = pages_with(entry.name, pages), pages_with(entry.name, drawn)
+            made[entry.full] = name_page(entry, used, shown)
         for stem, text in made.items():
             write(folder / f"{stem}.rst", text)
             written.add(f"{stem}.rst")

@@ -104,7 +104,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     the products with V and the sums, O(T^2 n B) for the candidates, O(n^2 (N_l + B)) for bounds of
     the squares z'Vz in a leaf of N_l rows, and for those that must be known exactly O(n N_l) and
     O(n M) per bin. Memory O(N (n + T)), and sums of up to 128 MB. Ten times as fast with numba,
-    ``pip install "covshift[fast]"``; a fit that would take more than half a minute for want of it
+    ``pip install numba``; a fit that would take more than half a minute for want of it
     says so after its first round. Views of several dimensions add the sums of R's columns by bin,
     O(n N_l M) per leaf. An approximate tree costs O(n N) per level and view, and O(T^2 n M) for
     Z'VZ of its leaves; with views of several dimensions, a product of V with T columns.

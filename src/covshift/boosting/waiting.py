@@ -24,7 +24,7 @@ def warn_if_long(name: str, seconds: float, rounds: int, *, exact: bool) -> None
         return
     warnings.warn(
         f"{name} runs without numba: {rounds} rounds will take about {seconds * rounds:.0f} s, "
-        'some ten times as long as with it. Install it with: pip install "covshift[fast]"; or use '
+        "some ten times as long as with it. Install it with: pip install numba; or use "
         'leaf_solve="approximate", which takes seconds either way.',
         SlowWarning,
         stacklevel=5,  # whoever called fit

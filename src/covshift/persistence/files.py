@@ -151,6 +151,17 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     path : path
     max_bytes : int
         Longer files are refused unread.
+
+    Returns
+    -------
+    fitted estimator, or `covshift.persistence.Model`
+
+    Examples
+    --------
+    >>> from covshift import load
+    >>> load("nothing.covshift")
+    Traceback (most recent call last):
+    covshift.exceptions.InputError: nothing.covshift ...
     """
     name = os.fspath(path)
     try:

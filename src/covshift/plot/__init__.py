@@ -5,7 +5,7 @@ takes a fitted model or weighter, ``from_predictions`` what a model said, ``from
 of both samples; others are named by the result that they draw, such as ``from_diagnosis``.
 ``plot(ax=None)`` draws again, and ``ax_`` and ``figure_`` are there afterwards. Given axes are
 drawn on as they are: neither pyplot's state nor any default of matplotlib is touched. Needs
-matplotlib: ``pip install "covshift[plot]"``.
+matplotlib (the extra ``plot``).
 """
 
 from .batches import BatchesDisplay

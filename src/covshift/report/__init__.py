@@ -1,6 +1,6 @@
 """One self-contained HTML file about a shift and its correction: data, pictures, page.
 
-Needs matplotlib and Jinja2: ``pip install "covshift[report]"``.
+Needs matplotlib and Jinja2 (the extra ``report``).
 """
 
 from .batches import build_batches, write_batches

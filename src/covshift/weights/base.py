@@ -468,5 +468,27 @@ def _labels_of(y: Any, design: Design) -> Any:
 
 
 def effective_sample_size(weights: Real) -> float:
-    """Kish's effective sample size, (sum w)^2 / sum w^2."""
+    """Kish's effective sample size, (sum w)^2 / sum w^2.
+
+    Parameters
+    ----------
+    weights : array (n,)
+        Of any scale.
+
+    Returns
+    -------
+    float
+        As many equally weighted rows would be as precise.
+
+    References
+    ----------
+    L. Kish, *Survey Sampling*, Wiley, 1965.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import effective_sample_size
+    >>> effective_sample_size(np.array([3.0, 1.0, 1.0, 1.0]))
+    3.0
+    """
     return float(weights.sum() ** 2 / (weights @ weights))

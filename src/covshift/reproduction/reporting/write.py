@@ -27,7 +27,7 @@ def draw(trials: Trials, folder: Path) -> dict[str, str]:
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        hint = 'Figures need matplotlib. Install it with: pip install "covshift[plot]"'
+        hint = "Figures need matplotlib. Install it with: pip install matplotlib"
         print(hint, file=sys.stderr)
         return {}
     return draw_all(trials, folder)
