@@ -77,7 +77,7 @@ def check_version(name: str, version: object) -> None:
     if version > VERSION:
         raise InputError(
             f"{name} was written by a newer covshift (format {version}; this one reads formats "
-            f"{OLDEST} to {VERSION}). Upgrade: pip install --upgrade covshift"
+            f"{OLDEST} to {VERSION}). Upgrade covshift to read it."
         )
     if version < OLDEST:
         raise InputError(
