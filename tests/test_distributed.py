@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from cluster_tasks import N, T, X, labels, machine, n, parts, w, y
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR, distributed
 from covshift.distributed._cluster import Cluster, partitions
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
-
-rng = np.random.default_rng(0)
-N, M, n = 1500, 120, 3
-X = rng.normal(size=(N, n))
-T = rng.normal(0.4, 1.0, size=(M, n))
-y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(size=N)
-labels = (y > 0).astype(int)
-w = rng.integers(0, 3, N).astype(float)
 
 PARTITIONS = {
     "one": (N,),
@@ -39,19 +28,6 @@ PARTITIONS = {
 def _one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def machine(kind=VSVR, **parameters):
-    """One kernel by name, so that the sums alone are compared, and quickly."""
-    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
-    return kind(
-        **{"correction": "blended", "n_components": 40, "random_state": 0, **fixed, **parameters}
-    )
-
-
-def parts(array, chunks):
-    """A Dask array with these chunks, empty ones among them."""
-    return da.from_array(array, chunks=(tuple(chunks), *((k,) for k in array.shape[1:])))
 
 
 # Equal to one machine
@@ -263,86 +239,7 @@ def test_misuse_is_explained():
         distributed.fit(machine(), frame, dask_y, T)
 
 
-# A real cluster
-
-
-def slow(block, started=None):
-    if started is not None:
-        started.touch()
-    time.sleep(0.3)
-    return block
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with (
-        dask.config.set(
-            {
-                "distributed.scheduler.allowed-failures": 10,
-                "distributed.comm.timeouts.connect": "5s",  # to a worker that is no more
-            }
-        ),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
-        ) as cluster,
-    ):
-        yield cluster
-
-
-class Killer(threading.Thread):
-    """Kill a worker (SIGKILL) as soon as a partition is being read."""
-
-    def __init__(self, cluster, started):
-        super().__init__()
-        self.cluster, self.started, self.killed = cluster, started, None
-
-    def run(self):
-        while not self.started.exists():
-            time.sleep(0.01)
-        victim = next(iter(self.cluster.workers.values()))
-        victim.process.process._process.kill()
-        self.killed = victim.worker_address
-
-
-@pytest.mark.filterwarnings("ignore")  # of the workers that are killed on purpose
-@pytest.mark.parametrize("kind", ["machine", "weights"])
-def test_a_worker_killed_in_mid_fit_changes_nothing(cluster, tmp_path, kind):
-    chunks, started = (250,) * 6, tmp_path / "started"
-    killer = Killer(cluster, started)
-    killer.start()
-    with Client(cluster) as client:
-        rows = parts(X, chunks).map_blocks(slow, started=started)
-        if kind == "machine":
-            one = machine(solver="primal").fit(X, y, X_target=T)
-            two = distributed.fit(machine(), rows, parts(y, chunks), T, client)
-        else:
-            one = CDFWeights(reg=1.0, solver="thresholds").fit(X, X_target=T)
-            two = distributed.fit(CDFWeights(reg=1.0), rows, None, T, client)
-        killer.join()
-        assert killer.killed
-        assert two.reg_ == one.reg_
-        method = "predict" if kind == "machine" else "predict_weights"
-        expected = getattr(one, method)(T)
-        np.testing.assert_allclose(getattr(two, method)(T), expected, rtol=0, atol=1e-10)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_client_that_went_away_is_reported(cluster):
-    client = Client(cluster)
-    client.close()
-    with pytest.raises(RuntimeError, match="Connect a new Client"):
-        distributed.fit(machine(), parts(X, (N,)), parts(y, (N,)), T, client)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_client_that_goes_away_in_mid_fit_is_reported(cluster):
-    client = Client(cluster)
-    closer = threading.Timer(0.5, client.close)
-    closer.start()
-    rows = parts(X, (500, 500, 500)).map_blocks(slow)
-    with pytest.raises(RuntimeError, match="lost its cluster"):
-        distributed.fit(machine(), rows, parts(y, (500, 500, 500)), T, client)
-    closer.join()
+# The tree of sums
 
 
 def test_the_tree_has_a_bounded_fan_in():

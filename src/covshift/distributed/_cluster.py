@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -12,9 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._optional import import_extra
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, SlowWarning
 
 _FAN_IN = 4  # partial sums that one task of the tree adds
+_PATIENCE = 30  # seconds between two looks at the workers
+_NO_WORKERS = (
+    "The cluster has no workers, and the fit waits for some. Start them, or read the log of those "
+    "that ended: often they lack a package, or a file that the partitions are read with."
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,21 @@ class Cluster:
         """Wait for a delayed value."""
         with self._told_when_lost():
             if self.client is not None:
-                return self.client.compute(value).result()
+                return self._result(self.client.compute(value))
             return value.compute()
+
+    def _result(self, future: Any) -> Any:
+        """Wait for a future, and say so once where nobody works on it."""
+        said = False
+        while True:
+            try:
+                return future.result(timeout=_PATIENCE)
+            except TimeoutError:
+                if future.done():  # an error of the task itself
+                    raise
+            if not said and not self.client.nthreads():
+                said = True
+                warnings.warn(_NO_WORKERS, SlowWarning, stacklevel=2)
 
     def gathered(self, X_target: Any, weight: Any) -> tuple[Any, Any]:
         """Bring a target and its weights, where they are Dask collections, into memory."""
@@ -109,7 +128,7 @@ class Cluster:
             return
         if self.client.status not in ("running", "connecting"):
             raise RuntimeError(_lost(f"it is {self.client.status}"))
-        distributed = dask_module("distributed")
+        distributed, comm = dask_module("distributed"), dask_module("distributed.comm")
         try:
             yield
         except distributed.KilledWorker as error:
@@ -117,7 +136,11 @@ class Cluster:
                 f"A task brought down several workers ({error}). Most often a partition is too "
                 "large for their memory: use smaller partitions, fewer landmarks or target_bins."
             ) from error
-        except (CancelledError, distributed.CommClosedError, TimeoutError, OSError) as error:
+        except (CancelledError, comm.CommClosedError) as error:
+            raise RuntimeError(_lost(str(error) or type(error).__name__)) from error
+        except (TimeoutError, OSError) as error:
+            if self.client.status == "running":  # of the task, as a file that is not there
+                raise
             raise RuntimeError(_lost(str(error) or type(error).__name__)) from error
 
 
