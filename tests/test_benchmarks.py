@@ -13,6 +13,7 @@ SCRIPTS = sorted(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_benchmark_runs_quickly_and_prints_a_table(script, tmp_path):
     code, out, err = run_script(BENCHMARKS / script, ["--quick"], tmp_path)

@@ -291,6 +291,7 @@ def test_other_misuse_is_refused():
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_rows():
     """Peak memory of a process that fits 40 times as many rows is nearly the same."""
     code = """

@@ -41,7 +41,9 @@ def test_without_ties_large_samples_take_kolmogorovs_distribution():
     assert p_value(x, t) == pytest.approx(stats.ks_2samp(x, t, method="asymp").pvalue)
 
 
-@pytest.mark.parametrize("n", [1, 30, 140, 141, 300, 5000, 100_000])
+@pytest.mark.parametrize(
+    "n", [1, 30, 140, 141, 300, 5000, pytest.param(100_000, marks=pytest.mark.thorough)]
+)
 def test_kolmogorovs_distribution_is_scipys(n):
     z = np.linspace(0.0, 1.02 * np.sqrt(n), 40) if n < 30 else np.linspace(0.0, 3.0, 61)
     for distance in z / np.sqrt(n):

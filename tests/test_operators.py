@@ -288,6 +288,7 @@ def _peak_above_result(make_product) -> float:
     return (peak - result.nbytes) / 2**20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("correction", "N", "M", "n", "D"),
     [

@@ -47,6 +47,7 @@ def quick(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_quick_mode_runs_every_experiment_that_has_data(quick):
     cells = {(key.experiment, key.cell) for key in numbers(quick)}
     assert {("1", "one run"), ("2", "N = 500"), ("3", "ringnorm"), ("4", "twonorm")} <= cells
@@ -54,6 +55,7 @@ def test_quick_mode_runs_every_experiment_that_has_data(quick):
     assert not [cell for _, cell in cells if cell.startswith(("cancer", "banknote"))]
 
 
+@pytest.mark.thorough
 def test_the_reports_compare_with_the_paper_and_name_absent_data(quick):
     report = (quick / "report.md").read_text(encoding="utf-8")
     assert "| 4 twonorm | 1.187 (0.200) |" in report
@@ -68,6 +70,7 @@ def test_the_reports_compare_with_the_paper_and_name_absent_data(quick):
     assert {f"figure_{name}.{kind}" for name in names for kind in ("svg", "png")} <= drawn
 
 
+@pytest.mark.thorough
 def test_the_same_command_again_runs_nothing_and_writes_the_same_reports(quick):
     before = {name: (quick / name).read_bytes() for name in ("trials.jsonl", "report.md")}
     command = [
@@ -84,6 +87,7 @@ def test_the_same_command_again_runs_nothing_and_writes_the_same_reports(quick):
     assert (quick / "trials.jsonl").read_bytes() == before["trials.jsonl"]
 
 
+@pytest.mark.thorough
 def test_the_number_of_processes_does_not_change_a_number(tmp_path):
     methods = [word for name in ("kliep", "sliced", "rulsif") for word in ("--method", name)]
     for processes in ("1", "2"):
@@ -103,6 +107,7 @@ def test_a_method_alone_has_the_numbers_it_has_among_others(tmp_path):
     assert one["ulsif"] == two["ulsif"]
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_where_it_was_and_leaves_no_worker(tmp_path):
     options = [*SLICE, "--method", "additive", "--processes", "2", "--output", str(tmp_path)]
     command = [sys.executable, "-m", "covshift.reproduction", *options, "--trials", "500"]
