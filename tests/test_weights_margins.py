@@ -228,7 +228,7 @@ def test_raking_and_poststratification_agree_with_others(package):
     for name, theirs in recorded["weights"].items():
         final = d * ours[name].weights_
         expected = np.array(theirs) * len(d) / np.sum(theirs)
-        np.testing.assert_allclose(final * len(d) / final.sum(), expected, atol=1e-10)
+        np.testing.assert_allclose(final * len(d) / final.sum(), expected, rtol=1e-10)
 
 
 def test_bounded_raking_is_the_nearest_within_the_limits():
