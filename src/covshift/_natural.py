@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-_FORMATS = (  # of months and days; ISO dates are in order as they are
-    *("%B", "%b", "%B %Y", "%b %Y", "%Y %B", "%Y %b", "%B-%Y", "%b-%Y", "%Y-%B", "%Y-%b"),
-    *("%b %y", "%b-%y", "%m/%Y", "%m.%Y", "%m-%Y"),
-    *("%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y"),
+_FORMATS = (  # of months and days, with the month in full or short; ISO dates need none
+    *("%b", "%b %Y", "%Y %b", "%b-%Y", "%Y-%b", "%b %y", "%b-%y", "%m/%Y", "%m.%Y", "%m-%Y"),
+    *("%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y", "%b %d, %Y"),
 )
 _QUARTER = re.compile(r"(?:q(?P<q>[1-4])[ -/]?(?P<y>\d{4})|(?P<Y>\d{4})[ -/]?q(?P<Q>[1-4]))", re.I)
 
@@ -58,7 +57,13 @@ def _quarter(text: str) -> tuple[int, int]:
 
 
 def _date(form: str) -> Callable[[str], datetime]:
-    return lambda text: datetime.strptime(text.strip(), form)
+    def place(text: str) -> datetime:
+        try:
+            return datetime.strptime(text.strip(), form)
+        except ValueError:
+            return datetime.strptime(text.strip(), form.replace("%b", "%B"))
+
+    return place
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -147,24 +147,28 @@ class Samples:
         if self.target_frequency is None:
             return found
         again = repeated(self.target_frequency, "--target-frequency")
-        labels = found.labels
+        return replace(found.take_target(again), target_frequency=None)
+
+    def take_target(self, rows: NDArray[np.intp]) -> Samples:
+        """Return some of the target rows, with all training rows."""
+        labels = self.labels
         if labels is not None and labels.y_target is not None:
             known = np.full(len(self.X_target), -1)
             known[labels.scored] = np.arange(len(labels.scored))
-            place = known[again]
+            place = known[rows]
             scored = np.flatnonzero(place >= 0)
             y_target = labels.y_target[place[scored]]
             labels = replace(labels, scored=scored, y_target=y_target if len(scored) else None)
         return replace(
-            found,
-            X_target=self.X_target[again],
+            self,
+            X_target=self.X_target[rows],
             labels=labels,
-            target_ids=_taken(self.target_ids, again),
-            target_weight=_taken(self.target_weight, again),
-            target_rows=self.target_rows[again],
-            target_beside={name: cells[again] for name, cells in self.target_beside.items()},
-            target_groups=_taken(self.target_groups, again),
-            target_frequency=None,
+            target_ids=_taken(self.target_ids, rows),
+            target_weight=_taken(self.target_weight, rows),
+            target_rows=self.target_rows[rows],
+            target_beside={name: cells[rows] for name, cells in self.target_beside.items()},
+            target_groups=_taken(self.target_groups, rows),
+            target_frequency=_taken(self.target_frequency, rows),
         )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._notes import Note
 from ..exceptions import InputError
 from . import console, options
-from .row_flags import is_table, short_names, write_flags
+from .row_flags import is_table, write_flags
+from .targets import check_targets, in_their_order, samples_of_each
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -45,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, verdict first."""
     from ..margins.files import is_margins_file
 
-    targets = [args.target, *args.more]
-    _check(args, targets)
+    targets = in_their_order([args.target, *args.more])
+    check_targets(args, targets)
     if len(targets) == 1 and is_margins_file(args.target):
         if is_table(args.output):
             raise InputError(f"{args.target} holds margins, which have no rows to flag.")
@@ -64,24 +65,12 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(found.verdict, args)
 
 
-def _check(args: argparse.Namespace, targets: list[str]) -> None:
-    """Refuse bad places for the output, and a file that cannot be read twice."""
-    for target in targets:
-        args.target = target
-        options.check_output(args)
-    args.target = targets[0]
-    if len(targets) > 1 and "-" in (args.train, *targets):
-        raise InputError("Several targets are read one after the other: name files, not -.")
-
-
 def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[Note], list[Any]]:
     """Diagnose every target: the result, the notes on the files, and the flags of their rows."""
     from ..diagnostics import BatchesDiagnosis
 
     found, notes, rows = {}, [], []
-    for name, target in zip(short_names(targets), targets, strict=True):
-        args.target = target
-        samples = options.samples_of(args, label=False, repeated=False)
+    for name, samples in samples_of_each(args, targets, label=False, repeated=False):
         found[name] = diagnosis_of(samples, args)
         rows.append((name, samples, found[name].rows))
         notes += [note for note in samples.notes if note not in notes]

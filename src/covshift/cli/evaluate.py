@@ -73,6 +73,7 @@ def add(commands: Any) -> None:
     output.add_argument(
         "--report", metavar="FILE", help="write one HTML file with pictures, to show a colleague"
     )
+    output.add_argument("--title", help="title of the report")
     options.add_verdict(parser)
     parser.set_defaults(run=run)
 
@@ -147,6 +148,8 @@ def _say(note: Note, notes: list[Note]) -> None:
 
 
 def _check_report(args: argparse.Namespace) -> None:
+    if args.title is not None and args.report is None:
+        raise InputError("--title is that of the report: name its file with --report.")
     if args.report == "-":
         raise InputError("--report - is no file. Name one, such as report.html.")
     options.check_output(args, "report")
@@ -203,7 +206,7 @@ def evaluations_of(
             target_scores=None if target_scores is None else {name: target_scores},
             method=args.method,
             by=None if samples.groups is None else (samples.groups, samples.target_groups),
-            batch=_batch(samples, args),
+            batch=batch_labels(samples, args),
             trained_on=trained_on(samples, args.trained_on),
             threshold=args.threshold,
             positive=args.positive,
@@ -236,7 +239,8 @@ def spelled(found: Evaluations) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _batch(samples: Samples, args: argparse.Namespace) -> Any:
+def batch_labels(samples: Samples, args: argparse.Namespace) -> Any:
+    """Return the batch of every target row, if a column of them is named; refuse gaps."""
     if args.batch is None:
         return None
     cells = samples.target_beside[args.batch]

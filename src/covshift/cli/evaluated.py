@@ -46,6 +46,7 @@ def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace)
         sample_weight=None if samples.weight is None else samples.weight[judging],
         target_weight=samples.target_weight,
         feature_names=[printable(name, width=1000) for name in samples.names],
+        title=args.title,
         train_name=Path(args.train).name,
         target_name=Path(args.target).name,
         outcome_name=args.label,

@@ -11,7 +11,9 @@ from ..exceptions import NoOverlapError
 from . import compare, console, options
 from .diagnose import diagnosis_and_weights
 from .estimate import as_options
-from .report_model import evaluation_of
+from .report_model import Judge
+from .report_targets import run_targets
+from .targets import check_targets, in_their_order
 
 if TYPE_CHECKING:
     from .._tables import Samples
@@ -23,9 +25,16 @@ def add(commands: Any) -> None:
         commands,
         "report",
         "Write a report that any browser opens, without a network. The target may be a file of "
-        "margins: see covshift margins.",
+        "margins: see covshift margins. With several targets, or batches of one, it opens with a "
+        "table of all and has a section for each; methods are not compared then.",
     )
-    options.add_samples(parser, label="optional")
+    columns = options.add_samples(parser, label="optional")
+    parser.add_argument("more", nargs="*", metavar="target", help="further targets")
+    columns.add_argument(
+        "--batch",
+        metavar="COL",
+        help="of the target, such as its months: each gets its own section; no feature",
+    )
     options.add_task(parser)
     compare.add_comparison(parser)
     parser.add_argument("--title", help="title of the report")
@@ -39,7 +48,10 @@ def run(args: argparse.Namespace) -> int:
     from ..diagnostics.text import printable
     from ..margins.files import is_margins_file
 
-    options.check_output(args)
+    targets = in_their_order([args.target, *args.more])
+    check_targets(args, targets)
+    if len(targets) > 1 or args.batch is not None:
+        return run_targets(args, targets)
     if is_margins_file(args.target):
         return _with_margins(args)
     console.step("reading")
@@ -56,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         answer = estimate_of(samples, found, args.seed, samples.X, samples.X_target, **given)
     judged = None
     if args.found is not None:
-        judged = evaluation_of(samples, args.found, found, args)
+        judge = Judge(args, str(args.found.learner), args.found.recommended)
+        judged = judge(samples, found)
     write_report(args, samples, names, found, weights, comparison, answer, judged)
     return _told(args, samples, found, comparison, answer, judged)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,22 +36,8 @@ def write_flags(
 
 
 def covered_part(samples: Samples, flags: RowFlags) -> Samples:
-    """Leave out the target rows that are flagged; labels of target rows are not for this."""
-    kept = (~flags.uncovered).nonzero()[0]
-
-    def taken(values: Any) -> Any:
-        return None if values is None else values[kept]
-
-    return replace(
-        samples,
-        X_target=samples.X_target[kept],
-        target_ids=taken(samples.target_ids),
-        target_weight=taken(samples.target_weight),
-        target_rows=samples.target_rows[kept],
-        target_beside={name: cells[kept] for name, cells in samples.target_beside.items()},
-        target_groups=taken(samples.target_groups),
-        target_frequency=taken(samples.target_frequency),
-    )
+    """Leave out the target rows that are flagged."""
+    return samples.take_target((~flags.uncovered).nonzero()[0])
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
