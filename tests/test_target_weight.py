@@ -160,6 +160,7 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
             target,
             baseline=LogisticRegression(),
             weighter=Judge(),
+            cv=TargetSafeSplit(3),
             target_frequency=weight,
         )
         return np.array([row["risk"] for row in found.rows])
