@@ -196,7 +196,7 @@ def test_a_long_fit_without_numba_says_so_after_a_round(monkeypatch):
         slow_fit()
         return
     with pytest.warns(
-        SlowWarning, match=r'covshift\[fast\]"; or use leaf_solve="approximate"'
+        SlowWarning, match=r'pip install numba; or use leaf_solve="approximate"'
     ) as caught:
         slow_fit()
     assert caught[0].filename == __file__

@@ -630,7 +630,7 @@ def test_every_batch_is_a_target_of_its_own():
     month = np.where(np.arange(M) < 40, "May", "June")
     options = {"outcome_model": Chance(), "metrics": "accuracy", "weighter": W}
     found = evaluate(Scorer(), X, Y, T, batch=month, **options)
-    assert list(found.batches) == ["June", "May"]
+    assert list(found.batches) == ["May", "June"]
     alone = evaluate(Scorer(), X, Y, T[:40], **options)
     assert values(found.batches["May"], "dr") == values(alone, "dr")
     assert "batch: accuracy" in str(found)

@@ -143,7 +143,7 @@ def test_only_the_device_room_imports_pytorch():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         lazy = path.relative_to(PACKAGE).parts[0] == "_device"
         for node in tree.body if lazy else ast.walk(tree):
-            names = [alias.name for alias in getattr(node, "names", [])]
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 names = [] if node.level else [node.module]
             assert not {"torch"} & {name.partition(".")[0] for name in names if name}, path
