@@ -48,6 +48,7 @@ html_title = "covshift"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["equations.css", "site.css"]
+html_js_files = ["site.js"]
 html_sidebars = {"**": ["site-nav"]}
 html_show_sourcelink = False
 html_theme_options = {

@@ -93,7 +93,7 @@ def name_page(entry: Name, used_on: list[str], drawn_in: list[str]) -> str:
 
 def module_page(module: str, names: list[Name]) -> str:
     """The page of a module: what it is for, and a line about each of its names."""
-    lines = [module, "=" * len(module), "", f".. automodule:: {module}", "   :no-index:", ""]
+    lines = [module, "=" * len(module), "", f".. automodule:: {module}", ""]
     for kind, words in (("class", "Classes"), ("function", "Functions")):
         some = [entry for entry in names if entry.kind == kind]
         if some:

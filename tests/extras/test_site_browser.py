@@ -1,0 +1,115 @@
+"""The documentation in a real browser, from disk: axe, search, keyboard and a phone's width.
+
+Skipped where the pages are not built (`make docs`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import require
+from .test_report_browser import FLAGS, find
+
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+AXE = Path(require("axe_core_python").__file__).parent / "axe.min.js"
+PAGES = [  # one of each kind
+    "index",
+    "estimate",
+    "estimate_tutorial",
+    "coming_from",
+    "commands/estimate",
+    "api",
+    "api/covshift.estimate",
+    "api/covshift.weights",
+    "gallery/index",
+    "gallery/plot_06_sets",
+    "reproduction",
+    "search",
+]
+RUN_AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ["violations"]}).then(found => done(found.violations
+    .filter(v => ["serious", "critical"].includes(v.impact))
+    .map(v => v.id + ": " + v.nodes.map(node => node.html.slice(0, 120)).join(" | "))));
+"""
+
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no pages are built")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium with an empty profile."""
+    webdriver = require("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service(find("chromedriver")))
+    driver.set_script_timeout(300)
+    yield driver
+    driver.quit()
+
+
+def read(browser, page, *, width=1200, colours="light"):
+    """Open a page of the site at a width, in light or dark."""
+    browser.set_window_size(width, 1000)
+    address = (SITE / f"{page}.html").as_uri()
+    browser.get(address)
+    browser.execute_script(
+        "localStorage.setItem('mode', arguments[0]); localStorage.setItem('theme', arguments[0]);",
+        colours,
+    )
+    browser.get(address)
+    shown = browser.execute_script("return document.documentElement.dataset.theme")
+    assert shown == colours
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing_serious(browser, page, colours):
+    read(browser, page, colours=colours)
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    assert browser.execute_async_script(RUN_AXE) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_fits_a_phone(browser, page):
+    read(browser, page, width=400)
+    widths = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    wide, window = browser.execute_script(widths)
+    assert wide <= window
+
+
+def test_the_search_finds_a_name_offline(browser):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get((SITE / "search.html").as_uri() + "?q=ConformalRegressor")
+    found = WebDriverWait(browser, 60).until(
+        lambda b: b.find_elements(By.CSS_SELECTOR, "#search-results li a")
+    )
+    assert any("covshift.ConformalRegressor.html" in a.get_attribute("href") for a in found)
+
+
+def test_the_first_key_leads_past_the_navigation(browser):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    read(browser, "estimate")
+    browser.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    skip = browser.switch_to.active_element
+    assert skip.text == "Skip to main content"
+    assert skip.rect["y"] >= 0  # where it can be seen
+    skip.send_keys(Keys.ENTER)
+    assert browser.current_url.endswith("#main-content")
+    for _ in range(8):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        here = browser.switch_to.active_element
+        style = browser.execute_script(
+            "const s = getComputedStyle(arguments[0]); return [s.outlineStyle, s.boxShadow]", here
+        )
+        assert style != ["none", "none"], here.get_attribute("outerHTML")
