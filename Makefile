@@ -33,7 +33,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP)core ## From two CSV files to a decision and a report, in out/demo
+demo: $(STAMP)core ## Ask four questions of a made-up survey, check the answers, write a report (out/demo)
 	$(BIN)/covshift demo
 
 reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS=--quick: two minutes)

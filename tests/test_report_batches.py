@@ -193,3 +193,14 @@ def test_the_order_that_a_user_names_is_kept(files):
         "batch 2",
         "batch 1",
     ]
+
+
+def test_dates_are_shown_as_dates(files):
+    days = [["day", "x"], *([f"2025-01-{k % 28 + 1:02d}", f"{k % 7}"] for k in range(40))]
+    later = [["day", "x"], *([f"2025-02-{k % 28 + 1:02d}", f"{k % 5}"] for k in range(40))]
+    a, b = write(files / "a.csv", days), write(files / "b.csv", later)
+    done = covshift("report", a, b, "-o", files / "dates.html")
+    assert done.code == 0, done.err
+    page = (files / "dates.html").read_text(encoding="utf-8")
+    assert re.search(r">2025-01-1\d</td>", page)
+    assert ">20,1" not in page  # days since 1970, which nobody reads

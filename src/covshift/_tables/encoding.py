@@ -74,6 +74,11 @@ class Encoding:
         return self.encoder.groups
 
     @property
+    def dates(self) -> list[str]:
+        """Names of the columns of X that hold days since 1970-01-01."""
+        return [feature.name for feature in self.features if feature.kind == "date"]
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns that a table must have."""
         return [feature.name for feature in self.features]

@@ -45,6 +45,7 @@ def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace)
         weights_name=found.weighter,
         sample_weight=None if samples.weight is None else samples.weight[judging],
         target_weight=samples.target_weight,
+        date_names=samples.encoding.dates,
         feature_names=[printable(name, width=1000) for name in samples.names],
         title=args.title,
         train_name=Path(args.train).name,

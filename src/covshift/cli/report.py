@@ -218,6 +218,7 @@ def write_report(
         sample_weight=whole.weight,
         target_weight=whole.target_weight,
         groups=whole.encoding.groups,
+        date_names=whole.encoding.dates,
         comparison=comparison,
         diagnosis=diagnosis,
         estimates=answer,

@@ -54,6 +54,7 @@ def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
         sample_weight={name: part.weight for name, part in samples.items()},
         target_weight={name: part.target_weight for name, part in samples.items()},
         groups={name: part.encoding.groups for name, part in samples.items()},
+        date_names={name: part.encoding.dates for name, part in samples.items()},
         title=args.title,
         train_name=Path(args.train).name,
         target_name=", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),

@@ -127,7 +127,7 @@ def _said(facts: dict[str, object]) -> str:
         f"Shift: {facts['verdict']}.\n"
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
-        "Balance, the mean absolute standardised mean difference: "
+        "Balance, how far the means are from the target's on average, in standard deviations: "
         f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
         f"{cost_line(facts)}"
     )

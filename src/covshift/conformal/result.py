@@ -102,7 +102,8 @@ class _Result:
     def _about(self) -> list[str]:
         lines = [
             f"Expected coverage on the target: {self.expected_coverage}",
-            f"Calibration: {self.effective_sample_size:.0f} effective of {self.n_calibration} rows",
+            f"Calibration: {self.n_calibration} rows, after weighting as precise as "
+            f"{self.effective_sample_size:.0f} equally weighted ones",
         ]
         lines += [
             f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"

@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from .._html import card, table
-from .text import printable, signed, sizes_html
+from .text import printable, signed, sizes_html, sizes_title
 
 if TYPE_CHECKING:
     from .margins_result import MarginsDiagnosis, PublishedNumber
@@ -89,7 +89,7 @@ def _plain(number: PublishedNumber, value: float) -> str:
 def _sizes(d: MarginsDiagnosis) -> str:
     before = [(row.effective_sample_size or 0.0) / row.share for row in d.methods if row.share]
     rows = round(before[0]) if before else d.n_train  # effective rows, where they have weights
-    lines = [f"Effective sample size, of {rows:,}"] if d.methods else []
+    lines = [sizes_title(rows)] if d.methods else []
     for row in d.methods:
         size = (
             "none" if row.share is None else f"{row.effective_sample_size:,.0f} ({row.share:.0%})"

@@ -66,6 +66,14 @@ def sizes_html(methods: Iterable[MethodSize]) -> str:
     return _html.table(head, rows) if rows else ""
 
 
+def sizes_title(rows: int) -> str:
+    """Say what effective sample sizes are."""
+    return (
+        "Effective sample size: how many equally weighted rows are as precise as the "
+        f"{rows:,} weighted ones"
+    )
+
+
 def printable(name: str, width: int = _WIDTH) -> str:
     """Shorten a name, and replace what a terminal might take for a command.
 
@@ -128,6 +136,9 @@ def _columns(d: Diagnosis) -> str:
     lines = [title, *table("column", names, head, rows)]
     if len(d.features) > _SHOWN:
         lines.append(f"  and {len(d.features) - _SHOWN} more columns")
+    lines.append(
+        fill(_legend("corrected" in head), 88, initial_indent="  ", subsequent_indent="  ")
+    )
     if any(feature.kind == "category" for feature in shown):
         lines.append(
             "  (KS of a category: the total variation distance of the shares of its levels)"
@@ -141,12 +152,22 @@ def _columns(d: Diagnosis) -> str:
     return "\n".join(lines)
 
 
+def _legend(corrected: bool) -> str:
+    """What the columns of the table are."""
+    after = " (corrected: after weighting)" if corrected else ""
+    return (
+        f"SMD: difference of the means in standard deviations, target minus training{after}; KS: "
+        "largest gap between the two distributions, 0 to 1, with its p-value; energy: another "
+        "distance; beyond range: share of the target outside the training values"
+    )
+
+
 def _without_mark(feature: FeatureShift) -> str:
     return feature.name.removesuffix(MISSING) if feature.kind == "missing" else feature.name
 
 
 def _joint(d: Diagnosis) -> str:
-    lines = ["Jointly"]
+    lines = ["All columns together"]
     if d.auc is not None:
         low, high = d.auc.interval
         lines.append(
@@ -155,7 +176,7 @@ def _joint(d: Diagnosis) -> str:
         )
     if d.support.outside is not None:
         lines.append(
-            f"  target outside the training support: {d.support.outside:.1%} "
+            f"  target without training rows nearby: {d.support.outside:.1%} "
             f"({d.support.expected:.1%} without a shift)"
         )
     lines.append(
@@ -171,7 +192,7 @@ def _joint(d: Diagnosis) -> str:
 def _sizes(d: Diagnosis) -> str:
     if not d.methods:
         return ""
-    lines = [f"Effective sample size, of {d.n_train:,}"]
+    lines = [sizes_title(d.n_train)]
     for row in d.methods:
         size = (
             "none" if row.share is None else f"{row.effective_sample_size:,.0f} ({row.share:.0%})"
@@ -186,8 +207,8 @@ def _intervals(d: Diagnosis) -> str:
         return ""
     found = d.intervals
     lines = [
-        f"Prediction intervals: {found.effective_size:,.0f} effective calibration rows, "
-        f"{found.infinite_share:.1%} infinite at {found.coverage:.0%}"
+        f"Prediction intervals for {100 * found.coverage:.0f} %: calibrated as by "
+        f"{found.effective_size:,.0f} equally weighted rows, {found.infinite_share:.1%} infinite"
     ]
     if not d.overlap:
         lines.append("  (without overlap the finite ones may miss as well)")

@@ -43,9 +43,8 @@ STRONG_OUTSIDE, NO_OVERLAP_OUTSIDE = 0.1, 0.5
 ADVICE: dict[Verdict, str] = {
     "no shift": "Train without weights. If the model still fails on the target, suspect a change "
     "of the outcome given the features, which no comparison of features can show.",
-    "correctable": "Compare the unweighted model with corrected ones on the estimated target risk "
-    "(covshift compare; in Python covshift.compare), and keep the unweighted one where the gain "
-    "is not clear.",
+    "correctable": "Find out whether a correction helps your model (covshift compare; in Python "
+    "covshift.compare), and keep the unweighted one where no gain is clear.",
     "strong": "Correct with caution: prefer regularised corrections (the V-machines, or "
     "CDFWeights with purpose='training'), report the effective sample size, and look for training "
     "rows like the target's.",
@@ -138,8 +137,8 @@ def _precision(methods: Sequence[MethodSize]) -> str:
         return ""
     share, rows = kept[0]
     return (
-        f"; after weighting, the effective sample size is at least {share:.0%} of the rows: as "
-        f"precise as {rows:,.0f} equally weighted ones"
+        f"; after weighting, the effective sample size is at least {100 * share:.0f} % of the "
+        f"rows: as precise as {rows:,.0f} equally weighted ones"
     )
 
 

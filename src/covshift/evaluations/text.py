@@ -177,7 +177,9 @@ def _checks(found: Evaluations) -> list[str]:
         numbers = (shown(row.value, row), shown(row.standard_error, row), _interval(row))
         lines.append((name, *numbers, shown(row.expected, row), f"{row.rows:,}"))
     tests = [
-        f"Has p(y | x) changed? p = {change.p_value:.2g} ({printable(change.model)})."
+        f"Do alike rows have other outcomes there? p = {change.p_value:.2g} "
+        f"({printable(change.model)}): "
+        f"{'it seems so' if change.p_value < 0.05 else 'no sign of it'}."
         for change in found.changes
     ]
     return [*aligned([head, *lines], left=1), *tests]
@@ -188,7 +190,7 @@ def _facts(found: Evaluations) -> list[str]:
     if found.covered_share < 1:
         target += f" ({found.covered_share:.1%} of the target)"
     lines = [
-        f"Shift: {found.verdict}. {found.n_train:,} labelled rows judge, {target}.",
+        f"Shift: {found.verdict}. {found.n_train:,} labelled rows to judge by, {target}.",
         f"Weights ({found.weighter}): as precise as {found.effective_sample_size:,.0f} equally "
         f"weighted rows, design effect {found.design_effect:.2f}, largest weight "
         f"{found.largest_weight:.1f}, trimmed {found.trimmed_share:.1%}.",

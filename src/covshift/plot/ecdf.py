@@ -33,6 +33,8 @@ class ECDFDisplay:
     levels : tuple of str, optional
         Of a category or a column of two values, in place of a curve: ``curves`` then hold the
         numbers of the levels and their shares, which are drawn as bars.
+    dates : bool
+        Whether the values are days since 1970-01-01, which are written as dates.
 
     Attributes
     ----------
@@ -47,11 +49,17 @@ class ECDFDisplay:
     """
 
     def __init__(
-        self, curves: dict[str, tuple[Real, Real]], name: str, levels: tuple[str, ...] = ()
+        self,
+        curves: dict[str, tuple[Real, Real]],
+        name: str,
+        levels: tuple[str, ...] = (),
+        *,
+        dates: bool = False,
     ) -> None:
         self.curves = curves
         self.name = name
         self.levels = levels
+        self.dates = dates
 
     @classmethod
     def from_samples(
@@ -121,7 +129,7 @@ class ECDFDisplay:
             return cls(bars, feature.name, (readable(both[0]), readable(both[1])))
         if feature.kind != "category":
             curves = {kind: _curve(values[:, 0], share) for kind, (values, share) in rows.items()}
-            return cls(curves, feature.name)
+            return cls(curves, feature.name, dates=feature.columns[0] in samples.dates)
         bars = {kind: _shares(values, share) for kind, (values, share) in rows.items()}
         others = max(float(heights[-1]) for _, heights in bars.values()) > 1e-12
         last = "others" if len(feature.levels) > 1 else f"not {feature.levels[0]}"
@@ -155,6 +163,8 @@ class ECDFDisplay:
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlabel(style.label(self.name, 48))
         ax.set_ylabel("share of rows up to x")
+        if self.dates:
+            style.write_dates(ax.xaxis)
         ax.legend(frameon=False, fontsize=9, loc="lower right")
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure

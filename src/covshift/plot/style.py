@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._optional import import_extra
+from .._readable import as_date
 
 TRAIN = "#0072B2"  # blue, vermilion and green of Okabe and Ito: told apart by most eyes
 TARGET = "#D55E00"
@@ -33,6 +34,13 @@ def tidy(ax: Any) -> None:
     """Keep the left and bottom spine only."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def write_dates(axis: Any) -> None:
+    """Write days since 1970-01-01 as dates along an axis."""
+    ticker = import_extra("matplotlib.ticker", extra="plot", needed_by="covshift.plot")
+    axis.set_major_locator(ticker.MaxNLocator(3, integer=True))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda day, _: as_date(day)))
 
 
 def label(name: str, width: int = 28) -> str:

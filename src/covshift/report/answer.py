@@ -41,10 +41,9 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
     names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
     return Answer(
         found.sentence,
-        f"{found.what.capitalize()} of {names} in the population of the target. The "
-        f"interval holds the true number in {found.confidence:.0%} of such studies, if rows that "
-        "are alike in the columns used here have the same outcome whether they are in the sample "
-        "or not.",
+        f"{found.what.capitalize()} of {names} in the population of the target. The interval holds "
+        f"the true number in {100 * found.confidence:g} % of such studies, if rows that are alike "
+        "in the columns used here have the same outcome whether they are in the sample or not.",
         f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
         f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
         "weighted rows.",

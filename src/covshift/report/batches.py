@@ -35,6 +35,7 @@ _OF_ROWS = (
     "frequency_weight",
     "target_frequency",
     "groups",
+    "date_names",
 )
 
 
@@ -69,7 +70,8 @@ def build_batches(
     **given
         Of `build`: ``weights``, ``weights_name``, ``diagnosis`` (or what `diagnose_batches` found),
         ``feature_names``, ``sample_weight``, ``target_weight``, ``frequency_weight``,
-        ``target_frequency``, ``groups``: for all targets, or as a dict by their names.
+        ``target_frequency``, ``groups``, ``date_names``: for all targets, or as a dict by their
+        names.
 
     Notes
     -----

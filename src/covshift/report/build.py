@@ -51,6 +51,7 @@ def build(
     frequency_weight: Any = None,
     target_frequency: Any = None,
     groups: Any = None,
+    date_names: Sequence[str] | None = None,
     title: str | None = None,
     train_name: str | None = None,
     target_name: str | None = None,
@@ -95,6 +96,9 @@ def build(
         As in `covshift.diagnose`.
     sample_weight, target_weight, frequency_weight, target_frequency, groups
         As in `covshift.diagnose`.
+    date_names : sequence of str, optional
+        Names of columns that hold days since 1970-01-01, which are shown as dates; those of data
+        frames are found.
     title : str, optional
         Heading of the page.
     train_name, target_name, outcome_name : str, optional
@@ -178,6 +182,7 @@ def build(
         frequency_weight=frequency_weight,
         target_frequency=target_frequency,
         groups=groups,
+        date_names=date_names,
         random_state=random_state,
     )
     samples, found = shift.samples, shift.weights

@@ -38,6 +38,7 @@ class Table:
     chosen: frozenset[int] = frozenset()
     about: str = ""
     picture: pictures.Picture | None = None
+    words: frozenset[str] = frozenset()  # heads of the columns that hold words, besides the first
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> 
     return Evaluation(
         found.sentence,
         _plain(found),
-        f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows judge, "
-        f"for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
+        f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows to judge "
+        f"by, for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
         f"{found.effective_sample_size:,.0f} equally weighted rows.",
         pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
         if draw
@@ -118,7 +119,7 @@ def _methods(found: Evaluations) -> Table:
             numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
             rows.append((Cell(name), *numbers))
     head = ("method", *(_words(metric) for metric in metrics))
-    about = f"Each with its {found.confidence:.0%} interval; the chosen one stands out."
+    about = f"Each with its {100 * found.confidence:g} % interval; the chosen one stands out."
     return Table("The methods, side by side", head, tuple(rows), frozenset(chosen), about)
 
 
@@ -132,7 +133,7 @@ def _batches(found: Evaluations) -> Table:
         size = Cell(f"{part.n_target:,}", part.n_target)
         rows.append((Cell(printable(name, width=1000)), *numbers, size, Cell(part.verdict)))
     head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
-    about = f"Expected on the target, each with its {found.confidence:.0%} interval"
+    about = f"Expected on the target, each with its {100 * found.confidence:g} % interval"
     about += f" ({printable(model, width=1000)})." if _several(found) else "."
     picture = _batches_drawn(found) if rows else None
     return Table("Batches of the target", head, tuple(rows), about=about, picture=picture)

@@ -70,7 +70,13 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
         "" if estimated is None else _range(estimated, "the sample says", len(targets)),
         "" if judged is None else _range(judged, "on your data it is", len(targets)),
-        Table("All targets", head, tuple(lines), about=shown_below.strip()),
+        Table(
+            "The targets, side by side",
+            head,
+            tuple(lines),
+            about=shown_below.strip(),
+            words=frozenset({"verdict", "differs most in"}),
+        ),
         tuple(_drawn(part, len(targets)) for part in (estimated, judged) if part is not None),
     )
 
@@ -163,7 +169,7 @@ def _drawn(numbers: _Numbers, count: int) -> Picture:
     more = " and more" if len(said) > _SAID else ""
     svg = draw_svg(
         lambda ax: _plot(display, ax),
-        size=(min(9.0, 3.4 + 0.5 * count), 3.4),
+        size=(min(9.0, max(5.0, 2.0 + 0.5 * count)), 3.4),
         name=f"overview-{numbers.name}",
         title=title,
         text=f"{ylabel} of every target with its interval. {'; '.join(said[:_SAID])}{more}.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from .._readable import readable
+from .._readable import as_date, readable
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..conformal import Intervals
@@ -24,6 +25,7 @@ from ..plot import (
     ReliabilityDisplay,
     WeightsDisplay,
 )
+from ..plot.style import write_dates
 from .svg import draw_svg
 
 _FEATURES = 6  # distribution functions shown
@@ -51,7 +53,7 @@ def forest(found: Estimates, text: str) -> Picture:
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
+    return Picture(svg, title, f"Points with their {100 * found.confidence:g} % intervals.")
 
 
 def metrics(found: Evaluations, text: str) -> Picture:
@@ -69,7 +71,7 @@ def metrics(found: Evaluations, text: str) -> Picture:
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {found.confidence:.0%} intervals.")
+    return Picture(svg, title, f"Points with their {100 * found.confidence:g} % intervals.")
 
 
 def batches(found: Evaluations, metric: str, text: str) -> Picture:
@@ -234,7 +236,8 @@ def _of_feature(samples: TwoSamples, k: int, feature: FeatureShift) -> tuple[str
         )
         return f"Levels of {feature.name}", text, f"Distance {feature.ks:.3f}, {energy}"
     columns = samples.features[k].columns[0]
-    quartiles = [_quartiles(values[:, columns]) for values in (samples.X, samples.T)]
+    form = as_date if columns in samples.dates else readable
+    quartiles = [_quartiles(values[:, columns], form) for values in (samples.X, samples.T)]
     text = (
         f"Quartiles of the training rows {quartiles[0]}, of the target rows {quartiles[1]}; "
         f"largest vertical distance {feature.ks:.2f}."
@@ -270,12 +273,19 @@ def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) ->
     outside = diagnosis.support.outside
     share = "" if outside is None else f" {outside:.1%} of the target lies outside the support."
     title = "Where the two samples lie"
+    days = {samples.names[k] for k in samples.dates}
+
+    def draw(ax: Any) -> None:
+        options["ax"] = ax
+        display = OverlapDisplay.from_samples(
+            samples.X, samples.T, most=400, random_state=random_state, **options
+        )
+        for name, axis in zip(display.labels, (ax.xaxis, ax.yaxis), strict=True):
+            if name in days:
+                write_dates(axis)
+
     svg = draw_svg(
-        lambda ax: _same(
-            OverlapDisplay.from_samples(
-                samples.X, samples.T, most=400, random_state=random_state, ax=ax, **options
-            )
-        ),
+        draw,
         size=(5.0, 4.0),
         name="overlap",
         title=title,
@@ -304,8 +314,8 @@ def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Pic
     return Picture(svg, title, caption)
 
 
-def _quartiles(values: Real) -> str:
-    return ", ".join(readable(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+def _quartiles(values: Real, form: Callable[[float], str] = readable) -> str:
+    return ", ".join(form(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
 
 
 def _draw(display: Any, ax: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +79,7 @@ def shift_of(
     frequency_weight: Any = None,
     target_frequency: Any = None,
     groups: Any = None,
+    date_names: Collection[str] | None = None,
     most: int | None = None,
     random_state: int = 0,
 ) -> Shift:
@@ -94,6 +96,10 @@ def shift_of(
             groups=groups,
         )
     )
+    if date_names is not None:
+        days = {printable(name, width=1000) for name in date_names}
+        columns = (k for k, name in enumerate(samples.names) if name in days)
+        samples = replace(samples, dates=frozenset(columns))
     found: Real | None = None
     if diagnosis is None:
         diagnosis, found = diagnose_samples(samples, random_state=random_state)
