@@ -143,7 +143,7 @@ def test_errors_inside_a_task_come_back_in_their_own_words(cluster):
             with pytest.raises(InputError, match=r"In partition \d of X: .*mask"):
                 fit(rows.map_blocks(with_mask), estimator=estimator)
         with pytest.raises(FileNotFoundError, match="part 4 is not there"):
-            fit(rows.map_blocks(unreadable))
+            fit(rows.map_blocks(unreadable, dtype=float, meta=X[:0]))
 
 
 def test_a_client_that_went_away_is_reported(cluster):

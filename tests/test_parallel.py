@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
+import parallel_tasks
 import pytest
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 from covshift import VSVC, VSVR, _parallel
 from covshift._parallel import one_blas_thread, one_thread, over_rows
+from covshift.compare import Method, compare_methods, comparison
 from covshift.machine import primal
 from covshift.weights import CDFWeights
 
@@ -195,3 +198,60 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, count):
 
     for one, several in zip(found(1), found(count), strict=True):
         np.testing.assert_allclose(several, one, rtol=1e-7, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return parallel_tasks.answers()
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_answers_are_equal_in_one_thread_and_in_several(monkeypatch, expected, count):
+    monkeypatch.setattr(_parallel, "thread_count", lambda: count)
+    parallel_tasks.check_equal(parallel_tasks.answers(), expected)
+
+
+def test_answers_are_equal_from_several_threads_at_once(expected):
+    found = []
+    calls = [lambda: found.append(parallel_tasks.answers())] * 4
+    threads = [threading.Thread(target=call, daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=parallel_tasks.PATIENCE)
+    assert len(found) == 4
+    for answers in found:
+        parallel_tasks.check_equal(answers, expected)
+
+
+def test_answers_are_equal_after_fork_and_spawn():
+    """A child that waits for its parent's threads, or inherits a lock that is held, never ends."""
+    methods = ["fork", "spawn"] if hasattr(os, "fork") else ["spawn"]
+    script = Path(parallel_tasks.__file__)
+    paths = os.pathsep.join([*map(str, sys.path), str(script.parent)])
+    subprocess.run(
+        [sys.executable, script, *methods],
+        check=True,
+        timeout=3 * parallel_tasks.PATIENCE,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+
+
+@pytest.mark.parametrize("learner", ["linear", "trees", "vsvm"])
+def test_the_fits_of_a_comparison_have_one_thread_of_every_library(monkeypatch, learner):
+    """They are many and small: with a second one, each waits for the other, and burns a core."""
+    seen, fit = [], comparison.fit_method
+
+    def noted(*args, **options):
+        seen.append({library["num_threads"] for library in threadpool_info()})
+        return fit(*args, **options)
+
+    monkeypatch.setattr(comparison, "fit_method", noted)
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 2)), rng.normal(0.5, 1.0, size=(50, 2))
+    methods = [Method("none", "baseline"), Method("entropy", "weights")]
+    with ThreadpoolController().limit(limits=2):
+        given = {"learner": learner, "task": "regression", "methods": methods}
+        compare_methods(X, X[:, 0], T, **given)
+    assert len(seen) > 2
+    assert all(found == {1} for found in seen)
