@@ -20,6 +20,13 @@ def main() -> int:
     except KeyboardInterrupt:
         _stop_at_once()
     code = run()
+    try:
+        sys.stdout.flush()
+    except OSError as error:  # a reader that has gone, or a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            print(f"covshift: standard output: {error.strerror}.", file=sys.stderr)
+        code = 141 if isinstance(error, BrokenPipeError) else code or 1
     if code == 130:  # the interpreter would end itself by the signal once more
         sys.stderr.flush()
         os._exit(code)

@@ -84,7 +84,11 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield special
         return
     prefix = f".{place.name[:40]}-"
-    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=".part")
+    try:
+        descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=".part")
+    except OSError as error:
+        error.filename = str(place)  # which the user knows
+        raise
     record = _record.get()
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -96,7 +100,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             _take_name(draft, place)
         else:
             os.replace(draft, place)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename in (None, draft):
+            error.filename = str(place)
         if record is not None and _is_written(draft, place):
             record.written.append(place)
         with suppress(OSError):

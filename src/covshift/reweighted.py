@@ -92,7 +92,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _saved: ClassVar[dict[str, Kind]] = {
         "estimator_": ESTIMATOR,
         "weighter_": Maybe(ESTIMATOR),
-        "weights_": Reals("N"),
+        "weights_": Reals("N", least=0),
         "classes_": Maybe(Labels("K")),
         "encoder_": Maybe(OrNone(Part(TableEncoder))),
     }
@@ -101,6 +101,10 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
         self.weighter = weighter
         self.preprocess = preprocess
+
+    def _after_loading(self) -> None:
+        if not hasattr(self.estimator, "fit"):
+            raise ValueError("a parameter that is no estimator")
 
     def fit(
         self,

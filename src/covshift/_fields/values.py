@@ -31,7 +31,7 @@ class _Scalar(Kind):
             raise ValueError(f"{str(data)[:50]!r} is not {self.words}")
         if self.finite and not math.isfinite(value):
             raise ValueError("a number that is not finite")
-        if isinstance(value, str) or value != value:
+        if self.least == self.above == -math.inf:
             return value
         above = self.above == -math.inf or value > self.above
         if not above or not self.least <= value <= self.most:
@@ -228,7 +228,7 @@ class Size(Kind):
         return int(value)
 
     def read(self, data: Any, sizes: Sizes, source: Reader) -> int:
-        if type(data) is not int or data < 1:
+        if type(data) is not int or not 1 <= data < 2**31:
             raise ValueError(f"{str(data)[:50]!r} is no size")
         fit_shape((data,), (self.name,), sizes, "a size")
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from .._quiet import Heard, listening
 from ..exceptions import InputError
 from . import answering, console, imports
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signals
 
@@ -90,7 +92,11 @@ def _explain(error: Exception, debug: bool) -> int:
         )
         return INTERNAL
     if isinstance(error, OSError):
-        console.complain(f"{error.filename or 'a file'}: {error.strerror or error}.")
+        where = error.filename
+        if where is None and error.errno in _FULL:  # every other output has a name
+            _forget_stdout()
+            where = "standard output"
+        console.complain(f"{where or 'a file'}: {error.strerror or error}.")
         return INTERNAL
     what = f"{type(error).__name__}: {error}"
     hint = "" if debug else " Run it again with --debug to see where, and please report it."

@@ -34,6 +34,12 @@ class Expansion:
         "c": Reals("k"),
     }
 
+    @classmethod
+    def _from_saved(cls, kernel: Any, Z: Real, coef: Real, c: Real) -> Expansion:
+        if kernel is None and Z.shape[1] != len(coef):
+            raise ValueError("kernel values of other rows")
+        return cls(kernel, Z, coef, c)
+
     def __call__(self, X: Real) -> Real:
         """Return f at the rows of ``X``: (rows, k), in blocks of bounded memory."""
         f = np.empty((len(X), len(self.c)))

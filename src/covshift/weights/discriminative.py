@@ -149,6 +149,8 @@ class Discriminative(LogRatioWeighter):
     def _after_loading(self) -> None:
         super()._after_loading()
         classifier = self.classifier_
+        if self.classifier is not None and not hasattr(self.classifier, "fit"):
+            raise ValueError("a parameter that is no classifier")
         if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
             raise ValueError("a classifier of something else than the two samples")
         if classifier.n_features_in_ != self._width:
