@@ -4,7 +4,7 @@
 
 It asks pip what it would install for the wheel and its extras, here and today, and does not do it.
 The wheel itself pins nothing: the bill says with which versions it was checked. `packaging`, which
-`build` brings along, reads the requirements.
+`build` brings along, reads the requirements. Licences need pip 25 or newer.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ tried: Counter[str] = Counter()
 """Cases by the name of their property, in this process."""
 
 
-def fuzz(*strategies: Any, of_100_000: int, few: int = 5, **named: Any) -> Callable[..., Any]:
+def fuzz(*strategies: Any, of_100_000: int, few: int = 10, **named: Any) -> Callable[..., Any]:
     """Let a test hold for every case that the strategies draw.
 
     ``of_100_000`` is what it gets of a hundred thousand cases, ``few`` what `make test` tries.

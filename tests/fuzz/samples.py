@@ -34,8 +34,11 @@ class Samples:
         rng = self.rng
         return rng.permutation(len(self.X)), rng.permutation(len(self.T))
 
-    def __repr__(self) -> str:  # what `hypothesis.example` needs to try it again
+    def __repr__(self) -> str:  # what `hypothesis.example` needs to try it again, to the last digit
         return f"Samples(np.array({self.X.tolist()}), np.array({self.T.tolist()}), {self.seed})"
+
+    def _repr_pretty_(self, printer, cycle) -> None:
+        printer.text(repr(self))
 
 
 def _column(rows: int) -> st.SearchStrategy[np.ndarray]:

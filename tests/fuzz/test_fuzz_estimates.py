@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import Samples, samples
-from hypothesis import assume
+from hypothesis import assume, example
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
@@ -109,6 +109,9 @@ def test_bounds_say_the_same_in_all_three_directions(rows, n_train, level):
     samples(rows=(12, 25), features=(1, 2), units=(1.0, 1e3)),
     st.integers(1, 3),
     of_100_000=2_000,
+)
+@example(  # the first column is left out, and a note says so that no file keeps
+    drawn=Samples(np.zeros((2, 2)), np.column_stack([np.zeros(12), np.arange(12.0)]), 0), least=2
 )
 def test_margins_are_what_they_were_after_a_file(tmp_path_factory, drawn, least):
     margins = unless_refused(Margins.from_rows, drawn.T, min_count=least)

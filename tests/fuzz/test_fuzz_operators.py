@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import reference
 from fuzz.cases import fuzz
-from fuzz.samples import samples
+from fuzz.samples import Samples, samples
+from hypothesis import example
 from hypothesis import strategies as st
 
 from covshift.corrections import CORRECTIONS, Additive, Multiplicative, Pairwise
@@ -59,6 +60,7 @@ def test_products_factor_and_diagonal_tell_one_positive_v(drawn, name):
 
 
 @fuzz(samples(), NAMES, of_100_000=6_000)
+@example(Samples(np.zeros((1, 1)), np.array([[0.5]]), 0), "sliced")
 def test_v_follows_the_order_of_the_rows_and_no_other(drawn, name):
     rows, order = drawn.orders
     V = dense(made(name), drawn.X, drawn.T)

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 from fuzz.cases import fuzz, unless_refused
-from fuzz.samples import samples
-from hypothesis import assume
+from fuzz.samples import Samples, samples
+from hypothesis import assume, example
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -45,6 +45,8 @@ def heard(weighter, X, T):
 
 
 @fuzz(CASES, NAMES, of_100_000=8_000)
+@example(Samples(np.array([[0.0], [0.0], [1.0]]), np.zeros((3, 1)), 0), "raking")
+@example(Samples(np.zeros((1, 1)), np.array([[0.5]]), 0), "cdf")
 def test_weights_are_finite_never_negative_and_of_mean_one(drawn, name):
     found = fit_or_skip(made(name), drawn.X, drawn.T)
     w = found.weights_
