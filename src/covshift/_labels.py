@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -42,6 +43,19 @@ def class_labels(y: Any, rows: int | None, name: str = "y", of: str = "X") -> ND
     except ValueError as error:
         raise InputError(f"{name}: {error}") from error
     return labels
+
+
+def outcomes_for(estimator: Any, y: Any, rows: int) -> Any:
+    """Check the outcomes that an estimator of the user's gets: classes, or numbers."""
+    if y is not None and is_regressor(estimator):
+        return outcomes_of_rows(y, "y", rows, "X")
+    if y is None or not is_classifier(estimator):
+        return y
+    given = plain_values(y, "y")
+    if given.ndim == 2 and given.shape[1] > 1:  # one column per label
+        _check_length(given, "y", rows, "X")
+        return y
+    return class_labels(y, rows)
 
 
 def labels_of_rows(y: Any, name: str, rows: int | None, of: str) -> NDArray[Any]:
@@ -104,6 +118,8 @@ def _in_one_dimension(values: NDArray[Any], name: str, of: str) -> NDArray[Any]:
 
 
 def _check_length(values: NDArray[Any], name: str, rows: int | None, of: str) -> None:
+    if not len(values):
+        raise InputError(f"{name} is empty. Pass one value per row of {of}.")
     if rows is not None and len(values) != rows:
         raise InputError(
             f"{name} has {len(values)} values, but {of} has {rows} rows. Pass one per row."

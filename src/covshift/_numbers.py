@@ -28,8 +28,7 @@ def check_numbers(X: Any, name: str, names: list[str] | None) -> list[Any]:
     """Refuse what is not a number, column by column; return the precisions to choose from."""
     if names is not None:
         return _check_frame(X, name, names)
-    if isinstance(X, np.ma.MaskedArray):
-        _refuse(name, "masked entries", np.flatnonzero(np.ma.getmaskarray(X).any(axis=0)))
+    refuse_masked(X, name)
     if isinstance(X, np.ndarray | list | tuple):
         _check_values(X, name)
     return [np.float64, np.float32]
@@ -46,6 +45,12 @@ def _check_frame(X: Any, name: str, names: list[str]) -> list[Any]:
     inexact = [names[k] for k in wide if len(_inexact_columns(np.asarray(X[labels[k]])[:, None]))]
     _refuse(name, "whole numbers that float64 cannot hold", inexact)
     return [np.float32] if set(dtypes) == {"float32"} else [np.float64, np.float32]
+
+
+def refuse_masked(X: Any, name: str) -> None:
+    """Refuse a masked array with masked entries, whose mask would be lost."""
+    if isinstance(X, np.ma.MaskedArray):
+        _refuse(name, "masked entries", np.flatnonzero(np.ma.getmaskarray(X).any(axis=0)))
 
 
 def refuse_repeated(names: list[str], title: str) -> None:

@@ -137,7 +137,30 @@ def refuse_no_rows(X: Any, name: str) -> None:
         raise InputError(f"{name} is empty: it has no rows.")
 
 
-def check_points(X: Any, name: str) -> Array:
+def check_given(X: Any, name: str, *, text: bool, frames: bool = False) -> Any:
+    """Check rows that a model of the user's gets as they are, and return them.
+
+    A model that takes ``text`` may have other rules for cells. Data frames are checked where they
+    are encoded, or here (``frames``).
+    """
+    refuse_no_rows(X, name)
+    if column_names(X) is not None:
+        if frames and not text:
+            check_points(X, name)
+        return X
+    if isinstance(X, list | tuple):
+        try:
+            X = np.asanyarray(X)
+        except ValueError as error:
+            raise InputError(f"{name} has rows of different lengths.") from error
+    if text and getattr(X, "dtype", np.dtype(object)).kind in "OUST":
+        return X
+    check_points(X, name, finite=not text)
+    odd = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8)
+    return X.astype(np.float64) if odd else X
+
+
+def check_points(X: Any, name: str, *, finite: bool = True) -> Array:
     """Return ``X`` as a finite (rows, columns) float array, at least one of each."""
     refuse_margins(X, name)
     refuse_no_rows(X, name)
@@ -146,7 +169,8 @@ def check_points(X: Any, name: str) -> Array:
         X = _check_foreign(X, name)
     else:
         X = check_dense(X, name, check_numbers(X, name, names))
-    _check_finite(X, name, names)
+    if finite:
+        _check_finite(X, name, names)
     return X
 
 

@@ -15,9 +15,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from ._both_samples import takes_tables, with_groups
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
+from ._labels import outcomes_for
 from ._row_weights import check_frequency, check_weight, repeated, row_weights
 from ._types import Real
-from ._validation import is_margins, unwrap_target
+from ._validation import check_given, is_margins, unwrap_target
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
 from .exceptions import InputError, InputTypeError
@@ -136,11 +137,15 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             How often each row was seen. Training rows are repeated, so that any estimator will
             do; ``weights_`` holds the weight of one of the repeats.
         """
+        target = unwrap_target(X_target)
+        X = check_given(X, "X", text=self._takes_text())
+        if target is not None and not is_margins(target):
+            target = check_given(target, "X_target", text=self._takes_text())
+        y = outcomes_for(self.estimator, y, _num_samples(X))
         if frequency_weight is not None:
-            given = {"X_target": X_target, "target_weight": target_weight}
+            given = {"X_target": (target,), "target_weight": target_weight}
             given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
             return self._fit_repeated(X, y, frequency_weight, given)
-        target = unwrap_target(X_target)
         weights_of_target = {
             name: unwrap_target(value)
             for name, value in (
@@ -156,7 +161,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             own = row_weights(_num_samples(X), sample_weight).design
         *steps, (name, last) = self._steps()
         came = X
-        X, target = self._as_numbers(X, target, last)
+        X, target = self._as_numbers(X, target)
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
         with config_context(enable_metadata_routing=False):
             points = X
@@ -227,11 +232,10 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = self.weighter_.weights_
         return np.asarray(self.weights_)
 
-    def _as_numbers(self, X: Any, target: Any, last: Any) -> tuple[Any, Any]:
+    def _as_numbers(self, X: Any, target: Any) -> tuple[Any, Any]:
         """Encode tables for an estimator that takes numbers alone and brings no preprocessing."""
         self.encoder_: TableEncoder | None = None
-        own = self.preprocess is not None or isinstance(self.estimator, Pipeline)
-        if own or takes_tables(last):
+        if self._takes_text():
             return X, target
         if is_margins(target):  # they stay for the weighter, which sees the columns as they came
             found = encode_samples(X, None, more=named_levels(target))
@@ -244,7 +248,14 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return new rows as the fitted estimator takes them."""
         check_is_fitted(self, "estimator_")
         encoder = getattr(self, "encoder_", None)
-        return X if encoder is None else encoder.encode(X, "X")
+        if encoder is not None:
+            return encoder.encode(X, "X")
+        return check_given(X, "X", text=self._takes_text(), frames=True)
+
+    def _takes_text(self) -> bool:
+        """Whether rows may hold more than numbers: it brings preprocessing, or encodes itself."""
+        own = self.preprocess is not None or isinstance(self.estimator, Pipeline)
+        return own or takes_tables(self._steps()[-1][1])
 
     def _steps(self) -> list[tuple[str, Any]]:
         """Steps by name, the estimator last; those of a pipeline keep the names they have."""

@@ -53,12 +53,12 @@ def more_of(more: dict[str, Any]) -> dict[str, Any]:
 
 def ask(model: Any, method: str, rows: Any) -> Any:
     """What a fitted model says, as numbers."""
-    found = getattr(model, method)(rows)
     if method == "predict_interval":
+        found = model.predict_interval(rows, coverage=0.5)
         return np.column_stack([found.lower, found.upper])
     if method == "predict_set":
-        return found.member.astype(float)
-    return found
+        return model.predict_set(rows, coverage=0.5).member.astype(float)
+    return getattr(model, method)(rows)
 
 
 WEIGHTERS: dict[str, Callable[[], Any]] = {
@@ -73,7 +73,7 @@ WEIGHTERS: dict[str, Callable[[], Any]] = {
     "EntropyBalancing": lambda: weights.EntropyBalancing(reg=0.1),
     "GaussianRatio": lambda: weights.GaussianRatio(),
     "NearestNeighbors": lambda: weights.NearestNeighbors(n_neighbors=5),
-    "PostStratification": lambda: weights.PostStratification(by=[0], bins=2),
+    "PostStratification": lambda: weights.PostStratification(bins=2, collapse=True),
     "Raking": lambda: weights.Raking(bins=2, collapse=True),
 }
 
@@ -105,7 +105,7 @@ def correction(name: str, make: Callable[[], Any]) -> Entry:
         V = make().operator(problem.X, problem.X_target, target_weight=problem.target_weight)
         return V.dense()
 
-    return Entry(f"corrections.{name}", answer, takes, covers=(name,))
+    return Entry(f"corrections.{name}", answer, takes, covers=(name,), tables=True)
 
 
 def logistic() -> Any:
@@ -187,9 +187,12 @@ ESTIMATORS = [
 ]
 
 
+TWO = (*ROWS, "sample_weight", "target_weight")
+
+
 def scored(problem: Problem) -> Any:
     scorer = ImportanceWeightedScorer(weights.GaussianRatio())
-    fitted = scorer.fit(problem.X, problem.y, **given(problem, SLOTS))
+    fitted = scorer.fit(problem.X, problem.y, **given(problem, TWO))
     return fitted.weighter_.weights_
 
 
@@ -216,6 +219,8 @@ FITTED = [
         covers=("v_matrix",),
         tables=True,
     ),
-    Entry("ImportanceWeightedScorer", scored, covers=("ImportanceWeightedScorer",), tables=True),
+    Entry(
+        "ImportanceWeightedScorer", scored, TWO, covers=("ImportanceWeightedScorer",), tables=True
+    ),
     Entry("TableEncoder", encoder, ROWS, covers=("TableEncoder",), tables=True),
 ]

@@ -30,7 +30,7 @@ BAD: dict[str, tuple[Callable[[Any], Any], Expectation]] = {
     "a number": (lambda w: 1.0, Refuses("row|shape")),
     "a column": (lambda w: w[:, None], Refuses("shape")),
     "two columns": (lambda w: np.c_[w, w], Refuses("shape")),
-    "a string": (lambda w: "weight", Refuses("no number|text")),
+    "a string": (lambda w: "weight", Refuses("row")),
     "strings": (lambda w: np.full(len(w), "heavy"), Refuses("no number|text")),
     "numbers as text": (lambda w: w.astype(str), Refuses("text")),
     "a list of text": (lambda w: [*map(str, w)], Refuses("text")),

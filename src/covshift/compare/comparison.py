@@ -12,12 +12,13 @@ from sklearn.preprocessing import StandardScaler
 
 from .._both_samples import BothSamples
 from .._gains import paired_gains
+from .._labels import class_labels, one_outcome
 from .._notes import Note, distinct
 from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
 from .._quiet import alone, heard, quiet
-from .._row_weights import repeated, row_weights, target_weights
+from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import unwrap_target
 from ..encoding import encoded as grouped
@@ -154,7 +155,7 @@ def compare_methods(
         refuse_what_needs_rows(judge, judge=True)
         methods = methods_with_margins(learner, X.shape[1], known, methods, notes)
         notes += known.notes
-    y = np.asarray(y)
+    y = _outcomes(task, y, "y", len(X), "X")
     for method in methods:
         check_method(learner, method.name)
     seen = row_weights(len(X), sample_weight, frequency_weight)
@@ -168,7 +169,7 @@ def compare_methods(
     scaled = alone()(scaler.transform)
     target: RowTarget | MarginTarget
     if known is None:
-        there = target_weights(len(T), target_weight, target_frequency)
+        there = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
         if y_target is not None and X_scored is None:
             X_scored, scored_weight = T, there.w
         given = repeated(there.repeats, "target_frequency")
@@ -179,8 +180,12 @@ def compare_methods(
         target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
     scored = None
     if y_target is not None:
-        w = np.ones(len(X_scored)) if scored_weight is None else np.asarray(scored_weight)
-        scored = scaled(X_scored), np.asarray(y_target), w / w.sum()
+        of = "X_target" if X_scored is T else "X_scored"
+        truth = _outcomes(task, y_target, "y_target", len(X_scored), of)
+        w = np.ones(len(X_scored))
+        if scored_weight is not None:
+            w = check_weight(scored_weight, len(X_scored), "scored_weight", of=of)
+        scored = scaled(X_scored), truth, w / w.sum()
     trial = _Trial(
         learner,
         task,
@@ -210,6 +215,16 @@ def compare_methods(
         notes=distinct(notes),
         needed_by_control=trial.needed_by_control(),
     )
+
+
+def _outcomes(task: str, y: Any, name: str, rows: int, of: str) -> NDArray[Any]:
+    """Check outcomes once, so that no method fails for what is wrong with them."""
+    if task == "regression":
+        return one_outcome(y, name, rows, of)
+    labels = class_labels(y, rows, name, of)
+    if name == "y" and len(np.unique(labels)) < 2:
+        raise InputError(f"y holds only the class {labels[0]!r}; a comparison needs two.")
+    return labels
 
 
 class _Trial:

@@ -19,13 +19,14 @@ from sklearn.utils.validation import _num_samples
 
 from .._both_samples import with_groups
 from .._gains import paired_gains
+from .._labels import outcomes_for
 from .._parallel import one_thread
 from .._parameters import function, one_of
 from .._quiet import quiet
 from .._registry import NONE
 from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
-from .._validation import is_margins, refuse_target_weights, unwrap_target
+from .._validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
 from ..encoding.samples import EncodedSamples, encode_samples
 from ..estimates import estimate_risk
@@ -268,6 +269,8 @@ def compare(
         )
     contenders = {NONE: _baseline(estimators, baseline), **estimators}
     splitter = TargetSafeSplit() if cv is None else cv
+    refuse_no_rows(X, "X")
+    y = outcomes_for(contenders[NONE], y, _num_samples(X))
     rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
     target, of_target = unwrap_target(X_target), (target_weight, target_frequency)
     margins = target if is_margins(target) else None
@@ -282,6 +285,7 @@ def compare(
         X, y = _safe_indexing(X, kept), _safe_indexing(y, kept)
         design = None if design is None else design[kept]
     if target is not None and any(given is not None for given in of_target):
+        refuse_no_rows(target, "X_target")
         there = target_weights(_num_samples(target), *map(unwrap_target, of_target))
         kept = repeated(there.repeats, "target_frequency")
         X_target = (_safe_indexing(target, kept),)

@@ -12,10 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._array import to_numpy
 from .._notes import Note
 from .._registry import TABLE, CorrectionEntry
 from .._types import Real, Rows
-from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
+from .._validation import (
+    check_points,
+    column_names,
+    is_margins,
+    refuse_target_weights,
+    unwrap_target,
+)
 from ..diagnostics import standardized_mean_differences
 from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
@@ -108,7 +115,7 @@ class MarginRows:
         """Columns of numbers (rows, n) of such rows."""
         if self.frame is not None:
             return self.frame.encode(X, title)
-        return np.asarray(X, dtype=np.float64)
+        return to_numpy(check_points(X, title)).astype(np.float64)
 
     def rows(self, kept: Rows) -> MarginRows:
         """Keep some of the training rows."""

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._both_samples import takes_tables
 from .._crossfit import deal
 from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
@@ -113,9 +114,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
-        X = rows_of(X, "X")
+        text = self._takes_text()
+        X = rows_of(X, "X", text=text)
         check_columns(self, X, reset=True)
-        rows = labelled_rows(X, self._check_outcomes(y), self.by, **given)
+        rows = labelled_rows(X, self._check_outcomes(y), self.by, text=text, **given)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._thresholds: dict[Any, ScoreDistribution] = {}
         self._expected: dict[Any, ExpectedCoverage] = {}
@@ -271,9 +273,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the new rows, checked."""
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
-        X = rows_of(X, "X")
+        X = rows_of(X, "X", text=self._takes_text())
         check_columns(self, X, reset=False)
         return X
+
+    def _takes_text(self) -> bool:
+        """Whether the models, of which there may be a pair, take more than numbers."""
+        models = self.estimator if isinstance(self.estimator, tuple) else (self.estimator,)
+        return all(map(takes_tables, models))
 
     def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:
         """The expected coverage of this fit, also if another one follows."""

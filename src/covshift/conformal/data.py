@@ -11,11 +11,16 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from .._array import is_array
 from .._frames import cells_of
 from .._row_weights import check_frequency, repeated, row_weights
 from .._types import Real, Rows
-from .._validation import column_names, is_margins, refuse_target_weights, unwrap_target
+from .._validation import (
+    check_given,
+    column_names,
+    is_margins,
+    refuse_target_weights,
+    unwrap_target,
+)
 from ..exceptions import InputError, InputTypeError
 
 _DRAWS = 100  # until every model has two classes to learn from
@@ -68,6 +73,7 @@ def labelled_rows(
     y: NDArray[Any],
     by: str | int | None,
     *,
+    text: bool,
     X_target: Any,
     sample_weight: Any,
     target_weight: Any,
@@ -77,7 +83,7 @@ def labelled_rows(
     """Check the weights, and repeat rows by their frequencies."""
     X_target = unwrap_target(X_target)
     if X_target is not None and not is_margins(X_target):
-        X_target = rows_of(X_target, "X_target")
+        X_target = rows_of(X_target, "X_target", text=text)
     N = _num_samples(X)
     if len(y) != N:
         raise InputError(f"y has {len(y)} values, but X has {N} rows.")
@@ -104,14 +110,16 @@ def labelled_rows(
     return LabelledRows(X, y, design, target, of_target, groups, in_target)
 
 
-def rows_of(X: Any, title: str) -> Any:
-    """Return a frame as it is, anything else as an array; refuse what is sparse or empty."""
+def rows_of(X: Any, title: str, *, text: bool) -> Any:
+    """Return a frame as it is, anything else as an array; refuse what is sparse or empty.
+
+    ``text``: whether the model takes more than numbers.
+    """
     if issparse(X):
         raise InputTypeError(
             f"{title} is sparse, and conformal prediction needs dense rows: pass {title}.toarray()."
         )
-    if column_names(X) is None and not is_array(X):
-        X = np.asanyarray(X)  # encoded rows keep their groups
+    X = check_given(X, title, text=text)
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2 and 0 in shape:
         raise InputError(

@@ -91,6 +91,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
+        target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
         if is_margins(unwrap_target(X_target)):
             refuse_target_weights(target_weight=target_weight, target_frequency=target_frequency)
             from .at_cuts import AtCuts

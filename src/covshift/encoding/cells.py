@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numbers import check_exact, refuse_repeated
+from .._numbers import check_exact, refuse_masked, refuse_repeated
 from .._validation import check_dense
 from ..exceptions import InputError
 
@@ -213,7 +213,12 @@ def _days(series: Any) -> NDArray[np.float64]:
 
 
 def _of_array(X: Any, title: str) -> dict[str, Cells]:
+    refuse_masked(X, title)
     values = check_dense(X, title, None)
+    if values.dtype.kind == "m":
+        raise InputError(f"{title} holds spans of time, no dates or numbers. Convert them first.")
+    if values.dtype.kind in "iu":
+        check_exact(values, title)
     names = [f"x{k}" for k in range(values.shape[1])]
     if values.dtype.kind == "b":
         return {n: Cells(n, "boolean", values[:, k] * 1.0) for k, n in enumerate(names)}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from .._array import is_array, to_numpy
 from .._frames import column_label
@@ -49,13 +50,15 @@ def check_outcomes(
     """
     if y is None or isinstance(y, str):
         raise InputTypeError(f"{title}={y!r} holds no values. Pass one entry per row of {of}.")
+    if issparse(y):
+        raise InputTypeError(f"{title} is sparse. Pass a dense array: {title}.toarray().")
     names = column_names(y)
     if names is not None and len(set(names)) < len(names):
         raise InputError(f"{title} has several columns of the same name. Rename them.")
     if names is None:
         columns = _columns(y, title)
         series = getattr(y, "name", None)
-        one = str(series) if isinstance(series, str) else title
+        one = series if isinstance(series, str) and series else title
         names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
     else:
         columns = [_plain_column(y[column_label(y, name)]) for name in names]
@@ -140,6 +143,8 @@ def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
         if _is_missing(cell):
             present[k] = False
             continue
+        if isinstance(cell, complex):
+            raise InputError(f"The outcome {name!r} holds complex numbers. Pass real ones.")
         if isinstance(cell, str | bytes):
             raise InputError(
                 f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. "
@@ -164,6 +169,10 @@ def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
 
 def _categories(name: str, column: Sequence[Any]) -> Outcome:
     present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
+    strange = next((cell for cell in column if isinstance(cell, complex | Set | Mapping)), None)
+    if strange is not None:
+        kind = "complex numbers" if isinstance(strange, complex) else f"{type(strange).__name__}s"
+        raise InputError(f"The outcome {name!r} holds {kind}. Pass one label or number per row.")
     pairs = zip(column, present, strict=True)
     known: dict[tuple[type, Any], str] = {}  # 1 and True are equal, but not spelled alike
     y = np.array([_spelled_once(cell, known) if there else "" for cell, there in pairs])

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._array import is_array, to_numpy
 from .._types import Real
 from .._validation import unwrap_target
+from .._values import numbers_of_rows
 from ..estimates.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
 from ..estimates.data import Sample
 from ..exceptions import InputError, InputTypeError
@@ -117,7 +117,8 @@ class Reader:
             (target, len(self.sample.T), "target_scores"),
         ):
             if len(part) != size:
-                raise InputError(f"{title} has {len(part)} rows, but its sample has {size}.")
+                of = "X" if part is train else "X_target"
+                raise InputError(f"{title} has {len(part)} rows, but {of} has {size}.")
         if train.shape[1:] != target.shape[1:]:
             raise InputError(
                 f"The labelled rows have scores of the shape {train.shape}, the target rows of "
@@ -145,7 +146,7 @@ class Reader:
             scores = _array(part, name)
             if scores.ndim == 2 and scores.shape[1] == 1:
                 scores = scores[:, 0]
-            expected = f"one score per row, or {len(classes)} for the classes {list(classes)}"
+            expected = f"one score per row, or {len(classes)} for the classes of y, {list(classes)}"
             if scores.ndim == 1 and len(classes) != 2:
                 raise InputError(f"{name} has one score per row; expected {expected}.")
             if scores.ndim == 2 and scores.shape[1] != len(classes):
@@ -230,8 +231,8 @@ def _array(values: Any, title: str) -> Real:
     if values is None or isinstance(values, str):
         raise InputTypeError(f"{title}={values!r} is neither a model nor scores.")
     try:
-        found = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        found = numbers_of_rows(values, title)
+    except InputTypeError as error:
         raise InputTypeError(
             f"{title} is neither a fitted model (it has no method predict) nor an array of numbers."
         ) from error
