@@ -354,6 +354,7 @@ def attempt_fit(s, kind, correction, reg, dtype):
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
     from covshift._kernels import Kernel
+    from covshift._row_units import RowUnits
     from covshift.corrections import as_correction
     from covshift.machine.device_primal import DevicePrimal
     from covshift.machine.primal import combine
@@ -373,6 +374,7 @@ def stream(s, rows):
                     s.Z.double().cpu().numpy(),
                     target_sums,
                     n_folds=1,
+                    units=RowUnits.of(s.T),
                     example=s.T[:1],
                 )
                 sums = {}

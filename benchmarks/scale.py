@@ -325,7 +325,7 @@ def model_on_paper(N, M, D, counts, task_s, bandwidth=1e9, latency=2e-3):
     size = 100_000 if N >= 10**6 else N // 10
     X, y = rows(size, 1)
     T = target(M)
-    fit = BlockFit(model(D=D), X, narrow=False)
+    fit = BlockFit(model(D=D), X, T, np.full(M, 1 / M), narrow=False)
 
     def timed(work):
         start = time.perf_counter()

@@ -8,10 +8,14 @@ from machines import VSVC, VSVR
 
 from covshift import VBoostClassifier
 from covshift._folds import Fold, hashed_folds, ranked_folds
+from covshift._row_units import RowUnits
 
+UNITS = RowUnits(np.zeros(2), np.ones(2), np.arange(2.0))
 DEALERS = {
     "ranked": lambda X, Y, w=None, repeats=None: ranked_folds(X, Y, 5, w, repeats),
-    "hashed": lambda X, Y, w=None, repeats=None: list(hashed_folds(X, Y, 5, w, repeats).values()),
+    "hashed": lambda X, Y, w=None, repeats=None: list(
+        hashed_folds(X, Y, 5, w, repeats, units=UNITS).values()
+    ),
 }
 
 

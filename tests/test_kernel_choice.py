@@ -6,6 +6,7 @@ import pytest
 
 from covshift import VSVC, VSVR, load, save
 from covshift._row_sample import RowSample, label_keys
+from covshift._row_units import RowUnits
 from covshift.distributed import fit_blocks, from_arrays
 from covshift.exceptions import InputError, UnseenLevelWarning
 
@@ -65,9 +66,10 @@ def test_blocks_choose_and_fit_as_all_rows_do(outcome):
 def test_a_sample_of_blocks_is_the_sample_of_all_rows():
     big = np.random.default_rng(4).integers(0, 30, size=(20_000, 2)).astype(float)
     outcome, weight = big[:, 0] % 3, np.ones(20_000)
-    whole = RowSample.of(big, outcome, weight)
-    parts = RowSample.of(big[:7000], outcome[:7000], weight[:7000])
-    parts = parts.combine(RowSample.of(big[7000:], outcome[7000:], weight[7000:]))
+    units = RowUnits.of(big)
+    whole = RowSample.of(big, outcome, weight, units=units)
+    parts = RowSample.of(big[:7000], outcome[:7000], weight[:7000], units=units)
+    parts = parts.combine(RowSample.of(big[7000:], outcome[7000:], weight[7000:], units=units))
     for name in ("keys", "X", "y", "w"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
     assert whole.w.sum() == 20_000  # 900 distinct rows: all of them are there

@@ -15,6 +15,7 @@ from covshift import VSVR
 from covshift._gaussian import Gaussian
 from covshift._kernel_sum import KernelSum
 from covshift._kernels import Kernel, values_at
+from covshift._row_units import RowUnits
 from covshift.corrections import as_correction
 from covshift.machine import primal
 from covshift.machine.landmark_basis import LandmarkBasis
@@ -72,7 +73,7 @@ def test_the_solution_is_that_of_whitened_rows(correction, width, reg):
     kernel = Kernel("rbf", width)
     share, w = np.full(M, 1 / M), np.ones(N)
     target_sums = as_correction(correction).target_sums(T, share, X)
-    machine = Primal(kernel, X[:D], target_sums, n_folds=1)
+    machine = Primal(kernel, X[:D], target_sums, n_folds=1, units=RowUnits.of(X))
     machine.add(X, y[:, None], w)
     A, basis = features(width)
     rows = target_sums.sums(X, white(A, basis), w, np.arange(N))
@@ -127,7 +128,7 @@ def test_gaussian_values_are_those_of_scikit_learn(seed, n, rows, origin, gamma)
     draw = np.random.default_rng(seed)
     points, Z = np.round(draw.normal(size=(rows, n)), 2), np.round(draw.normal(size=(7, n)), 2)
     wide = np.full((rows, 9), np.nan)
-    Gaussian(gamma, Z + origin).fill(points + origin, wide[:, 1:8])
+    Gaussian((2 * gamma) ** -0.5, Z + origin).fill(points + origin, wide[:, 1:8])
     np.testing.assert_allclose(wide[:, 1:8], rbf_kernel(points, Z, gamma=gamma), atol=1e-7)
     assert np.isnan(wide[:, [0, 8]]).all()
     assert wide[:, 1:8].max() <= 1
@@ -137,7 +138,7 @@ def test_gaussian_values_far_from_zero_are_right_to_the_rounding_of_the_rows():
     """An offset of 1e7 and unit spread made the usual form wrong by .3."""
     far = X[:20] + 1e7
     K = np.empty((20, 20))
-    Gaussian(0.5, far).fill(far, K)
+    Gaussian(1.0, far).fill(far, K)
     with mp.workdps(30):
         gaps = [
             [sum((mp.mpf(a) - mp.mpf(b)) ** 2 for a, b in zip(u, v, strict=True)) for v in far]

@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from covshift import v_matrix
 from covshift._folds import hashed_folds, ranked_folds
 from covshift._kernels import Kernel
+from covshift._row_units import RowUnits
 from covshift.corrections import (
     Additive,
     Gaussian,
@@ -208,7 +209,7 @@ def test_primal_tuning_is_brute_force_over_its_folds():
     model = VSVR("additive", width=WIDTH, solver="primal", n_components=50)
     model.fit(X, outcome, X_target=T)
     errors = np.zeros(len(model.reg_path_["reg"][0]))
-    for fold in hashed_folds(X, outcome[:, None], 5).values():
+    for fold in hashed_folds(X, outcome[:, None], 5, units=RowUnits.of(T)).values():
         train, test = np.setdiff1d(np.arange(50), fold.rows), fold.rows
         for j, reg in enumerate(model.reg_path_["reg"][0]):
             part = VSVR("additive", width=WIDTH, reg=reg).fit(X[train], outcome[train], X_target=T)
@@ -236,7 +237,8 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 def test_penalties_whose_errors_are_rounding_are_not_compared():
     kernel = Kernel("rbf", 1.0)
-    primal = Primal(kernel, X[:20], Unweighted().target_sums(T, None), n_folds=4)
+    target_sums = Unweighted().target_sums(T, None)
+    primal = Primal(kernel, X[:20], target_sums, n_folds=4, units=RowUnits.of(T))
     primal.add(X, y[:, None].astype(float), np.ones(len(X)))
     exact = primal.tune()
     assert np.isfinite(exact.errors).all()

@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 
 from ._hashing import mixed_hash, row_hash
 from ._notes import Note
+from ._row_units import RowUnits
 from ._types import Real, Rows
 from ._validation import check_samples, column_names
 from .encoding import OTHER, TableEncoder, encoded, groups_of
@@ -105,11 +106,12 @@ def _order(encoder: TableEncoder, Z: Real, T: Real) -> Rows:
     counts = np.bincount(feature)
     alone = np.flatnonzero(counts[feature] == 1)
     alone = alone[np.argsort(feature[alone])]
-    keys = [_content(part[:, alone], part) for part in (Z, T)]
+    units = RowUnits.of(T[:, alone])
+    keys = [_content(part[:, alone], part, units) for part in (Z, T)]
     return np.lexsort((keys[1], keys[0], feature))
 
 
-def _content(alone: Real, rows: Real) -> Any:
+def _content(alone: Real, rows: Real, units: RowUnits) -> Any:
     """Hash what stands beside each column where it is not zero: (n,), whatever the rows' order."""
-    own = mixed_hash(row_hash(alone)) if alone.shape[1] else np.ones(len(rows), dtype=np.uint64)
+    own = mixed_hash(row_hash(alone, units=units))
     return np.array([own[column != 0].sum(dtype=np.uint64) for column in rows.T])

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from ._hashing import row_hash, rows_repeat
+from ._hashing import keys_repeat, row_hash
 from ._parallel import one_thread
+from ._row_units import RowUnits
 from ._types import Real, Rows
 from .weights.discriminative import fit_weighted, takes_sample_weight
 
@@ -97,10 +98,10 @@ def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = 
     chance orders all of them: dealt in turn, folds of few categories would be more alike than
     chance has it, and a jackknife over them too sure of itself.
     """
-    key = row_hash(X)
+    key = row_hash(X, units=RowUnits.of(X))
     if cluster is None:
         order = np.lexsort((y, key))
-        if rows_repeat(X, key):
+        if keys_repeat(key):
             order = order[np.random.default_rng(0).permutation(len(order))]
         if classes is not None:
             order = order[np.argsort(np.asarray(classes)[order], kind="stable")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from ._array import like, take_rows, to_numpy
 from ._groups import feature_groups, order_by_content
+from ._overlap import parts_apart, warn_of_apart
+from ._row_units import RowUnits
 from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
 from ._types import Real, Rows, Whole
 from ._validation import (
@@ -22,7 +25,7 @@ from ._validation import (
     unwrap_target,
 )
 from .corrections.at_cuts import AtCuts
-from .corrections.importance import of_features
+from .corrections.importance import is_weighter, of_features
 from .corrections.matrix import warn_if_unseen
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import EncodedSamples, encode_samples
@@ -88,6 +91,11 @@ class FitData:
     def N(self) -> int:
         return len(self.X)
 
+    @cached_property
+    def units(self) -> RowUnits:
+        """What rows are measured in where their content chooses."""
+        return RowUnits.of(self.T, self.share)
+
     @property
     def rows_seen(self) -> int:
         """Number of training rows, repeats included."""
@@ -131,6 +139,21 @@ class FitData:
             **self.target.options("target_weight", "target_frequency"),
         )
         return np.asarray(fitted.weights_)
+
+    def warn_if_apart(self, estimator: Any, correction: Any, *, stacklevel: int) -> None:
+        """Raise the alarm where the target lies apart from the training rows.
+
+        A weighter inside raises it by itself.
+        """
+        fits_weights = is_weighter(getattr(correction, "weights", None))
+        if self.cuts is not None or fits_weights or not correction.uses_target:
+            return
+        N, size = self.weights.size, self.target.size
+        frame = getattr(estimator, "_frame", None)
+        names = getattr(estimator, "feature_names_in_", None) if frame is None else frame.columns
+        names = None if names is None else [str(names[k]) for k in self.columns]
+        parts = parts_apart(self.X, self.T, self.share, size, N)
+        warn_of_apart(parts, type(estimator).__name__, names, stacklevel=stacklevel + 1)
 
     def coverage(self, correction: Any, *, stacklevel: int) -> float:
         """Return the share of the training rows that the target sees; warn where it is low."""

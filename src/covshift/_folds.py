@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._array import Array, to_numpy
-from ._hashing import mixed_hash, row_hash, rows_repeat
+from ._hashing import keys_repeat, mixed_hash, on_host, row_hash, row_keys
+from ._row_units import RowUnits
 from ._types import Real, Rows, Whole
 from .operators import VOperator
 
@@ -75,29 +76,37 @@ def ranked_folds(
 
 
 def hashed_folds(
-    X: Array, Y: Array, n_folds: int, w: Array | None = None, repeats: Whole | None = None
+    X: Array,
+    Y: Array,
+    n_folds: int,
+    w: Array | None = None,
+    repeats: Whole | None = None,
+    *,
+    units: RowUnits,
 ) -> dict[int, Fold]:
     """Hash every row, and its occurrence number among rows of equal X, to a fold.
 
     O(N), and a row that stands alone has the same fold in whichever block it arrives. Rows of equal
-    X are numbered within the block, in the order of their outcomes.
+    X are numbered within the block, in the order of their outcomes. ``units`` are what the rows are
+    measured in.
     """
-    units, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w), repeats)
-    every = row_hash(X)
-    keys = every[units]
-    if not _each_once(units, len(every)) or rows_repeat(X, every):
-        outcome = row_hash(np.column_stack([to_numpy(Y), weight]))[units]
-        order = np.lexsort((outcome, keys))
+    dealt, weight = _units(int(X.shape[0]), None if w is None else to_numpy(w), repeats)
+    where_X_lies = row_keys(X, units=units)
+    every = on_host(where_X_lies)
+    keys = every[dealt]
+    if not _each_once(dealt, len(every)) or keys_repeat(where_X_lies):
+        outcomes = np.column_stack([to_numpy(Y), weight])[dealt]
+        order = np.lexsort((*outcomes.T, keys))
         new = np.concatenate([[True], keys[order[1:]] != keys[order[:-1]]])
         first = np.flatnonzero(new)
-        occurrence = np.empty(len(units), dtype=np.uint64)
-        occurrence[order] = np.arange(len(units)) - np.repeat(
-            first, np.diff(first, append=len(units))
+        occurrence = np.empty(len(dealt), dtype=np.uint64)
+        occurrence[order] = np.arange(len(dealt)) - np.repeat(
+            first, np.diff(first, append=len(dealt))
         )
         again = occurrence > 0
         keys[again] = mixed_hash(keys[again] ^ mixed_hash(occurrence[again]))
     number = np.asarray(keys % np.uint64(n_folds), dtype=np.intp)
-    return _collected(units, number, weight, n_folds)
+    return _collected(dealt, number, weight, n_folds)
 
 
 def _units(N: int, w: Real | None, repeats: Whole | None) -> tuple[Rows, Real]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._hashing import Keys, mixed_hash, row_hash
+from ._row_units import RowUnits
 from ._types import Real, Rows, Whole
 from .exceptions import InputError
 
@@ -76,9 +77,9 @@ def order_by_content(groups: Rows, X: Real, Y: Real, repeats: Whole, T: Real) ->
     ``repeats`` (N,) times, and T (M, n). O((N + M) n).
     """
     single = np.bincount(groups)[groups] == 1
-    outcomes = mixed_hash(row_hash(Y, seed=1))
-    rows = mixed_hash(row_hash(X[:, single]) ^ outcomes) * repeats.astype(np.uint64)
-    here, there = _added(rows, X), _added(row_hash(T[:, single]), T)
+    outcomes, units = mixed_hash(row_hash(Y, 1, RowUnits.of(Y))), RowUnits.of(T[:, single])
+    rows = mixed_hash(row_hash(X[:, single], units=units) ^ outcomes) * repeats.astype(np.uint64)
+    here, there = _added(rows, X), _added(row_hash(T[:, single], units=units), T)
     here[single] = there[single] = 0
     return np.lexsort((there, here, groups))
 

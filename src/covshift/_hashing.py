@@ -6,7 +6,7 @@ or worker the rows arrive; and equal rows share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
 from ._parallel import over_rows
+from ._row_units import RowUnits
 from ._types import Real, Rows
 
 Keys = NDArray[np.uint64]
@@ -25,29 +26,35 @@ _DEVICE_ROWS = 1 << 22
 _CACHED = 1 << 13  # that stay in the cache of a core
 
 
-def row_hash(X: Array, seed: int = 0) -> Keys:
+def row_hash(X: Array, seed: int = 0, units: RowUnits | None = None) -> Keys:
     """Hash every row of X (N, n), as float64, to 64 bits: O(N n).
 
-    A torch tensor is hashed where it is, and only the keys come to the host.
+    With ``units`` neither the units of the columns nor their order matter; without, the key is that
+    of the very numbers. A torch tensor is hashed where it is, and only the keys come to the host.
     """
-    return on_host(row_keys(X, seed))
+    return on_host(row_keys(X, seed, units))
 
 
-def row_keys(X: Array, seed: int = 0) -> Array:
+def row_keys(X: Array, seed: int = 0, units: RowUnits | None = None) -> Array:
     """Hash every row where X lies: to uint64, or to the same bits as int64 of a torch tensor."""
     if _is_tensor(X):
-        return _torch_hash(X, seed)
+        return _torch_hash(X, seed, units)
     points = np.asarray(to_numpy(X))
     keys = np.full(len(points), _start(seed), dtype=np.uint64)
+    marks = None if units is None else mixed_hash(_bits(units.marks))
 
     def work(chunk: slice) -> None:
         for start in range(chunk.start, chunk.stop, _CACHED):
             rows = slice(start, min(start + _CACHED, chunk.stop))
-            state = keys[rows]
-            for column in points[rows].T:
-                bits = (np.ascontiguousarray(column, dtype=np.float64) + 0.0).view(np.uint64)
-                state = mixed_hash(state ^ bits)
-            keys[rows] = state
+            some = np.asarray(points[rows], dtype=np.float64)
+            if units is None or marks is None:
+                for column in some.T:
+                    keys[rows] = mixed_hash(keys[rows] ^ _bits(column))
+                continue
+            total = np.zeros(len(some), dtype=np.uint64)
+            for k, column in enumerate(some.T):
+                total += mixed_hash(marks[k] ^ _bits(units.rounded(column, k)))
+            keys[rows] = mixed_hash(keys[rows] ^ total)
 
     over_rows(work, len(points), at_least=1 << 15)
     return keys
@@ -90,12 +97,9 @@ def least_distinct(keys: Array, count: int) -> tuple[Rows, Keys, Rows, Rows]:
         limit *= 16
 
 
-def rows_repeat(X: Array, keys: Keys) -> bool:
-    """Whether some rows of X (N, n) are equal, by their keys; a tensor's are sorted where it is."""
-    if _is_tensor(X):
-        ordered = _torch_hash(X, 0).sort().values
-        return bool((ordered[1:] == ordered[:-1]).any())
-    ordered = np.sort(keys)
+def keys_repeat(keys: Array) -> bool:
+    """Whether some keys are equal, which are sorted where they lie."""
+    ordered = np.sort(keys) if is_numpy(keys) else keys.sort().values
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
@@ -110,11 +114,12 @@ class HashedSample:
     rows: Real  # (c, n)
     count: int
     seed: int
+    units: RowUnits
 
     @classmethod
-    def of(cls, X: Array, count: int, seed: int) -> HashedSample:
+    def of(cls, X: Array, count: int, seed: int, units: RowUnits) -> HashedSample:
         """Sample the rows of X (N, n); O(N n) time, O(count n) memory besides a block."""
-        sample = cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), count, seed)
+        sample = cls(np.empty(0, np.uint64), np.empty((0, X.shape[1])), count, seed, units)
         size = _ROWS if is_numpy(X) else _DEVICE_ROWS
         for start in range(0, X.shape[0], size):
             sample = sample._with(X[start : start + size])
@@ -131,7 +136,7 @@ class HashedSample:
         return np.asarray(np.unique(self.rows, axis=0))
 
     def _with(self, X: Array) -> HashedSample:
-        every = row_keys(X, self.seed)
+        every = row_keys(X, self.seed, self.units)
         if len(self.keys) == self.count:  # hardly any of the later rows get in
             some = rows_below(every, int(self.keys[-1]))
         else:
@@ -140,11 +145,11 @@ class HashedSample:
         keys = keys_of(every, some)
         rows = X[some] if is_numpy(X) else to_numpy(take_rows(X, some))
         rows = rows.astype(np.float64) + 0.0
-        return self.combine(HashedSample(keys, rows, self.count, self.seed))
+        return self.combine(replace(self, keys=keys, rows=rows))
 
     def _least(self, keys: Keys, rows: Real) -> HashedSample:
         keys, first = np.unique(keys, return_index=True)
-        return HashedSample(keys[: self.count], rows[first[: self.count]], self.count, self.seed)
+        return replace(self, keys=keys[: self.count], rows=rows[first[: self.count]])
 
 
 def draw_seed(random_state: np.random.RandomState) -> int:
@@ -169,13 +174,29 @@ def _is_tensor(X: Array) -> bool:
     return not is_numpy(X) and hasattr(X, "new_full")
 
 
-def _torch_hash(X: Any, seed: int) -> Any:
-    bits = (X.detach().double() + 0.0).contiguous()
-    bits = bits.view(_int64(bits))
-    state = bits.new_full((X.shape[0],), _signed(_start(seed)))
-    for k in range(bits.shape[1]):
-        state = _torch_mixed(state ^ bits[:, k])
-    return state
+def _bits(x: Real) -> Keys:
+    """64 bits of every number, of both zeros the same."""
+    return (np.ascontiguousarray(x, dtype=np.float64) + 0.0).view(np.uint64)
+
+
+def _torch_hash(X: Any, seed: int, units: RowUnits | None) -> Any:
+    points = X.detach().double()
+    state = _torch_bits(points[:, :1])[:, 0].new_full((X.shape[0],), _signed(_start(seed)))
+    if units is None:
+        for k in range(X.shape[1]):
+            state = _torch_mixed(state ^ _torch_bits(points[:, k]))
+        return state
+    total = state.new_zeros(X.shape[0])
+    for k, mark in enumerate(mixed_hash(_bits(units.marks))):
+        total = total + _torch_mixed(
+            _torch_bits(units.rounded(points[:, k], k)) ^ _signed(int(mark))
+        )
+    return _torch_mixed(state ^ total)
+
+
+def _torch_bits(x: Any) -> Any:
+    x = (x + 0.0).contiguous()
+    return x.view(_int64(x))
 
 
 def _torch_mixed(x: Any) -> Any:

@@ -94,7 +94,7 @@ class KernelSum:
         """Return what writes the values of rows U (a, n) with Z (b, n) to an array (a, b)."""
         size, features = max(1, _ENTRIES // len(Z)), self.features
         n, root, gap_root = len(features), np.sqrt(self.relevance), self.gap_roots
-        smooth, flat = Gaussian(0.5, Z * root), Z * gap_root
+        smooth, flat = Gaussian(1.0, Z * root), Z * gap_root
 
         def write(U: Real, K: Real) -> None:
             if self.rbf:

@@ -25,10 +25,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ._array import is_numpy
 from ._fields import FINITE, PLAIN, TEXT, Kind, OrNone
-from ._gaussian import Gaussian
+from ._gaussian import Gaussian, power_of_two
 from ._hashing import HashedSample, draw_seed
 from ._parallel import over_rows
 from ._parameters import function, number, one_of
+from ._row_units import RowUnits
 from ._types import Real
 
 _ROWS = 1 << 20  # of a tensor, raised to double precision at a time
@@ -112,19 +113,24 @@ class Kernel:
 
     def values_at(self, Z: Real) -> Fill:
         """Return what writes the values of rows X (a, n) with Z (b, n) to an array (a, b)."""
-        if self.name == "rbf" and self.gamma is not None:
-            return Gaussian(self.gamma, Z).fill
+        if self.name == "rbf" and self.width is not None:
+            return Gaussian(self.width, Z).fill
+        unit, gamma = 1.0, None
+        if self.width is not None:  # in the power of two next to it, so that squares are finite
+            (a, p), unit = _GAMMA[str(self.name)], power_of_two(self.width)
+            gamma = (unit / self.width) ** p / a
+        Z_in_unit = Z / unit
 
         def fill(X: Real, out: Real) -> None:
             if callable(self.name):
                 out[:] = self(X, Z)
                 return
             out[:] = pairwise_kernels(
-                X,
-                Z,
+                X / unit,
+                Z_in_unit,
                 metric=self.name,
                 filter_params=True,
-                gamma=self.gamma,
+                gamma=gamma,
                 degree=self.degree,
                 coef0=self.coef0,
             )
@@ -153,7 +159,9 @@ def find_width(
         return None
     if isinstance(width, str):
         if width == "median":
-            return median_width(kernel, HashedSample.of(X, MEDIAN_ROWS, 0).sorted_rows)
+            return median_width(
+                kernel, HashedSample.of(X, MEDIAN_ROWS, 0, RowUnits.of(X)).sorted_rows
+            )
         return Spread.of(X, w).width(kernel, X.shape[1], n_features)
     return float(width)
 
@@ -223,12 +231,16 @@ class Spread:
         They belong to ``n_features``; None: each is its own.
         """
         variance = self.square / self.weight
-        spread = self.unit * np.sqrt(variance)
-        if kernel == "laplacian" and n_features is not None:
-            spread *= np.sqrt(n_features / n)
-        if kernel != "laplacian":  # which measures distances and not their squares
-            spread = self.unit**2 * variance
-        return float(f"{_width_at(kernel, n * spread if spread > 0 else 1.0):.12g}")
+        if not variance > 0:
+            return float(f"{_width_at(kernel, 1.0):.12g}")
+        _, p = _GAMMA[kernel]
+        if kernel == "laplacian":  # which measures distances and not their squares
+            several = 1.0 if n_features is None else np.sqrt(n_features / n)
+            in_unit = _width_at(kernel, n * np.sqrt(variance) * several)
+        else:
+            in_unit = _width_at(kernel, n * variance)
+        unit = self.unit if p == 2 or kernel == "laplacian" else np.float64(self.unit) ** 2
+        return float(f"{_positive(in_unit * unit):.12g}")
 
     def _in(self, unit: float) -> Spread:
         ratio = self.unit / unit
@@ -237,15 +249,25 @@ class Spread:
 
 def median_width(kernel: str, X: Real) -> float:
     """Return the width "median", from the squared distances of the rows X (N, n); O(N^2 n)."""
+    unit = power_of_two(float(np.ptp(X, axis=0).max()) or 1.0)  # squares must not overflow
+    X = X / unit
     squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
     median = float(np.median(squares[np.triu_indices(len(X), 1)])) if len(X) > 1 else 0.0
-    return _width_at(kernel, median if median > 0 else 1.0)
+    if not median > 0:
+        return _width_at(kernel, 1.0)
+    _, p = _GAMMA[kernel]
+    return _positive(_width_at(kernel, median) * (unit if p == 2 else np.float64(unit) ** 2))
 
 
-def landmarks(X: Real, count: int, random_state: np.random.RandomState) -> Real:
+def _positive(width: float) -> float:
+    """Return a width that is a positive number, whatever it would have been."""
+    return float(np.clip(width, np.finfo(np.float64).tiny, np.finfo(np.float64).max))
+
+
+def landmarks(X: Real, count: int, random_state: np.random.RandomState, units: RowUnits) -> Real:
     """Choose ``count`` distinct training rows at random, or all of them where there are fewer.
 
-    By a seeded hash of their content (`HashedSample`): neither the order of the rows nor repeating
-    them changes the choice.
+    By a seeded hash of their content in ``units`` (`HashedSample`): neither the order of the rows
+    nor repeating them nor another unit of measurement changes the choice.
     """
-    return HashedSample.of(X, count, draw_seed(random_state)).sorted_rows
+    return HashedSample.of(X, count, draw_seed(random_state), units).sorted_rows

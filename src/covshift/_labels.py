@@ -136,6 +136,15 @@ def _one_of_each(cells: list[Any]) -> str:
     return ", ".join(repr(cell) for cell in {_kind(cell): cell for cell in cells}.values())
 
 
+def outcome_unit(Y: Real) -> float:
+    """Power of two that outcomes are to be divided by, so that sums of their squares are numbers.
+
+    One, unless the largest is beyond 2^128 or below 2^-128.
+    """
+    _, exponent = np.frexp(np.abs(Y).max())
+    return 1.0 if -128 < exponent <= 128 or not Y.any() else float(np.ldexp(1.0, exponent - 1))
+
+
 def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Return the classes, of which a classifier needs two."""
     if len(classes) < 2:

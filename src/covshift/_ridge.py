@@ -116,7 +116,8 @@ def _feature(x: Real) -> _Feature:
     values = np.unique(x)
     if len(values) <= _CATEGORIES:
         return _Feature(values, True, 0.0, 1.0)
-    center, scale = float(x.mean()), float(x.std()) or 1.0
+    unit = float(np.abs(x).max())  # squares must neither overflow nor vanish
+    center, scale = float((x / unit).mean()) * unit, float((x / unit).std()) * unit or 1.0
     bends = np.unique(np.quantile(x, _BENDS))
     return _Feature((bends - center) / scale, False, center, scale)
 

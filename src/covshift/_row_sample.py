@@ -4,6 +4,10 @@ Every distinct pair of a row and its outcome has the same chance and keeps the w
 of all its repeats. So neither the order of the rows, nor the blocks they arrive in, nor repeating
 them instead of counting them changes the sample; and where there are few distinct pairs it holds
 all rows.
+
+Units do not change it either: rows are measured in `covshift._row_units`, and an outcome that is a
+number has no part in the key of the least outcome that a row has. The others of the row need one,
+and there the number itself is hashed, its power of two left out.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import Array, is_numpy, take_rows, to_numpy
-from ._hashing import Keys, least_distinct, mixed_hash, on_host, row_keys
-from ._types import Real, Whole
+from ._hashing import Keys, keys_repeat, least_distinct, mixed_hash, on_host, row_hash, row_keys
+from ._row_units import RowUnits
+from ._types import Flags, Real, Whole
 
 SAMPLE_ROWS = 5000  # rows that scales, kernels and calibrations are learned from, at most
 
@@ -26,6 +31,7 @@ class RowSample:
     """The pairs of the smallest keys, in the order of their keys: a plain value that combines."""
 
     keys: Keys  # (c,), sorted
+    cells: Keys  # (c,), keys of the rows alone; none where outcomes have keys of their own
     X: Real  # (c, n)
     y: NDArray[Any]  # (c,) or (c, k)
     w: Real  # (c,), of all repeats
@@ -42,15 +48,16 @@ class RowSample:
         w: Array,
         outcome_keys: Keys | None = None,
         repeats: Whole | None = None,
+        *,
+        units: RowUnits,
     ) -> RowSample:
         """Sample rows X (N, n) with outcomes y (N,) or (N, k), weights w (N,) and repeats (N,).
 
-        ``outcome_keys`` (N,) are a hash of every outcome where it is not a number. O(N n).
+        ``outcome_keys`` (N,) are a hash of every outcome where it is not a number, ``units`` what
+        the rows are measured in. O(N n).
         """
-        if outcome_keys is None:
-            # Another seed: with the same, a row could equal its own outcome, and cancel it.
-            outcome_keys = row_keys(y if y.ndim == 2 else y[:, None], seed=1)
-        every = _mixed_pairs(row_keys(X), outcome_keys)
+        rows = row_keys(X, units=units)
+        every = _number_keys(rows, y) if outcome_keys is None else _mixed_pairs(rows, outcome_keys)
         places, keys, first, place = least_distinct(every, SAMPLE_ROWS)
         first = first[:SAMPLE_ROWS]
         some, N = places[first], int(X.shape[0])
@@ -58,6 +65,7 @@ class RowSample:
         seen = np.ones(len(places), dtype=np.int64) if repeats is None else repeats[places]
         return cls(
             keys[: len(some)],
+            on_host(_taken(rows, some)) if outcome_keys is None else np.empty(0, np.uint64),
             _taken(X, some).astype(np.float64) + 0.0,
             _taken(y, some),
             _totals(place, weights)[: len(some)],
@@ -68,16 +76,21 @@ class RowSample:
 
     def combine(self, other: RowSample) -> RowSample:
         """Sample both sets of rows."""
-        keys, first, place = np.unique(
-            np.concatenate([self.keys, other.keys]), return_index=True, return_inverse=True
+        every, cells, y = (
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("keys", "cells", "y")
         )
+        if len(cells):  # what was the least outcome of a row in one set need not be in both
+            every = np.where(every == mixed_hash(cells), _number_keys(cells, y), every)
+        keys, first, place = np.unique(every, return_index=True, return_inverse=True)
         some = first[: self.count]
         weight = _totals(place, np.concatenate([self.w, other.w]))
         repeats = _totals(place, np.concatenate([self.repeats, other.repeats]))
         return RowSample(
             keys[: len(some)],
+            cells[some] if len(cells) else cells,
             np.concatenate([self.X, other.X])[some],
-            np.concatenate([self.y, other.y])[some],
+            y[some],
             weight[: len(some)],
             np.rint(repeats[: len(some)]).astype(np.int64),
             self.rows + other.rows,
@@ -102,6 +115,26 @@ def _eight_bytes(text: str) -> bytes:
     from hashlib import blake2b
 
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _number_keys(rows: Array, y: Array) -> Array:
+    """Return a key of every row, by its key (N,), and its outcome, numbers (N,) or (N, k)."""
+    if not keys_repeat(rows):
+        return mixed_hash(rows)
+    cells, outcomes = on_host(rows), to_numpy(y).reshape(len(rows), -1)
+    mantissa, _ = np.frexp(outcomes)
+    others = mixed_hash(cells ^ mixed_hash(row_hash(mantissa, seed=1)))
+    return np.where(_least_of_row(cells, outcomes), mixed_hash(cells), others)
+
+
+def _least_of_row(cells: Keys, outcomes: Real) -> Flags:
+    """Whether no row of the same key has a smaller outcome."""
+    order = np.lexsort((*outcomes.T[::-1], cells))
+    new = np.concatenate([[True], cells[order[1:]] != cells[order[:-1]]])
+    first = order[np.flatnonzero(new)[np.cumsum(new) - 1]]
+    least = np.empty(len(cells), dtype=bool)
+    least[order] = (outcomes[order] == outcomes[first]).all(axis=1)
+    return least
 
 
 def _mixed_pairs(rows: Array, outcomes: Array) -> Array:

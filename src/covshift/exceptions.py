@@ -13,6 +13,10 @@ class WeightWarning(UserWarning):
     """Weights rest on a few rows, or move the sample away from the target."""
 
 
+class OverlapWarning(WeightWarning):
+    """Parts of the target lie where there are no training rows: nothing corrects for them."""
+
+
 class FewRowsWarning(WeightWarning):
     """The effective sample size of weights is a small part of the rows."""
 

@@ -42,6 +42,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     """
 
     _frame: TableEncoder | None = None  # what made numbers of a table
+    _unit = 1.0  # that y was divided by, where it is very large or small
 
     __metadata_request__fit: ClassVar = TARGET_REQUEST
     _rules: ClassVar[Rules] = {
@@ -121,6 +122,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             found = fit_auto(self, problem)
         else:
             self.correction_ = clone(as_correction(self.correction), safe=False)
+            problem.warn_if_apart(self, self.correction_, stacklevel=3)
             found = self._boost(problem, problem.operator(self.correction_))
         self.target_coverage_ = problem.coverage(self.correction_, stacklevel=4)
         self.ensemble_, self.baseline_ = found.ensemble, found.ensemble.baseline
@@ -196,11 +198,15 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         return held, held.rest(problem.w)
 
     def _should_stop(self, scores: list[float]) -> bool:
-        """Whether none of the last rounds was better than the round before them by ``tol``."""
+        """Whether none of the last rounds was better than the round before them by ``tol``.
+
+        As a part of the score before the first round, so that the unit of y does not matter.
+        """
         last = int(self.n_iter_no_change)
         if len(scores) <= last:
             return False
-        return not any(score < scores[-last - 1] - self.tol for score in scores[-last:])
+        least = scores[-last - 1] - self.tol * scores[0]
+        return not any(score < least for score in scores[-last:])
 
     def _drawn(self, N: int, random_state: Any) -> Rows | None:
         """Rows of a round, or None for all of them."""
@@ -215,7 +221,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             max_depth=None if self.max_depth is None else int(self.max_depth),
             min_samples_leaf=float(self.min_samples_leaf),
             reg_lambda=float(self.reg_lambda),
-            reg_leaves=float(self.reg_leaves),
+            reg_leaves=float(self.reg_leaves) / self._unit / self._unit,
         )
 
     # The fitted function

@@ -7,7 +7,7 @@ a NumPy array of numbers, so an ensemble can be written to any format and read w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +54,10 @@ class Ensemble:
     @property
     def n_trees(self) -> int:
         return len(self.output)
+
+    def times(self, factor: float) -> Ensemble:
+        """Return the function times a factor; gains, whose shares matter, stay as they are."""
+        return replace(self, value=self.value * factor, baseline=self.baseline * factor)
 
     def check(self, n_features: int) -> None:
         """Refuse trees from a file that lead outside their arrays, or round in circles.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._fields import FLAG, Kind
 from .._fit_data import GivenWeights
-from .._labels import check_outcomes
+from .._labels import check_outcomes, outcome_unit
 from .._types import Real
 from .base import Booster
 
@@ -55,7 +56,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         Share of the rows that a round sees, drawn without replacement.
     early_stopping : "auto" or bool
         Stop when ``n_iter_no_change`` rounds have not lowered the squared error on held-out rows
-        by ``tol``: never the V-loss. "auto": with more than 10 000 rows.
+        by the part ``tol`` of that of the constant: never the V-loss. "auto": with more than
+        10 000 rows.
     validation_fraction : float
         Share of the rows held out. They are chosen by their content, so that neither the order of
         the rows nor repeating them changes the choice.
@@ -160,7 +162,18 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         X, X_target = self._read_tables(X, X_target, weights)
         Y, self._single = check_outcomes(self, X, y)
-        return self._fit(X, Y, X_target, weights)
+        unit = self._unit = outcome_unit(Y)
+        try:
+            self._fit(X, Y / unit, X_target, weights)
+        finally:
+            del self._unit  # what is kept is in the unit of y
+        if unit != 1:
+            self.ensemble_ = self.ensemble_.times(unit)
+            self.baseline_ = self.ensemble_.baseline
+            if hasattr(self, "validation_score_"):
+                with np.errstate(over="ignore", under="ignore"):  # beyond the largest number
+                    self.validation_score_ = self.validation_score_ * unit * unit
+        return self
 
     def predict(self, X: Any) -> Real:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""

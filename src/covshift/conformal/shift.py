@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from .._array import to_numpy
 from .._both_samples import BothSamples, with_groups
 from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
+from .._moments import moments
 from .._notes import Note
 from .._quiet import quiet
 from .._row_weights import target_weights
@@ -25,7 +26,7 @@ from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._types import Real, Rows
 from .._validation import check_points, is_margins
 from ..encoding import TableEncoder
-from ..exceptions import InputTypeError, WeightWarning
+from ..exceptions import InputTypeError, OverlapWarning, WeightWarning
 from ..weights import as_weighter
 from ..weights.base import Weighter
 
@@ -95,10 +96,7 @@ class Shift:
         texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
         if names is not None and not (texts and len(names) == n):
             raise ValueError("names of other columns")
-        scaler = StandardScaler()
-        scaler.mean_, scaler.scale_, scaler.var_ = center, scale, scale**2
-        scaler.n_features_in_ = n
-        return cls(weighter, frame, scaler, gaps, names, order)
+        return cls(weighter, frame, _scaler(center, scale), gaps, names, order)
 
     @classmethod
     def fit(
@@ -119,7 +117,7 @@ class Shift:
             return cls(made.fit(X, X_target=target, **given))
         both = BothSamples.of(X, target)
         Z, T, shown = both.X, both.T, both.names
-        scaler = StandardScaler().fit(Z, sample_weight=design)
+        scaler = _scaler(*moments(Z, _shares(design, len(Z))))
         rows = target_weights(len(T), of_target.get("target_weight"))
         gaps = [
             part for part in uncovered(Z, T, rows.share, rows.size) if part.excess >= NO_OVERLAP
@@ -128,7 +126,7 @@ class Shift:
         if not reach.all() and (rows.share[reach] > 0).any():
             T, of_target = T[reach], {name: np.asarray(w)[reach] for name, w in of_target.items()}
         for part in gaps:
-            warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", WeightWarning, stacklevel=4)
+            warnings.warn(f"{part.describe(shown)}: {_NOTHING_KNOWN}", OverlapWarning, stacklevel=4)
         if "allow_no_overlap" in made.get_params(deep=False):
             made.set_params(allow_no_overlap=True)
         with quiet(WeightWarning, when=bool(gaps)):  # said above, in the user's units
@@ -169,3 +167,17 @@ class Shift:
     def notes(self) -> tuple[Note, ...]:
         """What was made of a table, in words."""
         return () if self.frame is None else tuple(self.frame.notes_)
+
+
+def _scaler(center: Real, scale: Real) -> StandardScaler:
+    """Return what subtracts the centers and divides by the scales (n,), zero of which are one."""
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_ = center, np.where(scale > 0, scale, 1.0)
+    with np.errstate(over="ignore", under="ignore"):  # which nobody looks at
+        scaler.var_ = scale**2
+    scaler.n_features_in_ = len(center)
+    return scaler
+
+
+def _shares(design: Real | None, N: int) -> Real:
+    return np.full(N, 1 / N) if design is None else design / design.sum()

@@ -53,7 +53,7 @@ class Cluster:
             for other, name in ((y, "y"), (weight, "sample_weight"))
         ]
         meta = getattr(X, "_meta", None)
-        header = meta if hasattr(meta, "columns") else np.empty((0, int(X.shape[1])))
+        header = meta if hasattr(meta, "columns") else np.empty((0, int(X.shape[1])), dtype=X.dtype)
         return Rows(list(zip(parts, *others, strict=True)), header)
 
     def total(

@@ -97,7 +97,7 @@ def fit(
     rows = cluster.rows(X, y, sample_weight)
     target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
     target.check_columns(rows.header)
-    fitting = BlockFit(estimator, rows.header, narrow=target.narrow)
+    fitting = BlockFit(estimator, rows.header, target.T, target.share, narrow=target.narrow)
     return run_block_fit(
         fitting,
         target,

@@ -89,7 +89,7 @@ def fit_blocks(
     header = _header(make)
     target = read_target(X_target, target_weight, target_bins, estimator, make, target_frequency)
     target.check_columns(header)
-    fit = BlockFit(estimator, header, narrow=target.narrow)
+    fit = BlockFit(estimator, header, target.T, target.share, narrow=target.narrow)
     return run_block_fit(
         fit,
         target,

@@ -40,7 +40,9 @@ def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
     choice, regs, weights, held_out = choose_correction(
         some, K, fixed, min(int(machine.n_folds), some.N)
     )
-    Z = problem.X if exact else landmarks(problem.X, int(machine.n_components), random_state)
+    Z = problem.X
+    if not exact:
+        Z = landmarks(problem.X, int(machine.n_components), random_state, problem.units)
     coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
     if choice.share and not exact:
         weights = target_weights(problem)

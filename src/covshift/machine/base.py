@@ -31,6 +31,7 @@ from .._kernels import KERNEL, WIDTH
 from .._parallel import one_blas_thread
 from .._parameters import Rules, check_parameters, flag, number, one_of, whole
 from .._row_sample import RowSample
+from .._row_units import RowUnits
 from .._types import Real, Rows
 from ..corrections import as_correction
 from ..corrections.at_cuts import AtCuts
@@ -154,6 +155,7 @@ class KernelMachine(LandmarksFit):
             self.__dict__.pop("_sample", None)
             return self
         self.correction_ = clone(as_correction(self.correction), safe=False)
+        problem.warn_if_apart(self, self.correction_, stacklevel=3)
         if given and self.correction_.needs_points:
             raise InputError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
@@ -174,13 +176,23 @@ class KernelMachine(LandmarksFit):
     def _choose_kernels(self, problem: FitData) -> Sequence[Any]:
         """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
         keys = self._outcome_keys(problem.Y)
-        sample = RowSample.of(problem.X, problem.Y, problem.w, keys, problem.repeats)
-        return self._choose_from(sample, sample.y, problem.T, problem.share, problem.groups)
+        sample = RowSample.of(
+            problem.X, problem.Y, problem.w, keys, problem.repeats, units=problem.units
+        )
+        return self._choose_from(
+            sample, sample.y, problem.T, problem.share, problem.groups, problem.units
+        )
 
     def _choose_from(
-        self, sample: RowSample, Y: Real, T: Any, share: Any, groups: Rows | None
+        self,
+        sample: RowSample,
+        Y: Real,
+        T: Any,
+        share: Any,
+        groups: Rows | None,
+        units: RowUnits,
     ) -> Sequence[Any]:
-        found = choose_kernels(self, sample, Y, T, share, groups)
+        found = choose_kernels(self, sample, Y, T, share, groups, units)
         self._coordinates = found.coordinates
         if found.report is not None:
             self.kernel_report_ = found.report

@@ -20,7 +20,9 @@ from .._array import to_numpy
 from .._fit_data import warn_of_constant
 from .._groups import feature_groups
 from .._hashing import HashedSample, draw_seed
+from .._overlap import beyond, warn_of_apart
 from .._row_sample import RowSample
+from .._row_units import RowUnits
 from .._row_weights import check_frequency, check_weight
 from .._types import Real, Whole
 from .._validation import check_columns, check_points
@@ -83,11 +85,14 @@ class BlockFit:
     """One fit of ``estimator``, as steps that a loop over blocks puts together.
 
     ``header`` is data with the columns of X and any number of rows, none among them: it gives the
-    number of features and their names. `read`, `survey` and `partial` touch neither the estimator
+    number of features, their names and their precision; T (M, n) of ``share`` (M,) is the target,
+    in whose units rows are compared. `read`, `survey` and `partial` touch neither the estimator
     nor each other, so that copies of this object may run anywhere.
     """
 
-    def __init__(self, estimator: KernelMachine, header: Any, *, narrow: bool) -> None:
+    def __init__(
+        self, estimator: KernelMachine, header: Any, T: Real, share: Real, *, narrow: bool
+    ) -> None:
         estimator._check_parameters()
         _refuse_what_needs_all_rows(estimator)
         estimator._forget()
@@ -100,6 +105,8 @@ class BlockFit:
         self._seed = draw_seed(check_random_state(estimator.random_state))
         self.columns: NDArray[np.intp] = np.arange(estimator.n_features_in_)
         self._groups = groups_of(header)
+        self._target = T.astype(np.float32).astype(np.float64) if _is_single(header) else T, share
+        self._units = RowUnits.of(*self._target)
         self.unit = 1.0  # mean probability weight, once all rows were surveyed
 
     def read(
@@ -142,8 +149,15 @@ class BlockFit:
             X.max(axis=0),
             estimator._distinct_labels(block.y),
             0 if block.y.ndim == 1 else block.y.shape[1],
-            HashedSample.of(X, count, self._seed),
-            RowSample.of(X, block.y, block.w, estimator._label_keys(block.y), block.repeats),
+            HashedSample.of(X, count, self._seed, self._units),
+            RowSample.of(
+                X,
+                block.y,
+                block.w,
+                estimator._label_keys(block.y),
+                block.repeats,
+                units=self._units,
+            ),
             bool(block.single),
         )
 
@@ -154,6 +168,7 @@ class BlockFit:
         if not 0 < len(varying) < len(low):
             return False
         self.columns = varying
+        self._units = RowUnits.of(self._target[0][:, varying], self._target[1])
         names = getattr(self.estimator, "feature_names_in_", None)
         names = None if names is None else names.tolist()
         warn_of_constant(np.flatnonzero(low == high), names, stacklevel=5)
@@ -171,10 +186,19 @@ class BlockFit:
         groups = None
         if self._groups is not None:
             groups = feature_groups(self._groups[self.columns], len(self.columns))
-        kernels = estimator._choose_from(survey.sample, Y, T, share, groups)
+        self._warn_if_apart(survey, T, share)
+        kernels = estimator._choose_from(survey.sample, Y, T, share, groups, self._units)
         kernel = estimator._best_of(kernels)
         target_sums = of_features(estimator.correction_, groups).target_sums(T, share, None)
-        return estimator._primal(kernel, survey.landmarks.sorted_rows, target_sums)
+        return estimator._primal(kernel, survey.landmarks.sorted_rows, target_sums, self._units)
+
+    def _warn_if_apart(self, survey: Survey, T: Real, share: Real) -> None:
+        estimator = self.estimator
+        names = getattr(estimator, "feature_names_in_", None)
+        names = None if names is None else [str(names[k]) for k in self.columns]
+        if estimator.correction_.uses_target:
+            parts = beyond(survey.low, survey.high, T, share, len(T), survey.rows)
+            warn_of_apart(parts, type(estimator).__name__, names, stacklevel=5)
 
     def partial(self, primal: Primal, block: Block) -> Partial:
         """Sum over the rows of a block."""
@@ -207,6 +231,12 @@ def _block_weight(weight: Any, length: int, name: str) -> Real:
     if name == "frequency_weight":
         return check_frequency(values, length, name, of="X").astype(np.float64)
     return check_weight(values, length, name, of="X")
+
+
+def _is_single(header: Any) -> bool:
+    """Whether X comes in single precision."""
+    rows = np.asarray(header) if _length(header) == 0 else to_numpy(check_points(header, "X"))
+    return bool(rows.dtype == np.float32)
 
 
 def _length(X: Any) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 
 from .._fields import Kind, OrNone, Part, Reals
 from .._folds import Fold
+from .._kernels import Spread
 from .._types import Real
 
 _SCALE = 5.0  # f in [0, 1] becomes log-odds of about -2.5 to 2.5
@@ -84,13 +85,20 @@ def probabilities(log_odds: Real) -> Real:
 
 
 def calibrate(
-    f: Real, U: Real | None, Y: Real, w: Real, folds: Sequence[Fold]
+    f: Real,
+    U: Real | None,
+    Y: Real,
+    w: Real,
+    folds: Sequence[Fold],
+    *,
+    in_units: bool = False,
 ) -> Calibration | None:
     """Learn from predictions f (h, k) for the rows of each fold in turn, which did not see them.
 
     A row whose repeats are in several folds has one for each. U are coordinates (N, n), Y is (N, 1)
-    with the second of two classes as one, or (N, classes), w are weights (N,). Returns None where
-    the rows hold one class only. O(penalties x folds x Newton steps x N p^2), p coefficients.
+    with the second of two classes as one, or (N, classes), w are weights (N,). ``in_units`` says
+    that U are columns in units of measurement. Returns None where the rows hold one class only.
+    O(penalties x folds x Newton steps x N p^2), p coefficients.
     """
     classes = np.column_stack([1 - Y[:, 0], Y[:, 0]]) if Y.shape[1] == 1 else Y
     if (classes.max(axis=0) > 0).sum() < 2 or len(folds) < 2:
@@ -98,7 +106,10 @@ def calibrate(
     k = classes.shape[1]
     linear, held_out = None, None
     if U is not None and (U.shape[1] + 1) * (k - 1) <= _MOST_PARAMETERS:
-        linear, held_out = _linear_model(U, classes, w, folds)
+        center, unit = _origin(U, w) if in_units else (np.zeros(U.shape[1]), 1.0)
+        linear, held_out = _linear_model((U - center) / unit, classes, w, folds)
+        slopes = linear.coef[1:] / unit
+        linear = Logistic(np.vstack([linear.coef[0] - center @ slopes, slopes]))
     rows = np.concatenate([fold.rows for fold in folds])
     weight = np.concatenate([fold.weight for fold in folds])
     center = np.concatenate([np.zeros(k - 1), [0.0, 1.0] if linear else [1.0]])
@@ -107,6 +118,13 @@ def calibrate(
     slope = np.zeros(2)
     slope[: len(terms)] = found[k - 1 :]
     return Calibration(linear, found[: k - 1], slope)
+
+
+def _origin(U: Real, w: Real) -> tuple[Real, float]:
+    """Return the mean of each column and the spread of all: a penalty would follow the units."""
+    spread = Spread.of(U, w)
+    size = spread.unit * float(np.sqrt(spread.square / spread.weight))
+    return (w / w.sum()) @ U, size if size > 0 else 1.0
 
 
 def _score(f: Real) -> Real:

@@ -11,12 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
+from .._coordinates import Unchanged
 from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
 from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from .._parameters import Rules, one_of
 from .._row_sample import label_keys
+from .._row_units import RowUnits
 from .._types import Real
 from .._validation import check_points
 from ..encoding.samples import numbers_only
@@ -368,7 +370,9 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self, f: Real, X: Real | None, Y: Real, w: Real, folds: Sequence[Fold]
     ) -> None:
         U = None if X is None else self._coordinates(X)
-        self._calibration = calibrate(f, U, Y, w, folds)
+        self._calibration = calibrate(
+            f, U, Y, w, folds, in_units=isinstance(self._coordinates, Unchanged)
+        )
 
     def _outcome_keys(self, Y: Any) -> Any:
         codes = to_numpy(Y)
@@ -393,13 +397,15 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             dual = Dual(small_factor(V), K)
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
 
-    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
+    def _primal(
+        self, kernel: Any, Z: Real, target_sums: Any, units: RowUnits, example: Any = None
+    ) -> Primal:
         if self.probability == "qp":
             raise InputError(
                 "probability='qp' needs the exact solver. Use solver='dual', or "
                 "probability='logistic'."
             )
-        return super()._primal(kernel, Z, target_sums, example)
+        return super()._primal(kernel, Z, target_sums, units, example)
 
     def _after_loading(self) -> None:
         super()._after_loading()

@@ -15,6 +15,7 @@ from .._device.columns import DeviceColumns
 from .._device.kernels import features, row_blocks
 from .._device.products import device_eigh
 from .._folds import hashed_folds
+from .._row_units import RowUnits
 from .._types import Real, Whole
 from ..operators import TargetSums
 from .primal import FoldSums, Partial, Primal, SquaresOnce
@@ -24,18 +25,32 @@ class DevicePrimal(Primal):
     """`Primal` for PyTorch tensors: X (N, n), Y (N, k) and w (N,) on one device, in one dtype."""
 
     def __init__(
-        self, kernel: Any, Z: Real, target_sums: TargetSums, *, n_folds: int, example: Array
+        self,
+        kernel: Any,
+        Z: Real,
+        target_sums: TargetSums,
+        *,
+        n_folds: int,
+        units: RowUnits,
+        example: Array,
     ) -> None:
         example = example.double()
         super().__init__(
-            kernel, Z, target_sums, n_folds=n_folds, eigh=lambda K: device_eigh(K, example)
+            kernel,
+            Z,
+            target_sums,
+            n_folds=n_folds,
+            units=units,
+            eigh=lambda K: device_eigh(K, example),
         )
         self._features = features(kernel, Z, example)
 
     def partial(self, X: Array, Y: Array, w: Array, repeats: Whole | None = None) -> Partial:
         """Sum over the rows, block by block."""
         xp = namespace(X)
-        folds = hashed_folds(X, Y, self.n_folds, w, repeats) if self.n_folds > 1 else {}
+        folds = {}
+        if self.n_folds > 1:
+            folds = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
         dealt = {
             number: (xp.asarray(fold.rows, device=X.device), like(fold.weight, X))
             for number, fold in folds.items()

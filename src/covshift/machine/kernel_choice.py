@@ -21,6 +21,7 @@ from .._kernels import Kernel, find_width, widths_to_compare
 from .._parallel import one_blas_thread
 from .._parameters import Rule
 from .._row_sample import RowSample
+from .._row_units import RowUnits
 from .._types import Real, Rows
 from ..exceptions import InputError
 from ..operators import Diagonal
@@ -73,16 +74,23 @@ def check_search(machine: Any) -> None:
 
 
 def choose_kernels(
-    machine: Any, sample: RowSample, Y: Real, T: Real, share: Real, groups: Rows | None
+    machine: Any,
+    sample: RowSample,
+    Y: Real,
+    T: Real,
+    share: Real,
+    groups: Rows | None,
+    units: RowUnits,
 ) -> KernelChoice:
     """Learn from labelled rows, their outcomes Y (c, k), and target rows T (M, n) of shares.
 
     ``groups`` (n,) numbers the features that the columns belong to; None: each is its own.
+    ``units`` are what rows are measured in.
     """
     if isinstance(machine.kernel, KernelSum | OnCoordinates):  # another machine's kernel_
         own = getattr(machine.kernel, "coordinates", Unchanged())
         return KernelChoice(own, [machine.kernel], None)
-    target = RowSample.of(T, np.zeros((T.shape[0], 1)), share)
+    target = RowSample.of(T, np.zeros((T.shape[0], 1)), share, units=units)
     kinds = ("standard", "cdf") if machine.coordinates == "cv" else (machine.coordinates,)
     found = []
     for kind in kinds:

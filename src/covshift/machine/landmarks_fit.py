@@ -12,6 +12,7 @@ from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
+from .._row_units import RowUnits
 from .._types import Real
 from .._validation import refuse_margins, unwrap_target
 from ..corrections import as_correction
@@ -31,8 +32,12 @@ class LandmarksFit(FittedFunction):
     _stream: Primal | None
 
     def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
-        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        Z = self._landmarks(problem)
         self._start_stream(problem, self._best_of(kernels), whole, Z)
+
+    def _landmarks(self, problem: FitData) -> Real:
+        random_state = check_random_state(self.random_state)
+        return landmarks(problem.X, int(self.n_components), random_state, problem.units)
 
     def _best_of(self, kernels: Sequence[Any]) -> Any:
         """Return the kernel for the fit on landmarks: several are compared on the sample."""
@@ -40,14 +45,17 @@ class LandmarksFit(FittedFunction):
         return best_of(kernels, sample, Y, int(self.n_folds))
 
     def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
-        self._stream = self._primal(kernel, Z, problem.target_sums(self.correction_, whole))
+        target_sums = problem.target_sums(self.correction_, whole)
+        self._stream = self._primal(kernel, Z, target_sums, problem.units)
 
-    def _primal(self, kernel: Any, Z: Real, target_sums: Any, example: Any = None) -> Primal:
+    def _primal(
+        self, kernel: Any, Z: Real, target_sums: Any, units: RowUnits, example: Any = None
+    ) -> Primal:
         held_out = self.reg == "cv" or self._uses_held_out()
         n_folds = max(2, int(self.n_folds)) if held_out else 1
         if example is None:
-            return Primal(kernel, Z, target_sums, n_folds=n_folds)
-        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, example=example)
+            return Primal(kernel, Z, target_sums, n_folds=n_folds, units=units)
+        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, units=units, example=example)
 
     # The same on a GPU
 
@@ -67,13 +75,14 @@ class LandmarksFit(FittedFunction):
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
+        problem.warn_if_apart(self, self.correction_, stacklevel=4)
         if is_searched(self.kernel):
             problem = problem.in_double()  # its parts differ in size: single precision loses some
         kernels = self._choose_kernels(problem)
-        Z = landmarks(problem.X, int(self.n_components), check_random_state(self.random_state))
+        Z = self._landmarks(problem)
         kernel = self._best_of(kernels)
         target_sums = problem.target_sums(self.correction_, problem.X)
-        stream = self._primal(kernel, Z, target_sums, example=problem.X[:1])
+        stream = self._primal(kernel, Z, target_sums, problem.units, example=problem.X[:1])
         stream.folds = stream.partial(problem.X, problem.Y, problem.w, problem.repeats)
         self._solve(stream)
         self.__dict__.pop("_sample", None)
@@ -134,6 +143,7 @@ class LandmarksFit(FittedFunction):
             self._weight_unit = weights.mean(len(Y))
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
+            problem.warn_if_apart(self, self.correction_, stacklevel=3)
             self._start_primal(problem, self._choose_kernels(problem), None)
             self._by_blocks = True
         else:

@@ -24,6 +24,7 @@ from .._array import Array, like, to_numpy
 from .._folds import Fold, hashed_folds
 from .._kernels import values_at
 from .._parallel import one_blas_thread, over_rows
+from .._row_units import RowUnits
 from .._types import Real, Whole
 from ..exceptions import InputError
 from ..operators import Sums, TargetSums
@@ -81,9 +82,10 @@ class Primal:
         target_sums: TargetSums,
         *,
         n_folds: int,
+        units: RowUnits,
         eigh: Callable[[Real], tuple[Real, Real]] = np.linalg.eigh,
     ) -> None:
-        self.kernel, self.Z, self.n_folds = kernel, Z, n_folds
+        self.kernel, self.Z, self.n_folds, self.units = kernel, Z, n_folds, units
         self.target_sums, self._eigh = target_sums, eigh
         self.folds: Partial = {}
         self._without: dict[tuple[int, float], tuple[Real, Real]] = {}  # v and c, by fold and reg
@@ -104,7 +106,7 @@ class Primal:
         if self.n_folds == 1:
             folds = {0: Fold(np.arange(len(X)), w)}
         else:
-            folds = hashed_folds(X, Y, self.n_folds, w, repeats)
+            folds = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
         return {number: self._sums(X, Y, fold) for number, fold in folds.items()}
 
     def add(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> None:
@@ -149,11 +151,8 @@ class Primal:
 
         Returns what the rows of each fold in turn get, (h, k), and the folds, those of the sums.
         """
-        folds = {
-            number: fold
-            for number, fold in hashed_folds(X, Y, self.n_folds, w, repeats).items()
-            if number in self.folds
-        }
+        every = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
+        folds = {number: fold for number, fold in every.items() if number in self.folds}
         Psi = self.kernel(X, self.Z) @ self.basis.W
         found = []
         for number, fold in folds.items():

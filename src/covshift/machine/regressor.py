@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._fields import FLAG, Kind
+from .._fields import FINITE, FLAG, Kind, Maybe
 from .._fit_data import GivenWeights
-from .._labels import check_outcomes
+from .._labels import check_outcomes, outcome_unit
 from .._types import Real
 from .._validation import check_points
 from ..encoding.samples import numbers_only
@@ -39,7 +39,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     array([0.5, 1. ])
     """
 
-    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG}
+    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG, "_unit": Maybe(FINITE)}
+    _unit = 1.0  # of y, where it is very large or small
 
     def fit(
         self,
@@ -75,7 +76,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
-        return self._fit(X, Y, X_target, weights)
+        self._unit = outcome_unit(Y)
+        return self._fit(X, Y / self._unit, X_target, weights)._in_unit_of_y()
 
     def partial_fit(
         self,
@@ -94,14 +96,14 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             self._check_rows(X, reset=first)
         Y, single = check_outcomes(self, X, y)
         if first:
-            self._single = single
+            self._single, self._unit = single, outcome_unit(Y)
         elif Y.shape[1] != len(self.intercept_):
             raise InputError(
                 f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
                 f"{len(self.intercept_)}."
             )
         weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
-        return self._partial_fit(X, Y, X_target, weights)
+        return self._partial_fit(X, Y / self._unit, X_target, weights)._in_unit_of_y()
 
     def predict(self, X: Any) -> Any:
         """Return the predicted outcomes: (rows,) or (rows, k), as y was given."""
@@ -126,6 +128,21 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
         return LeaveOneOutRegressor(self, X, y, X_target, weights)
 
+    def _values_at(self, points: Any) -> Any:
+        return self._unit * super()._values_at(points)
+
+    def _in_unit_of_y(self) -> Self:
+        """Return the coefficients to the unit of y; f keeps its own."""
+        if self._unit == 1:
+            return self
+        with np.errstate(over="ignore", under="ignore"):  # beyond the largest number
+            for name in ("dual_coef_", "coef_", "intercept_"):
+                if hasattr(self, name):
+                    setattr(self, name, self._unit * getattr(self, name))
+            if hasattr(self, "reg_path_"):
+                self.reg_path_ |= {"error": self.reg_path_["error"] * self._unit * self._unit}
+        return self
+
     def _after_loading(self) -> None:
         super()._after_loading()
         if self._single and len(self._f.c) != 1:
@@ -136,7 +153,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         return Y[:, 0] if single else Y
 
     def _take_outcomes(self, labels: NDArray[Any] | None, outputs: int) -> None:
-        self._single = outputs == 0
+        self._single, self._unit = outputs == 0, 1.0
 
     def _outcome_columns(self, y: NDArray[Any]) -> Real:
         return np.asarray(y.reshape(len(y), -1), dtype=np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -14,8 +14,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._array import to_numpy
 from .._fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
+from .._overlap import parts_apart, warn_of_apart
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
+from .._support import Uncovered
 from .._types import Real, Rows
 from .._validation import (
     check_columns,
@@ -28,7 +30,7 @@ from .._validation import (
 )
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
-from ..exceptions import FewRowsWarning, InputError, WeightWarning
+from ..exceptions import FewRowsWarning, InputError, NoOverlapError, OverlapWarning, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
 from ._design import Design, design_of, kish, shares_of
@@ -158,13 +160,19 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         target = target_weights(len(T), *of_target)
         self._target_counts, self._target_size = target.repeats, target.size
         self._own, self._layout = design.share, self._layout_of(X.shape[1], known)
+        apart = parts_apart(rows, T, share, target.size, kish(design.share))
         try:
             raw = np.asarray(self._fit_labelled(rows, y, T, share), dtype=np.float64)
-            final = self._keep(X, design, raw)
+            final = self._keep(X, design, raw, apart)
             both = rows, T, share, design.share
             names = self._layout.columns
             self._tell_cost(design, lambda w: largest_difference(*both, w, names))
-            if not self._part:
+            if self._part or (apart and self._tells_overlap):
+                pass
+            elif apart:
+                who = f"The weights of {type(self).__name__}"
+                warn_of_apart(apart, who, self._layout.columns, stacklevel=2)
+            else:
                 self._warn_of_levels(rows, design.share, T, share, target.size)
                 self._warn_of_the_shift(rows, design.share, final, T, share, target.size)
         finally:
@@ -260,14 +268,19 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         """Weights of rows from raw ones, within the limits and no larger than any can be."""
         return np.minimum(clipped(raw * self._scale, self._limits), self._most)
 
-    def _keep(self, X: Real, design: Design, raw: Real) -> Real:
-        """Check and scale the raw weights of the kept rows; return these times their shares."""
+    def _keep(self, X: Real, design: Design, raw: Real, apart: Sequence[Uncovered] = ()) -> Real:
+        """Check and scale the raw weights of the kept rows; return these times their shares.
+
+        ``apart`` are the parts of the target that no training row is near to.
+        """
         mean = design.mean(raw)
         smallest = np.finfo(np.float64).tiny  # below it one over the mean is infinite
         if not (np.isfinite(raw).all() and (raw >= 0).all() and mean >= smallest):
-            raise InputError(
+            found = "".join(f" {part.describe(self._layout.columns)}." for part in apart[:_NAMED])
+            error = NoOverlapError if apart else InputError
+            raise error(
                 f"{type(self).__name__} found no usable weights: they are zero, negative or not "
-                "finite. Check that X and X_target overlap."
+                f"finite. Check that X and X_target overlap.{found}"
             )
         self._scale = 1 / mean
         self._most, self._n_rows = design.most, len(X)
@@ -397,7 +410,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 f"There is no overlap: {'; '.join(parts)}. The weights of {type(self).__name__} "
                 "cannot represent it: restrict the target to what training rows have, or leave "
                 "out the column.",
-                WeightWarning,
+                OverlapWarning,
                 stacklevel=3,
             )
 

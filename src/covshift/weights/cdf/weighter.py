@@ -16,7 +16,7 @@ from ..._parameters import VERBOSE, Rules, flag, number, one_of, whole
 from ..._support import NO_OVERLAP, Uncovered, uncovered
 from ..._types import Real
 from ..._validation import is_margins, unwrap_target
-from ...exceptions import InputError, NoOverlapError, WeightWarning
+from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
@@ -448,7 +448,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         message = no_overlap(self.views, missing, self._column_names, mismatch, noise)
         if not self.allow_no_overlap:
             raise NoOverlapError(f"{message} {ADVICE}")
-        warnings.warn(message, WeightWarning, stacklevel=6)
+        warnings.warn(message, OverlapWarning, stacklevel=6)
 
     def _flat_on_purpose(self) -> bool:
         return self.limits is not None or not isinstance(self._penalty(), str)
