@@ -33,6 +33,12 @@ def calibrate(
     rows = model._begin(X, y, sample_weight=sample_weight, **of_target, **nobody)
     without = np.zeros(_num_samples(trained))  # outcomes, of which weights know nothing
     weighed = labelled_rows(
-        trained, without, None, sample_weight=trained_weight, **of_target, **nobody
+        trained,
+        without,
+        None,
+        text=model._takes_text(),
+        sample_weight=trained_weight,
+        **of_target,
+        **nobody,
     )
     return model._calibrate(rows, weighed)
