@@ -69,6 +69,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("covshift",),
     "filename_pattern": "plot_",
+    "within_subsection_order": "FileNameSortKey",
     "image_srcset": ["2x"],
     "show_memory": False,
     "show_signature": False,

@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_says():
     check_page("evaluate.md", atol=0.02)
 

@@ -14,7 +14,9 @@ import sklearn
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["pipelines.md", "weights.md", "scaling.md"])
+@pytest.mark.parametrize(
+    "page", [pytest.param("pipelines.md", marks=pytest.mark.thorough), "weights.md", "scaling.md"]
+)
 def test_the_page_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where it may write files
     pytest.importorskip("pandas")

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_says():
     check_page("predict.md", atol=0.5)
 

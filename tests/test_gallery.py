@@ -19,6 +19,7 @@ def test_there_are_a_dozen_and_a_header():
     assert (EXAMPLES[0].parent / "GALLERY_HEADER.rst").exists()
 
 
+@pytest.mark.thorough  # `make docs` runs them as well
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_draws(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -33,6 +33,7 @@ def test_every_file_the_readme_links_to_exists():
         assert (README.parent / link).exists(), link
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_picture_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
