@@ -68,6 +68,19 @@ def samples():
 
 
 @pytest.fixture(scope="module")
+def one(samples):
+    """The first column of both samples and its diagnosis, for tests of everything else."""
+    X, T = samples[0][:, :1], samples[1][:, :1]
+    return {"X": X, "X_target": T, "diagnosis": diagnose(X, T, methods=())}
+
+
+@pytest.fixture(scope="module")
+def two(samples):
+    X, T = samples[0][:, :2], samples[1][:, :2]
+    return {"X": X, "X_target": T, "diagnosis": diagnose(X, T, methods=())}
+
+
+@pytest.fixture(scope="module")
 def hostile(samples):
     X, T, y = samples
     return report.build(
@@ -169,17 +182,15 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
     assert "2026-11-15" in words
 
 
-def test_given_weights_are_used(samples):
-    X, T, _ = samples
-    text = report.build(X[:, :1], T[:, :1], weights=np.linspace(1, 3, 80), weights_name="<mine>")
+def test_given_weights_are_used(one):
+    text = report.build(**one, weights=np.linspace(1, 3, 80), weights_name="<mine>")
     words = " ".join(Page(text).words)
     assert "Weights: <mine>." in words
 
 
 @pytest.mark.parametrize("labels", [np.arange(80) / 7, np.zeros(80), np.array(["a", "b"] * 40)])
-def test_a_reliability_diagram_needs_two_classes(samples, labels):
-    X, T, _ = samples
-    text = report.build(X[:, :1], T[:, :1], y=labels)
+def test_a_reliability_diagram_needs_two_classes(one, labels):
+    text = report.build(**one, y=labels)
     assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
 
 
@@ -201,9 +212,8 @@ def estimates(samples):
     return estimate(names, X[:, :2], T[:, :2], by=groups)
 
 
-def test_the_report_opens_with_the_number_of_the_population(samples, estimates):
-    X, T, _ = samples
-    text = report.build(X[:, :2], T[:, :2], estimates=estimates, weights=np.ones(80))
+def test_the_report_opens_with_the_number_of_the_population(two, estimates):
+    text = report.build(**two, estimates=estimates, weights=np.ones(80))
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(estimates.sentence) < words.index("Verdict:")
@@ -217,10 +227,9 @@ def test_the_report_opens_with_the_number_of_the_population(samples, estimates):
     assert "The groups are known of the sample alone" in words
 
 
-def test_without_overlap_the_report_says_so_instead_of_a_number(samples):
-    X, T, _ = samples
+def test_without_overlap_the_report_says_so_instead_of_a_number(one):
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    text = report.build(X[:, :1], T[:, :1], estimates=error)
+    text = report.build(**one, estimates=error)
     words = " ".join(Page(text).words)
     assert words.index("There is no number") < words.index("The training rows do not cover <b>")
     assert "Estimates with their intervals." not in words
@@ -246,9 +255,8 @@ def evaluations(samples):
     )
 
 
-def test_the_report_shows_an_evaluation(samples, evaluations):
-    X, T, _ = samples
-    text = report.build(X[:, :2], T[:, :2], evaluations=evaluations, weights=np.ones(80))
+def test_the_report_shows_an_evaluation(two, evaluations):
+    text = report.build(**two, evaluations=evaluations, weights=np.ones(80))
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(evaluations.sentence) < words.index("Verdict:")
@@ -273,10 +281,9 @@ def test_the_report_shows_an_evaluation(samples, evaluations):
         assert str(note) in words
 
 
-def test_a_number_and_an_evaluation_stand_in_one_report(samples, estimates, evaluations):
-    X, T, _ = samples
+def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluations):
     found = replace(evaluations, batches={}, checks=(), changes=(), differences=())
-    text = report.build(X[:, :2], T[:, :2], estimates=estimates, evaluations=found)
+    text = report.build(**two, estimates=estimates, evaluations=found)
     words = " ".join(Page(text).words)
     assert words.index(estimates.sentence) < words.index(found.sentence) < words.index("Verdict:")
     for title in ("Batches of the target", "Differences between models", "Labels of the target"):
@@ -294,10 +301,9 @@ def test_only_metrics_of_one_unit_share_an_axis(samples):
     assert ">R²<" not in drawn
 
 
-def test_without_overlap_there_is_no_number_for_the_model(samples):
-    X, T, _ = samples
+def test_without_overlap_there_is_no_number_for_the_model(one):
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    words = " ".join(Page(report.build(X[:, :1], T[:, :1], evaluations=error)).words)
+    words = " ".join(Page(report.build(**one, evaluations=error)).words)
     start = words.index("There is no number for the model")
     assert start < words.index("The training rows do not cover <b>")
     assert "Metrics with their intervals." not in words
@@ -328,8 +334,7 @@ def test_bad_input_is_named(samples, options, message):
         report.build(X[:, :1], T[:, :1], **options)
 
 
-def test_writing_replaces_the_whole_file_or_nothing(samples, tmp_path, monkeypatch):
-    X, T, _ = samples
+def test_writing_replaces_the_whole_file_or_nothing(one, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old", encoding="utf-8")
 
@@ -339,10 +344,10 @@ def test_writing_replaces_the_whole_file_or_nothing(samples, tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(_files.os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            report.write(path, X[:, :1], T[:, :1])
+            report.write(path, **one)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text(encoding="utf-8") == "old"
-    report.write(str(path), X[:, :1], T[:, :1])
+    report.write(str(path), **one)
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert len(list(Path(tmp_path).iterdir())) == 1
 
@@ -352,11 +357,9 @@ def numbers_of(text):
     return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
 
 
-def test_the_page_holds_its_numbers_as_json(samples, estimates, evaluations, hostile):
-    X, T, _ = samples
-    text = report.build(
-        X[:, :2], T[:, :2], estimates=estimates, evaluations=evaluations, weights=np.ones(80)
-    )
+def test_the_page_holds_its_numbers_as_json(one, two, estimates, evaluations, hostile):
+    X, T = two["X"], two["X_target"]
+    text = report.build(**two, estimates=estimates, evaluations=evaluations, weights=np.ones(80))
     found = numbers_of(text)
     assert found["estimates"] == estimates.to_dict()
     assert found["evaluations"] == evaluations.to_dict()
@@ -366,14 +369,13 @@ def test_the_page_holds_its_numbers_as_json(samples, estimates, evaluations, hos
         assert line["target"] == pytest.approx(T[:, k].mean())
     assert numbers_of(hostile)["title"] == HOSTILE[1]
     assert numbers_of(hostile)["comparison"]["rows"][0]["risk"] == 0.25
-    refused = report.build(X[:, :1], T[:, :1], estimates=NoOverlapError("<far>"))
+    refused = report.build(**one, estimates=NoOverlapError("<far>"))
     assert numbers_of(refused)["estimates"] == {"refused": "<far>"}
 
 
-def test_files_and_outcome_stand_on_top(samples):
-    X, T, _ = samples
+def test_files_and_outcome_stand_on_top(one):
     names = {"train_name": "<a>.csv", "target_name": "b.csv", "outcome_name": HOSTILE[0]}
-    words = " ".join(Page(report.build(X[:, :1], T[:, :1], **names)).words)
+    words = " ".join(Page(report.build(**one, **names)).words)
     places = [words.index(name) for name in (*names.values(), "Verdict:")]
     assert places == sorted(places)
 
@@ -400,16 +402,13 @@ def test_pictures_take_their_colours_from_the_page(hostile):
     assert set(re.findall(r"var\((--\w+)", styles)) <= set(defined)
 
 
-def test_the_reliability_curve_is_that_of_the_compared_model(samples):
-    X, T, y = samples
-    given = {"y": y, "weights": np.ones(80)}
-    caption = "by the recommended model (linear)"
-    assert caption in report.build(X[:, :2], T[:, :2], comparison=comparison(), **given)
+def test_the_reliability_curve_is_that_of_the_compared_model(samples, one):
+    given = {**one, "y": samples[2]}
+    assert "by the recommended model (linear)" in report.build(**given, comparison=comparison())
     weighted = comparison(method="entropy") | {"recommended": "entropy"}
-    page = report.build(X[:, :2], T[:, :2], comparison=weighted, **given)
+    page = report.build(**given, comparison=weighted)
     assert "by the recommended model (linear, entropy)" in page
-    unknown = comparison() | {"learner": "mine"}
-    page = report.build(X[:, :2], T[:, :2], comparison=unknown, **given)
+    page = report.build(**given, comparison=comparison() | {"learner": "mine"})
     assert "Do predicted probabilities come true?" not in page  # no other model in its place
 
 

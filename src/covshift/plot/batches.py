@@ -104,10 +104,7 @@ class BatchesDisplay:
         names = [style.label(name, 16) for name in self.labels[::step]]
         ax.set_xticks(place[::step], names)
         if sum(map(len, names)) > 60:
-            ax.tick_params(axis="x", labelrotation=45)
-            for text in ax.get_xticklabels():
-                text.set_horizontalalignment("right")
-                text.set_rotation_mode("anchor")
+            style.slant(ax)
         ax.set_xlim(-0.6, count - 0.4)
         ax.set_ylabel(style.label(self.ylabel, 60))
         ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)

@@ -182,8 +182,8 @@ class ECDFDisplay:
             ax.bar(at, heights[order], 0.9 * width, color=colors[kind], label=kind)
         names = [style.label(self.levels[k], 14) for k in order]
         ax.set_xticks(range(len(order)), names)
-        if sum(map(len, names)) > 36:
-            ax.tick_params(axis="x", labelrotation=45)
+        if max(map(len, names)) * len(names) > 45:
+            style.slant(ax)
         more = len(self.levels) - len(order)
         ax.set_xlabel(style.label(self.name, 48) + (f" ({more} more levels)" if more else ""))
         ax.set_ylabel("share of rows")

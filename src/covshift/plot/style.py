@@ -36,6 +36,14 @@ def tidy(ax: Any) -> None:
         ax.spines[side].set_visible(False)
 
 
+def slant(ax: Any) -> None:
+    """Turn names below the axis, so that long ones do not meet."""
+    ax.tick_params(axis="x", labelrotation=45)
+    for text in ax.get_xticklabels():
+        text.set_horizontalalignment("right")
+        text.set_rotation_mode("anchor")
+
+
 def write_dates(axis: Any) -> None:
     """Write days since 1970-01-01 as dates along an axis."""
     ticker = import_extra("matplotlib.ticker", extra="plot", needed_by="covshift.plot")

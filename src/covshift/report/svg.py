@@ -61,7 +61,8 @@ def draw_svg(
         backend.FigureCanvasSVG(figure)
         ax = figure.subplots()
         draw(ax)
-        _few_ticks(ax, size[0])
+        _few_ticks(ax.xaxis, ax.get_xlim(), size[0])
+        _few_ticks(ax.yaxis, ax.get_ylim(), 1.4 * size[1])
         # savefig would draw the whole picture once more, for the layout alone.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
@@ -70,15 +71,14 @@ def draw_svg(
     return _embeddable(out.getvalue(), size, name, title, text)
 
 
-def _few_ticks(ax: Any, width: float) -> None:
-    """Keep the tick labels of numbers apart: one for every inch and a half at least."""
+def _few_ticks(axis: Any, ends: tuple[float, float], width: float) -> None:
+    """Keep the tick labels of numbers apart, and write thousands as such."""
     ticker = import_extra("matplotlib.ticker", extra="report", needed_by="covshift.report")
-    if not isinstance(ax.xaxis.get_major_locator(), ticker.AutoLocator):
+    if not isinstance(axis.get_major_locator(), ticker.AutoLocator):
         return
-    largest = max(map(abs, ax.get_xlim()))
-    ax.xaxis.set_major_locator(ticker.MaxNLocator(max(3, int(1.3 * width))))
-    if 10_000 <= largest < 1e9:
-        ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    axis.set_major_locator(ticker.MaxNLocator(max(3, int(1.3 * width))))
+    if 10_000 <= max(map(abs, ends)) < 1e9:
+        axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
 def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, text: str) -> str:
