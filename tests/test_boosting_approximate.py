@@ -190,7 +190,7 @@ def slow_fit(**options):
 
 
 def test_a_long_fit_without_numba_says_so_after_a_round(monkeypatch):
-    monkeypatch.setattr(waiting, "_LONG", 0.0)
+    monkeypatch.setattr(waiting, "LONG", 0.0)
     slow_fit(leaf_solve="approximate")
     if _compiled.has_numba():
         slow_fit()

@@ -246,7 +246,7 @@ def test_where_scikit_learn_swaps_the_filters_it_does_so_in_one_thread_at_a_time
 
     def noted(self):
         caller = sys._getframe(1)
-        if "sklearn" in caller.f_code.co_filename and not _quiet._one_at_a_time._is_owned():
+        if "sklearn" in caller.f_code.co_filename and not _quiet._in_front.turn._is_owned():
             apart.append(f"{caller.f_code.co_filename}:{caller.f_lineno}")
         return enter(self)
 

@@ -20,6 +20,7 @@ LAYERS = [
         "_files",
         "_parallel",
         "_quiet",
+        "_slow",
         "_parameters",
         "_parquet",
         "_compiled",

@@ -83,11 +83,10 @@ def alone(when: bool = True) -> Iterator[None]:
     if not when:
         yield
         return
-    with _one_at_a_time, _in_front:
+    with _in_front.turn, _in_front:
         yield
 
 
-_one_at_a_time = threading.RLock()
 _seen = threading.local()
 
 
@@ -103,9 +102,10 @@ class _AnyText:
 
 class _OfListeners(type):
     def __subclasscheck__(cls, category: Any) -> bool:
+        text = vars(_seen).pop("text", "")  # none where somebody rebuilt the filter
         for listener in reversed(_listeners.get()):
-            if listener.takes(category, _seen.text):
-                listener.tell(Heard(category, _seen.text))
+            if listener.takes(category, text):
+                listener.tell(Heard(category, text))
                 return True
         return False
 
@@ -121,7 +121,8 @@ class _InFront:
     """Keep our filter first in the list for as long as anybody is inside."""
 
     def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
+        self.turn, self._lock = threading.RLock(), threading.Lock()
+        self._inside = 0
         self._lists: list[list[Any]] = []  # a caller's catch_warnings makes another one
 
     def __enter__(self) -> None:
@@ -134,7 +135,7 @@ class _InFront:
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
+            self._inside = max(0, self._inside - 1)
             if self._inside == 0:
                 self._leave()
 
@@ -146,9 +147,8 @@ class _InFront:
 
     def in_forked_child(self) -> None:
         """Of the parent's threads, the child has the one that forked."""
-        global _one_at_a_time
-        _one_at_a_time = threading.RLock()
-        self._lock, self._inside = threading.Lock(), len(_listeners.get())
+        self.turn, self._lock = threading.RLock(), threading.Lock()
+        self._inside = len(_listeners.get())
         if self._inside == 0:
             self._leave()
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 
 from .._compiled import Loop, has_numba
+from .._slow import LONG
 from ..exceptions import SlowWarning
 from .cuts import add_moments
 from .search import search
-
-_LONG = 30.0  # seconds of a fit that deserve a word
 
 
 def label(name: str, *, exact: bool) -> str:
@@ -20,7 +19,7 @@ def label(name: str, *, exact: bool) -> str:
 
 def warn_if_long(name: str, seconds: float, rounds: int, *, exact: bool) -> None:
     """Warn after a first round of ``seconds`` if the fit will take long for want of numba."""
-    if has_numba() or not exact or seconds * rounds <= _LONG:
+    if has_numba() or not exact or seconds * rounds <= LONG:
         return
     warnings.warn(
         f"{name} runs without numba: {rounds} rounds will take about {seconds * rounds:.0f} s, "

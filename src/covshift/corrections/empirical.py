@@ -24,6 +24,7 @@ from .._groups import column_shares, members
 from .._moments import moments
 from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
 from .._row_weights import RowWeights, check_weight
+from .._slow import warn_if_slow
 from .._types import Real, Rows
 from ..exceptions import InputError
 from ..operators import (
@@ -42,6 +43,7 @@ from ..operators import (
 from .base import Correction, VMatrixCorrection
 from .importance import importance_weights, is_weighter
 
+_SECONDS_OF_PAIR = 1e-3  # of features, with a hundred rows of each sample
 _ROW_WEIGHTS = Rule(("one weight per target row",), lambda value: np.ndim(value) > 0)
 
 
@@ -253,6 +255,14 @@ class Pairwise(EmpiricalCorrection):
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
         n = int(T.shape[1])
         groups = self._feature_groups(n)
+        count = n if groups is None else len(np.unique(groups))
+        warn_if_slow(
+            f"V of {count * (count - 1) // 2} pairs of features",
+            _SECONDS_OF_PAIR * count * (count - 1) / 2,
+            "Use the additive or the sliced correction, whose cost is linear in the features, or "
+            "fewer features.",
+            stacklevel=5,
+        )
         if groups is not None:
             features = members(groups)
             pairs = [one + other for one, other in combinations(features, 2)]

@@ -48,6 +48,7 @@ from .tuning import Tuning, kernel_scale, tune_dual
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
 _FITTED = (
+    "_f",
     "dual_coef_",
     "rank_",
     "coef_",

@@ -177,12 +177,11 @@ def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None)
     for _ in range(_STEPS):
         share = probabilities(A @ coef)[:, 1:]
         gradient = A.T @ (w[:, None] * (share - classes[:, 1:])) + ridge * coef
-        hessian = np.empty((k, p, k, p))
+        together = (share[:, :, None] * A[:, None, :]).reshape(len(A), k * p)
+        hessian = -(together * w[:, None]).T @ together
         for a in range(k):
-            for b in range(a + 1):
-                spread = w * share[:, a] * ((1.0 if a == b else 0.0) - share[:, b])
-                hessian[a, :, b, :] = hessian[b, :, a, :] = (A * spread[:, None]).T @ A
-        hessian = hessian.reshape(k * p, k * p)
+            own = slice(a * p, (a + 1) * p)
+            hessian[own, own] += (A * (w * share[:, a])[:, None]).T @ A
         hessian[np.diag_indices(k * p)] += ridge.T.reshape(-1)
         step = np.linalg.solve(hessian, gradient.T.reshape(-1)).reshape(k, p).T
         size = 1.0
@@ -241,8 +240,9 @@ def _curvature(share: Real, terms: Sequence[Real], w: Real) -> Real:
     weighted = w[:, None] * share  # (N, k)
     mean = [np.sum(share * term, axis=1) for term in terms]  # of a term over the classes, (N,)
     k = share.shape[1]
-    H = np.empty((k + len(terms),) * 2)
-    H[:k, :k] = np.diag(weighted.sum(axis=0)) - weighted.T @ share
+    H = np.zeros((k + len(terms),) * 2)
+    if k <= _MANY:  # else nobody reads them
+        H[:k, :k] = np.diag(weighted.sum(axis=0)) - weighted.T @ share
     for a, term in enumerate(terms):
         centred = term - mean[a][:, None]
         H[:k, k + a] = H[k + a, :k] = np.sum(weighted * centred, axis=0)

@@ -11,6 +11,7 @@ from .._array import is_torch
 from .._coordinates import Ranked
 from .._device.kernels import KERNELS as DEVICE_KERNELS
 from .._device.kernels import DeviceExpansion
+from .._device.memory import enough_memory
 from .._fit_data import GivenWeights, encode_fit_data, take_columns
 from .._types import Real, Rows
 from .._validation import check_columns, check_host_rows, check_rows
@@ -63,7 +64,9 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
 
     def _values_at(self, points: Any) -> Any:
         if self._predicts_on_device(points):
-            return DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)(points)
+            f = DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)
+            with enough_memory("the predictions", "Predict fewer rows at a time"):
+                return f(points)
         return self._f(points)
 
     def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:

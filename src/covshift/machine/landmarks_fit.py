@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._array import is_torch, like
 from .._device.kernels import KERNELS as DEVICE_KERNELS
+from .._device.memory import enough_memory
 from .._fit_data import FitData, GivenWeights, check_device_fit_data, check_fit_data
 from .._kernels import landmarks
 from .._row_units import RowUnits
@@ -70,6 +71,9 @@ class LandmarksFit(FittedFunction):
             and self.coordinates in ("standard", "none")
         )
 
+    @enough_memory(
+        "the fit; nothing is fitted", "Use fewer landmarks (n_components), fewer rows or float32"
+    )
     def _fit_on_device(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         problem = check_device_fit_data(X, Y, X_target, weights)
         self.correction_ = clone(as_correction(self.correction), safe=False)

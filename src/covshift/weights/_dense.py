@@ -7,13 +7,36 @@ from collections.abc import Callable
 import numpy as np
 
 from .._progress import track
-from .._types import Real
+from .._slow import warn_if_slow
+from .._types import Real, Rows
 from ..exceptions import InputError
 from ._points import blocks
 
 
-def check_fits(N: int, refuse_above: int, name: str) -> None:
-    """Refuse more training rows than ``refuse_above``, and say what their matrix would take."""
+def distinct(X: Real, mass: Real) -> tuple[Real, Real, Rows]:
+    """Return the different rows of X, what each counts for, and which of them every row is.
+
+    Rows that are all different stay in their order.
+    """
+    points, place = np.unique(X, axis=0, return_inverse=True)
+    if len(points) == len(X):
+        return X, mass, np.arange(len(X))
+    total: Real = np.bincount(place.ravel(), weights=mass).astype(np.float64)
+    return points, total, place.ravel()
+
+
+def check_fits(N: int, refuse_above: int, name: str, seconds: float = 0.0) -> None:
+    """Refuse more training rows than ``refuse_above``, and say what their matrix would take.
+
+    Of fewer, say how long they take: ``seconds`` of a million of N^3.
+    """
+    warn_if_slow(
+        f"{name} of {N} different training rows",
+        seconds * 1e-6 * float(N) ** 3 if N <= refuse_above else 0.0,
+        "Its time grows with N^3: fit a subsample and predict the weights of the rest, or use "
+        "CDFWeights, whose cost is linear in N.",
+        stacklevel=5,
+    )
     if N > refuse_above:
         raise InputError(
             f"{name} needs an N x N matrix, {8e-9 * N**2:.1f} GB for {N} training rows, and time "

@@ -10,12 +10,16 @@ from scipy.spatial.distance import cdist
 from .._fields import FINITE, POSITIVE, Kind, Part, Reals
 from .._parameters import VERBOSE, Rules, flag, number, whole
 from .._qp.simplex import BACKEND, solve_simplex
+from .._slow import warn_if_slow
 from .._types import Real
 from ..exceptions import InputError
-from ._dense import check_fits, target_mean
+from ._dense import check_fits, distinct, target_mean
 from ._design import masses
 from ._points import Units, blocks, pooled_units
 from .base import Weighter
+
+_SECONDS = 1e-4  # of a fit, for every million of N^3
+_SECONDS_OF_PAIR = 3e-9  # of target rows
 
 
 class EnergyWeights(Weighter):
@@ -115,21 +119,28 @@ class EnergyWeights(Weighter):
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         N = len(X)
-        check_fits(N, self.refuse_above, "EnergyWeights")
         self._units = pooled_units(
             X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
         )
-        X, T, share = self._units(X), self._units(T[share > 0]), share[share > 0]
+        # Equal rows are one point: they have equal weights.
+        X, g, place = distinct(self._units(X), masses(self._own))
+        check_fits(len(X), self.refuse_above, "EnergyWeights", _SECONDS)
+        T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
+        warn_if_slow(
+            f"EnergyWeights of {len(T)} different target rows",
+            _SECONDS_OF_PAIR * len(T) ** 2,
+            "The distances between them grow with M^2: fit to a subsample of the target.",
+            stacklevel=4,
+        )
         apart = target_mean(  # d(x_i)
             cdist, X, T, share, label="EnergyWeights: distances", verbose=self.verbose
         )
-        self._unit = float(self._own @ apart) or 1.0
+        self._unit = float(g @ apart) / N or 1.0
         apart /= self._unit
         norm = np.linalg.norm(X, axis=1) / self._unit
         D = cdist(X, X)
         D /= self._unit
         H = norm[:, None] + norm - D
-        g = masses(self._own)
         H[np.diag_indices_from(H)] += self.reg / g
         found = solve_simplex(
             H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
@@ -142,7 +153,7 @@ class EnergyWeights(Weighter):
         )
         self._level = found.level - float(norm @ w)
         self._X, self._w, self._T, self._share = X, w, T, share
-        return np.asarray(w / g)
+        return np.asarray((w / g)[place])
 
     def _ratio_of_unused(self, X: Real) -> Real:
         return self._ratio(X) if self.reg > 0 else np.zeros(len(X))
@@ -154,9 +165,9 @@ class EnergyWeights(Weighter):
                 "positive reg to predict those of new rows."
             )
         X = self._units(X)
-        N = len(self._w)
+        N = float(self._w.sum())  # of all rows, equal ones among them
         pull = np.empty(len(X))
-        for rows in blocks(len(X), N):
+        for rows in blocks(len(X), len(self._w)):
             pull[rows] = cdist(X[rows], self._X) @ self._w
         pull -= N * target_mean(cdist, X, self._T, self._share)
         return np.maximum(self._level + pull / self._unit, 0.0) / self.reg

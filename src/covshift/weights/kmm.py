@@ -13,11 +13,12 @@ from .._parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from .._qp.simplex import BACKEND, solve_simplex
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
-from ._dense import check_fits, target_mean
+from ._dense import check_fits, distinct, target_mean
 from ._design import kish, masses
 from ._points import Units, blocks, pooled_units, squared_distances
 from .base import Weighter
 
+_SECONDS = 1e-3  # of a fit, for every million of N^3
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
 
 
@@ -139,16 +140,15 @@ class KMM(Weighter):
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        N = len(X)
-        check_fits(N, self.refuse_above, "KMM")
-        total = self._total(N)
+        total = self._total(len(X))
         self._units = pooled_units(
             X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
         )
         # Equal rows are one variable: they make K singular and have equal weights.
-        X, place = np.unique(self._units(X), axis=0, return_inverse=True)
-        count = np.bincount(place.ravel(), weights=masses(self._own))
-        T, share = self._units(T[share > 0]), share[share > 0]
+        N = len(X)
+        X, count, place = distinct(self._units(X), masses(self._own))
+        check_fits(len(X), self.refuse_above, "KMM", _SECONDS)
+        T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
         self._kernel = self._make_kernel(X)
         self.width_ = self._kernel.width
         K = self._kernel(X, X)
@@ -158,8 +158,8 @@ class KMM(Weighter):
         found = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
         self.objective_, self.total_ = found.objective, float(found.w.sum())
         self._X, self._w, self._count = X, found.w / count, count
-        self._warn_of_collapse(K, count / np.bincount(place.ravel()))
-        return np.asarray(self._w[place.ravel()])
+        self._warn_of_collapse(K, count / np.bincount(place))
+        return np.asarray(self._w[place])
 
     def _ratio(self, X: Real) -> Real:
         X = self._units(X)

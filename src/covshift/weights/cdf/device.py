@@ -8,6 +8,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..._array import is_numpy, is_torch, like, to_numpy
+from ..._device.memory import enough_memory
 from ..._parameters import check_parameters
 from ..._row_weights import target_weights
 from ..._support import beyond_extremes
@@ -34,6 +35,7 @@ class OnDevice(Weighter):
     _target: Callable[..., Any]
     _match_rows: Callable[..., Match]
 
+    @enough_memory("the weights of these rows", "Predict fewer rows at a time")
     def predict_weights(self, X: Any) -> Any:
         check_is_fitted(self, "weights_")
         made: Any = self._made
@@ -65,10 +67,12 @@ class OnDevice(Weighter):
                 "or solver='matrix-free', which copies the rows to the host."
             )
 
+    @enough_memory("the fit; nothing is fitted", "Use fewer rows, or float32")
     def _fit_on_device(
         self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
     ) -> Self:
         check_parameters(self)
+        self.__dict__.pop("weights_", None)  # a fit that fails leaves no half of another one
         self.encoder_ = self._sides = None
         check_columns(self, X, reset=True)
         X, T, share = check_samples(X, X_target, target_weight, target_frequency)
