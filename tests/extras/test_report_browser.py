@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 
 import numpy as np
 import pytest
 
 from covshift import report
 
-from .conftest import require
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     "</script></style></title><img src=x onerror='window.hacked = 2'>",
@@ -32,17 +17,6 @@ HOSTILE = [
     "längst 名前 " + "very_long_name_" * 12,
     "plain",
 ]
-
-
-def find(*names):
-    """First program of these that is installed; skip without, or fail where extras are a must."""
-    for name in names:
-        if found := shutil.which(name):
-            return found
-    reason = f"none of {', '.join(names)} is installed"
-    if os.environ.get("COVSHIFT_REQUIRE_EXTRAS"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
@@ -79,22 +53,6 @@ def page(tmp_path_factory):
         path, X, T, y=y, feature_names=HOSTILE, comparison=comparison, title=HOSTILE[1], command="x"
     )
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Headless Chromium with an empty profile, its console and its requests recorded."""
-    webdriver = require("selenium.webdriver")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(find("chromedriver")))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture

@@ -26,10 +26,9 @@ OLD = b"the old file"
 def inputs(tmp_path_factory):
     """Tables, a model and margins to work with, in a folder that no command writes to."""
     folder = tmp_path_factory.mktemp("inputs")
-    target = rows(50, 0.4, seed=1)
-    train = [[*row, str(k % 2)] if k else [*row, "p"] for k, row in enumerate(rows(60))]
-    write(folder / "train.csv", train)
-    write(folder / "target.csv", target)
+    for name, table in (("train", rows(60)), ("target", rows(50, 0.4, seed=1))):
+        scored = [[*row, f"{k % 5 / 5}" if k else "p"] for k, row in enumerate(table)]
+        write(folder / f"{name}.csv", scored)
     assert covshift("fit", *both(folder), "--learner", "linear", "-o", folder / "m", "-q").code == 0
     assert covshift("margins", folder / "target.csv", "-o", folder / "t.json", "-q").code == 0
     return folder

@@ -66,11 +66,11 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the files, then call the commands as a user would, and check what they say."""
     folder = Path(args.output)
-    folder.mkdir(parents=True, exist_ok=True)
     answers, population = folder / SURVEY, folder / POPULATION
     if args.rows < 100:
         raise InputError(f"--rows {args.rows}: the demonstration needs at least 100.")
     refuse_other_files(answers, args.force)
+    folder.mkdir(parents=True, exist_ok=True)
     write_survey(folder, args.rows, args.seed)
     if args.files_only:
         print(f"Wrote {answers} and {population}.")
