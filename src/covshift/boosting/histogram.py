@@ -59,7 +59,7 @@ class _Histogram(BaseEstimator):  # type: ignore[misc]
                 grown.fit(X, y)
             else:
                 w = check_weight(weight, len(X), "sample_weight", of="X")
-                # Trees stop at a Hessian below a constant: bring weights near one, without rounding.
+                # Trees stop at a small Hessian: weights are brought near one, without rounding.
                 w = np.ldexp(w, -round(float(np.log2(w[w > 0].mean()))))
                 bins = Bins(X[w > 0], w[w > 0], _BINS)
                 grown.fit(bins.codes(X), y, sample_weight=w)

@@ -26,6 +26,7 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
+from .._values import numbers_of_rows
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, WeightWarning
@@ -469,4 +470,7 @@ def _labels_of(y: Any, design: Design) -> Any:
 
 def effective_sample_size(weights: Real) -> float:
     """Kish's effective sample size, (sum w)^2 / sum w^2."""
-    return float(weights.sum() ** 2 / (weights @ weights))
+    w: Real = numbers_of_rows(weights, "weights", "one weight per row")
+    w = check_weight(w, w.size, "weights", of="the sample")
+    w = w / w.max()
+    return float(w.sum() ** 2 / (w @ w))
