@@ -262,6 +262,8 @@ def check_same_columns(
         )
     if names is None or target_names is None or names == target_names:
         return
+    if sorted(names) == sorted(target_names):
+        raise InputError("X_target has the columns of X in another order. Pass X_target[columns].")
     only_X = [name for name in names if name not in target_names]
     only_T = [name for name in target_names if name not in names]
     raise InputError(

@@ -34,7 +34,7 @@ from ._array import to_numpy
 from ._groups import column_shares, feature_groups
 from ._parameters import number, whole
 from ._types import Real, Rows
-from ._validation import check_points, column_names, refuse_no_rows
+from ._validation import check_points, refuse_no_rows
 from ._values import numbers_of_rows
 from .encoding import groups_of
 from .encoding.samples import encode_samples
@@ -325,7 +325,7 @@ def _positive(name: str, value: float) -> float:
 def _views(X: Any) -> tuple[Real, Rows | None]:
     """Views (N, G), and the feature that each belongs to; one view may come as (N,)."""
     refuse_no_rows(X, "X")
-    if column_names(X) is None and len(getattr(X, "shape", (*np.shape(X[0]), 0))) == 1:
+    if len(_shape(X)) == 1:
         view = numbers_of_rows(X, "X", "one row per residual")
         return to_numpy(check_points(view[:, None], "X")), None
     X, _, encoder = encode_samples(X, None)
@@ -333,8 +333,14 @@ def _views(X: Any) -> tuple[Real, Rows | None]:
     return to_numpy(check_points(X, "X")).astype(np.float64), groups
 
 
+def _shape(X: Any) -> tuple[int, ...]:
+    """Shape of an array, of a frame, or of nested lists, which may be ragged."""
+    return X.shape if hasattr(X, "shape") else (len(X), *np.shape(X[0]))
+
+
 def _residuals(residuals: ArrayLike) -> Real:
     r = numbers_of_rows(residuals, "residuals", "one f(x_i) - y_i per training row")
+    r = r.ravel() if r.ndim == 2 and r.shape[1] == 1 else r
     if r.ndim != 1 or r.size == 0:
         raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")
     unusable = np.count_nonzero(~np.isfinite(r))

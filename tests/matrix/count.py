@@ -1,4 +1,4 @@
-"""Try cells of the matrix and count them: ``python -m tests.matrix.count [entry] [input]``."""
+"""Try cells of the matrix and count them: ``cd tests; python -m matrix.count [entry] [input]``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .entry_points import ENTRIES
+from .exceptions import expectation
 from .inputs import INPUTS
 from .problem import Entry, Expectation, Input, failure
 
@@ -16,7 +17,7 @@ def cells() -> Iterator[tuple[Entry, Input, Expectation]]:
     """All cells: an entry point, an input that it takes, and what is expected."""
     for entry in ENTRIES:
         for one in INPUTS:
-            expected = entry.expectation(one)
+            expected = expectation(entry, one)
             if expected is not None:
                 yield entry, one, expected
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +58,8 @@ def ask(model: Any, method: str, rows: Any) -> Any:
     """What a fitted model says, as numbers."""
     if method == "predict_interval":
         found = model.predict_interval(rows, coverage=0.5)
-        return np.column_stack([found.lower, found.upper])
+        ends = np.column_stack([found.lower, found.upper])
+        return np.clip(ends, -1e9, 1e9)  # far from all rows an interval may be infinite
     if method == "predict_set":
         return model.predict_set(rows, coverage=0.5).member.astype(float)
     return getattr(model, method)(rows)
@@ -202,10 +206,11 @@ def encoder(problem: Problem) -> Any:
 
 
 def margins_of(problem: Problem) -> Any:
-    found = covshift.Margins.from_rows(
-        problem.X_target, weight=problem.target_weight, min_count=5, bins=4
-    )
-    return weights.Raking().fit(canonical("classes").X, X_target=found).weights_
+    found = covshift.Margins.from_rows(problem.X, weight=problem.sample_weight, min_count=5, bins=4)
+    with tempfile.TemporaryDirectory() as folder:
+        found.to_json(Path(folder) / "margins.json")
+        text = (Path(folder) / "margins.json").read_text(encoding="utf-8")
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
 
 
 FITTED = [
@@ -221,6 +226,14 @@ FITTED = [
     ),
     Entry(
         "ImportanceWeightedScorer", scored, TWO, covers=("ImportanceWeightedScorer",), tables=True
+    ),
+    Entry(
+        "Margins.from_rows",
+        margins_of,
+        ("X", "sample_weight"),
+        covers=("Margins",),
+        tables=True,
+        called={"X": r"\bT\b", "sample_weight": r"\bweight\b"},
     ),
     Entry("TableEncoder", encoder, ROWS, covers=("TableEncoder",), tables=True),
 ]

@@ -154,7 +154,7 @@ def method_fitted(problem: Problem) -> Any:
         options=MACHINE,
         **weighted(problem),
     )
-    return model.predict_proba(canonical("classes").X_target)
+    return model.predict_proba(problem.X)
 
 
 def weights_fitted(problem: Problem) -> Any:

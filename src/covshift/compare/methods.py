@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.utils.validation import _num_samples
 
 from .._both_samples import with_groups
 from .._quiet import alone
@@ -24,6 +25,7 @@ from .._registry import (
 )
 from .._row_weights import RowWeights, row_weights
 from .._types import Real
+from .._validation import refuse_no_rows, unwrap_target
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..encoding import groups_of
 from ..exceptions import InputError
@@ -165,7 +167,7 @@ def fit_weights(
     if target is not None:
         given |= target.options("target_weight", "target_frequency")
     weighter = with_groups(weighter, groups_of(X))[0]
-    return weighter.fit(X, y, X_target=(X_target,), **given)
+    return weighter.fit(X, y, X_target=(unwrap_target(X_target),), **given)
 
 
 def fit_method(
@@ -204,8 +206,10 @@ def fit_method(
     fitted scikit-learn estimator
     """
     entry, method = resolve(learner, method)
+    X_target = unwrap_target(X_target)
+    refuse_no_rows(X, "X")
     if sample_weight is not None:
-        sample_weight = row_weights(len(X), sample_weight).design
+        sample_weight = row_weights(_num_samples(X), sample_weight).design
     if method in WEIGHTERS and weights is None:
         fitted = fit_weights(method, X, y, X_target, target_weight, random_state, sample_weight)
         weights = fitted.weights_

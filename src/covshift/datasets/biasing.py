@@ -12,10 +12,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
+from .._array import to_numpy
 from .._parameters import number, one_of, whole
 from .._types import Real, Rows
+from .._validation import check_points
 from ..exceptions import InputError
 
 __all__ = ["BiasedSplit", "bias_by_acceptance", "bias_by_feature", "bias_by_norm"]
@@ -246,7 +248,7 @@ def _bias_at_median(
 
 
 def _check_data(X: ArrayLike) -> Real:
-    return np.asarray(check_array(X, dtype=np.float64, input_name="X"))
+    return to_numpy(check_points(X, "X")).astype(np.float64)
 
 
 def _check_feature(feature: int, X: Real) -> int:

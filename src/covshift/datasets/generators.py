@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch, check_random_state
 
+from .._array import to_numpy
 from .._parameters import whole
 from .._types import Real, Whole
+from .._validation import check_points
 
 __all__ = [
     "make_ringnorm",
@@ -174,7 +176,7 @@ def sigmoid_probability(X: ArrayLike) -> Real:
     >>> sigmoid_probability([[0.0]])
     array([0.5])
     """
-    return _probability(-5.0 * np.asarray(X, dtype=np.float64)[:, 0])
+    return _probability(-5.0 * _rows(X)[:, 0])
 
 
 def twonorm_probability(X: ArrayLike) -> Real:
@@ -186,8 +188,8 @@ def twonorm_probability(X: ArrayLike) -> Real:
     >>> twonorm_probability([[1.0, -1.0]])
     array([0.5])
     """
-    X = np.asarray(X, dtype=np.float64)
-    return _probability(-2.0 * _mean_shift(X.shape[1]) * X.sum(axis=1))
+    rows = _rows(X)
+    return _probability(-2.0 * _mean_shift(rows.shape[1]) * rows.sum(axis=1))
 
 
 def ringnorm_probability(X: ArrayLike) -> Real:
@@ -199,10 +201,10 @@ def ringnorm_probability(X: ArrayLike) -> Real:
     >>> ringnorm_probability([[0.0] * 20]).round(3)
     array([1.])
     """
-    X = np.asarray(X, dtype=np.float64)
-    n = X.shape[1]
-    from_narrow = ((X - _mean_shift(n)) ** 2).sum(axis=1)
-    from_wide = (X**2).sum(axis=1)
+    rows = _rows(X)
+    n = rows.shape[1]
+    from_narrow = ((rows - _mean_shift(n)) ** 2).sum(axis=1)
+    from_wide = (rows**2).sum(axis=1)
     return _probability(from_wide / 8 - from_narrow / 2 + n * np.log(2))
 
 
@@ -222,6 +224,10 @@ def _balanced_labels_and_noise(
 
 def _draw_labels(probability: Real, rng: np.random.RandomState) -> Whole:
     return (rng.uniform(size=len(probability)) < probability).astype(np.int64)
+
+
+def _rows(X: ArrayLike) -> Real:
+    return to_numpy(check_points(X, "X")).astype(np.float64)
 
 
 def _probability(log_odds: Real) -> Real:

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch, check_random_state
 
+from .._array import to_numpy
 from .._parameters import one_of, whole
 from .._types import Real
+from .._validation import check_points
 
 __all__ = ["make_survey", "survey_probability"]
 
@@ -122,7 +124,7 @@ def survey_probability(X: ArrayLike) -> Real:
     >>> survey_probability([[47, 30_000, 13, 2, 4, 1, 0, 27.0]]).round(3)
     array([0.289])
     """
-    age, income, _, _, visits, _, smoker, bmi = np.asarray(X, dtype=np.float64).T
+    age, income, _, _, visits, _, smoker, bmi = to_numpy(check_points(X, "X")).astype(np.float64).T
     log_odds = (
         -1.8
         + 0.5 * _decades(age)

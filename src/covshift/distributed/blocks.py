@@ -7,9 +7,14 @@ from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._parameters import whole
 from .._parquet import ParquetFiles
+from .._validation import check_given, column_names, refuse_no_rows, unwrap_target
+from .._values import plain_values
 from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
@@ -85,6 +90,7 @@ def fit_blocks(
     """
     if not isinstance(estimator, KernelMachine):
         raise InputTypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
+    target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
     make = _as_callable(blocks, "blocks")
     header = _header(make)
     target = read_target(X_target, target_weight, target_bins, estimator, make, target_frequency)
@@ -144,21 +150,43 @@ def from_arrays(
     >>> [X.shape for X, y in from_arrays(np.zeros((5, 2)), np.zeros(5), batch_rows=2)()]
     [(2, 2), (2, 2), (1, 2)]
     """
-    weights = [sample_weight] if frequency_weight is None else [sample_weight, frequency_weight]
-    if weights[0] is None and len(weights) == 1:
-        weights = []
-    lengths = {len(array) for array in (X, y, *weights) if array is not None}
-    if len(lengths) > 1:
-        raise InputError(f"X, y and their weights differ in length: {sorted(lengths)}.")
+    refuse_no_rows(X, "X")
+    if issparse(X):
+        raise InputTypeError("X is sparse. Pass a dense array.")
+    if isinstance(X, list | tuple):
+        X = check_given(X, "X", text=False)
+    if len(getattr(X, "shape", (0, 0))) != 2:
+        raise InputError(f"X: Expected 2D array, got shape {X.shape} instead.")
+    N, own = _num_samples(X), {"y": y, "sample_weight": sample_weight}
+    if not N:
+        raise InputError("X is empty: it has no rows.")
+    if frequency_weight is not None:
+        own["frequency_weight"] = frequency_weight
+    given = {
+        name: None if values is None else plain_values(values, name) for name, values in own.items()
+    }
+    for name, values in given.items():
+        if values is not None and (values.ndim == 0 or len(values) != N):
+            raise InputError(
+                f"{name} has the shape {values.shape}, but X has {N} rows: their length differs."
+            )
+    y, *weights = given.values()
+    weights = [] if len(weights) == 1 and weights[0] is None else weights
     step = _check_rows(batch_rows)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            block = (np.asarray(X[rows]), np.asarray(y[rows]))
-            yield (*block, *(None if w is None else np.asarray(w[rows]) for w in weights))
+        for start in range(0, N, step):
+            rows = slice(start, min(start + step, N))
+            yield (_cut(X, rows), y[rows], *(None if w is None else w[rows] for w in weights))
 
     return blocks
+
+
+def _cut(X: Any, rows: slice) -> Any:
+    """Take some rows; a data frame keeps its names, an array its mask."""
+    if column_names(X) is not None:
+        return _safe_indexing(X, np.arange(rows.start, rows.stop))
+    return X[rows] if isinstance(X, np.ndarray) else np.asarray(X[rows])
 
 
 def from_parquet(

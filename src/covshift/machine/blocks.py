@@ -26,6 +26,7 @@ from .._row_units import RowUnits
 from .._row_weights import check_frequency, check_weight
 from .._types import Real, Whole
 from .._validation import check_columns, check_points
+from .._values import numbers_of_rows
 from ..corrections import as_correction
 from ..corrections.importance import of_features
 from ..encoding import groups_of
@@ -224,8 +225,7 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
 
 def _block_weight(weight: Any, length: int, name: str) -> Real:
     """Check the weights or frequencies of a block, of which all may be zero."""
-    values = to_numpy(weight) if hasattr(weight, "detach") else weight
-    values = np.asarray(values, dtype=np.float64)
+    values = numbers_of_rows(weight, name, "one weight per row of X")
     if values.shape == (length,) and (values == 0).all():
         return values
     if name == "frequency_weight":

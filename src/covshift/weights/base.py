@@ -28,6 +28,7 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
+from .._values import numbers_of_rows
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, OverlapWarning, WeightWarning
@@ -504,4 +505,7 @@ def effective_sample_size(weights: Real) -> float:
     >>> effective_sample_size(np.array([3.0, 1.0, 1.0, 1.0]))
     3.0
     """
-    return float(weights.sum() ** 2 / (weights @ weights))
+    w: Real = numbers_of_rows(weights, "weights", "one weight per row")
+    w = check_weight(w, w.size, "weights", of="the sample")
+    w = w / w.max()
+    return float(w.sum() ** 2 / (w @ w))

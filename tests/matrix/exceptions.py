@@ -1,0 +1,123 @@
+"""Cells that are meant to differ from their row, each with the reason; and names without cells."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .problem import Entry, Expectation, Input, Refuses, Sound, SoundOrRefuses
+
+
+class Exception_(NamedTuple):
+    """Cells by regular expressions, which must match whole names, and what they expect."""
+
+    entry: str
+    given: str
+    expects: Expectation | None  # None: the cell has no meaning
+    reason: str
+
+
+_GAP = "NaN|None in one place|pd.NA in one place|a nullable series with a gap"
+_GAP += "|a polars series with a null|masked"
+_FRAME = "(a|an) .*(frame|Arrow table).*"
+
+EXCEPTIONS = [
+    Exception_(
+        "estimate.*|evaluate.*",
+        f"y: ({_GAP})",
+        Sound(),
+        "a row without an outcome is left out, and a note says so",
+    ),
+    Exception_(
+        "estimate, proportion",
+        "y: (inf|minus inf|mixed.*|one class|continuous numbers|two columns|dates|timedeltas)",
+        Sound(),
+        "categories are whatever the cells spell, and several columns are several outcomes",
+    ),
+    Exception_(
+        "evaluate", "y: (dates|timedeltas)", Sound(), "labels are compared as they are spelled"
+    ),
+    Exception_("estimate_(mean|risk)", "sample_weight: None", Refuses(), "weights are required"),
+    Exception_(
+        "effective_sample_size|WeightsDisplay.*",
+        "sample_weight: (None|too long|too short|empty)",
+        None,
+        "weights alone have no rows to be compared with",
+    ),
+    Exception_("bounds.loss_error", "y: too .*", None, "residuals alone have no rows beside them"),
+    Exception_("bounds.loss_error_1d", "X: one dimension", Sound(), "one view may come as (N,)"),
+    Exception_(
+        "Conformal.*|evaluate.*|restrict|compare|fit_blocks|report.*|.*Display.*",
+        "X and X_target: array API",
+        SoundOrRefuses(".*"),
+        "rows are picked by scikit-learn, which this library's arrays do not allow",
+    ),
+    Exception_(
+        "Reweighted|compare", "y: one class", SoundOrRefuses(".*"), "the user's model decides"
+    ),
+    Exception_(
+        "TableEncoder",
+        f"X(_target)?: ({_FRAME}|NaN|None.*|pd.NA.*|timedeltas|a date in a cell)"
+        "|X and X_target: all columns constant",
+        SoundOrRefuses(".*"),
+        "it takes gaps and dates, and a frame never goes with an array without names",
+    ),
+    Exception_(
+        "fit_blocks",
+        "X_target: (a list of arrays|a sparse .*)",
+        Refuses("blocks"),
+        "an iterable of rows is taken for the blocks of a target",
+    ),
+    Exception_(
+        "fit_blocks",
+        "X_target: .*reordered.*",
+        Refuses("order"),
+        "blocks may come from anywhere: their columns are compared, not moved",
+    ),
+    Exception_(
+        "datasets.bias_by_acceptance",
+        "X and X_target: .*int.*",
+        Refuses("lies in"),
+        "its rule needs features in [0, 1]",
+    ),
+    Exception_(
+        "datasets.bias_by_.*",
+        "X and X_target: all columns constant",
+        SoundOrRefuses(".*"),
+        "no row lies above the median",
+    ),
+]
+
+UNTRIED = {
+    r"covshift\.operators\..*": "algebra on checked arrays; covshift.testing.check_operator",
+    r"covshift\.testing\..*": "checks of estimators: they make their own data",
+    r"covshift\.bounds\.(confidence|half_width|target_size)(_1d)?": "numbers alone, no rows",
+    r"covshift\.datasets\.(load|make)_.*": "they make rows, and take numbers of them",
+    r"covshift\.datasets\.survey_probability": "eight columns; checked as sigmoid_probability is",
+    r"covshift\.persistence\..*|covshift\.(load|save)": "files; tests of model files",
+    r"covshift\.distributed\.(fit|predict|from_parquet)": "Dask collections and files",
+    r"covshift\.encoding\.(encoded|groups_of|read_cells|scaled|some_columns)": "inside alone",
+    r"covshift\.machine\.LeaveOneOut.*": "made by VSVC and VSVR from checked rows",
+    r"covshift\.compare\.(methods_for|Method|TargetSafeSplit)": "no rows, or their number alone",
+    r"covshift\.compare\.(log_loss|squared_error|zero_one)": "ask a fitted model, which checks",
+    r"covshift\.compare\.imbalance": "typed for checked arrays",
+    r"covshift\.diagnostics\.standardized_mean_differences": "typed for checked arrays",
+    r"covshift\.weights\.cdf_mismatch": "typed for checked arrays",
+    r"covshift\.corrections\.(Importance|Precomputed|Product)": "their parameters have own tests",
+    r"covshift\.corrections\.as_correction|covshift\.weights\.as_weighter": "names, no rows",
+    r"covshift\.corrections\.(Correction|EmpiricalCorrection|VMatrixCorrection)": "base classes",
+    r"covshift\.weights\.Weighter": "a base class",
+    r"covshift\.plot\.(Batches|ForestPlot|Intervals|Margins)Display": "draw what answers hold",
+}
+"""Public callables that take no rows, or only checked ones, and why."""
+
+
+def expectation(entry: Entry, one: Input) -> Expectation | None:
+    """What a cell expects: that of its input, unless it is an exception."""
+    found = entry.expectation(one)
+    if found is None:
+        return None
+    for known in EXCEPTIONS:
+        if re.fullmatch(known.entry, entry.name) and re.fullmatch(known.given, one.name):
+            return known.expects
+    return found
