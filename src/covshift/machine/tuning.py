@@ -14,14 +14,13 @@ import numpy as np
 
 from .._folds import Fold, part_of
 from .._parallel import over_rows
+from .._ties import least, rounding_of
 from .._types import Real, Rows
 from ..operators import VOperator
 from .dual import Dual, SmallFactor, small_factor
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next
-_EQUAL = 1e-9  # relative difference of errors that are alike
-_ROUNDING = 1e-14
 _THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
 
@@ -51,19 +50,6 @@ class Tuning:
         """Return what was compared, as plain data."""
         widths = tuple(None if kernel is None else kernel.width for kernel in self.kernels)
         return {"reg": self.regs, "width": widths, "error": self.errors}
-
-
-def least(errors: Real, rounding: float) -> tuple[int, int]:
-    """Row and column of the least of the errors (a, b); of equal ones first row, last column."""
-    limit = float(errors.min()) * (1 + _EQUAL) + rounding
-    row = int(np.argmax(errors.min(axis=1) <= limit))
-    return row, int(np.flatnonzero(errors[row] <= limit)[-1])
-
-
-def rounding_of(Y: Real, w: Real) -> float:
-    """Part of the mean square of outcomes Y (N, k), from their mean, that is rounding."""
-    share = w / w.sum()
-    return _ROUNDING * float(share @ ((Y - share @ Y) ** 2).sum(axis=1))
 
 
 def penalties(scale: float, weight: float) -> Real:
