@@ -27,6 +27,7 @@ LAYERS = [
         "_progress",
         "_array",
         "_row_units",
+        "_ties",
         "_hashing",
         "_row_sample",
         "_frames",

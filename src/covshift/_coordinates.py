@@ -7,7 +7,7 @@ rows together, each sample with half of the mass, and do not see the outcomes:
 - "standard": u = (x - mean) / s.d., after values far outside the middle 96 % are moved to a bound;
 - "cdf": u = sqrt(12) (F(x) - 1/2) with F the pooled distribution function, ties at the middle of
   their step. It does not change under a monotone transformation of a column;
-- "none": the columns as they came.
+- "none": the columns as they came, less their means where a kernel is linear in them (`Centered`).
 
 A column of two values becomes 0 and 1 in both, and in "standard" a column of three to five values
 spans two at most: a rare category weighs as much as a common one, and not more.
@@ -115,7 +115,23 @@ class Unchanged:
         return X
 
 
-COORDINATES = (Standard, Ranked, Unchanged)
+@dataclass(frozen=True)
+class Centered:
+    """u = x - center, for kernels with products: far from zero these would be rounding.
+
+    With a free intercept the functions and their norms are those of x itself.
+    """
+
+    center: Real  # (n,)
+
+    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n")}
+
+    def __call__(self, X: Array) -> Array:
+        """Coordinates of the rows X (rows, n), NumPy arrays or tensors: (rows, n)."""
+        return X - (self.center if is_numpy(X) else like(self.center, X))
+
+
+COORDINATES = (Standard, Ranked, Unchanged, Centered)
 
 
 @dataclass(frozen=True)

@@ -58,21 +58,33 @@ def ranked_folds(
     rows' ranks. Dealt in the order of X, every fold would have the same share of each class
     wherever one looks, and a rough fit would be right about held-out rows for that reason alone:
     the penalty came out several times too small. Ranks, and not the values themselves, so that
-    rounding in the values does not change the folds. O(N log N), N counting repeats.
+    rounding in the values does not change the folds; columns are ranked in the order of what they
+    hold (`covshift._row_units`). O(N log N), N counting repeats.
     """
     units, weight = _units(len(X), w, repeats)
     cells, cell = np.unique(np.column_stack([Y, X, weight]) + 0.0, axis=0, return_inverse=True)
+    cells, cell = _by_content(cells, cell.reshape(-1), Y.shape[1])
     outcomes, classes = np.unique(cells[:, : Y.shape[1]], axis=0, return_inverse=True)
     n_folds = min(n_folds, len(units))
     are_classes = len(outcomes) * n_folds <= len(units)
     # Equal rows are alike, so that any order gives them their occurrence numbers.
-    cell = cell.reshape(-1)[units]
+    cell = cell[units]
     by_content = np.argsort(cell, kind="stable")
     strata = classes.reshape(-1)[cell[by_content]] if are_classes else np.zeros(len(units))
     shuffled = row_hash(np.arange(len(units), dtype=np.float64)[:, None])
     number = np.empty(len(units), dtype=np.intp)
     number[by_content[np.lexsort((shuffled, strata))]] = np.arange(len(units)) % n_folds
     return list(_collected(units, number, weight, n_folds).values())
+
+
+def _by_content(cells: Real, cell: Rows, k: int) -> tuple[Real, Rows]:
+    """Sort cells, k columns of outcomes, rows and a weight, whatever the order of the columns."""
+    rows = cells[:, k:-1]
+    columns = [*cells[:, :k].T, *rows[:, RowUnits.of(rows).order].T, cells[:, -1]]
+    order = np.lexsort(columns[::-1])
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return cells[order], place[cell]
 
 
 def hashed_folds(

@@ -5,9 +5,9 @@ of all its repeats. So neither the order of the rows, nor the blocks they arrive
 them instead of counting them changes the sample; and where there are few distinct pairs it holds
 all rows.
 
-Units do not change it either: rows are measured in `covshift._row_units`, and an outcome that is a
-number has no part in the key of the least outcome that a row has. The others of the row need one,
-and there the number itself is hashed, its power of two left out.
+Units and names do not change it either: rows are measured in `covshift._row_units`, and the least
+outcome that a row has, the only one in most tables, has no part in the key. The others of the row
+need one, and there the number itself, its power of two left out, or the label is hashed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class RowSample:
     """The pairs of the smallest keys, in the order of their keys: a plain value that combines."""
 
     keys: Keys  # (c,), sorted
-    cells: Keys  # (c,), keys of the rows alone; none where outcomes have keys of their own
+    cells: Keys  # (c,), keys of the rows alone
+    marks: Real | Keys  # (c, k), outcomes as numbers, or hashes of labels
     X: Real  # (c, n)
     y: NDArray[Any]  # (c,) or (c, k)
     w: Real  # (c,), of all repeats
@@ -57,7 +58,10 @@ class RowSample:
         the rows are measured in. O(N n).
         """
         rows = row_keys(X, units=units)
-        every = _number_keys(rows, y) if outcome_keys is None else _mixed_pairs(rows, outcome_keys)
+        marks = (
+            to_numpy(y).reshape(len(rows), -1) if outcome_keys is None else outcome_keys[:, None]
+        )
+        every = _pair_keys(rows, marks)
         places, keys, first, place = least_distinct(every, SAMPLE_ROWS)
         first = first[:SAMPLE_ROWS]
         some, N = places[first], int(X.shape[0])
@@ -65,7 +69,8 @@ class RowSample:
         seen = np.ones(len(places), dtype=np.int64) if repeats is None else repeats[places]
         return cls(
             keys[: len(some)],
-            on_host(_taken(rows, some)) if outcome_keys is None else np.empty(0, np.uint64),
+            on_host(_taken(rows, some)),
+            marks[some],
             _taken(X, some).astype(np.float64) + 0.0,
             _taken(y, some),
             _totals(place, weights)[: len(some)],
@@ -76,19 +81,20 @@ class RowSample:
 
     def combine(self, other: RowSample) -> RowSample:
         """Sample both sets of rows."""
-        every, cells, y = (
+        every, cells, marks, y = (
             np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("keys", "cells", "y")
+            for name in ("keys", "cells", "marks", "y")
         )
-        if len(cells):  # what was the least outcome of a row in one set need not be in both
-            every = np.where(every == mixed_hash(cells), _number_keys(cells, y), every)
+        # What was the least outcome of a row in one set need not be in both.
+        every = np.where(every == mixed_hash(cells), _pair_keys(cells, marks), every)
         keys, first, place = np.unique(every, return_index=True, return_inverse=True)
         some = first[: self.count]
         weight = _totals(place, np.concatenate([self.w, other.w]))
         repeats = _totals(place, np.concatenate([self.repeats, other.repeats]))
         return RowSample(
             keys[: len(some)],
-            cells[some] if len(cells) else cells,
+            cells[some],
+            marks[some],
             np.concatenate([self.X, other.X])[some],
             y[some],
             weight[: len(some)],
@@ -117,17 +123,17 @@ def _eight_bytes(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def _number_keys(rows: Array, y: Array) -> Array:
-    """Return a key of every row, by its key (N,), and its outcome, numbers (N,) or (N, k)."""
+def _pair_keys(rows: Array, marks: Real | Keys) -> Array:
+    """Return a key of every row, by its key (N,), and its outcome, numbers or hashes (N, k)."""
     if not keys_repeat(rows):
         return mixed_hash(rows)
-    cells, outcomes = on_host(rows), to_numpy(y).reshape(len(rows), -1)
-    mantissa, _ = np.frexp(outcomes)
-    others = mixed_hash(cells ^ mixed_hash(row_hash(mantissa, seed=1)))
-    return np.where(_least_of_row(cells, outcomes), mixed_hash(cells), others)
+    cells = on_host(rows)
+    outcomes = marks[:, 0] if marks.dtype == np.uint64 else row_hash(np.frexp(marks)[0], seed=1)
+    others = mixed_hash(cells ^ mixed_hash(outcomes))
+    return np.where(_least_of_row(cells, marks), mixed_hash(cells), others)
 
 
-def _least_of_row(cells: Keys, outcomes: Real) -> Flags:
+def _least_of_row(cells: Keys, outcomes: Real | Keys) -> Flags:
     """Whether no row of the same key has a smaller outcome."""
     order = np.lexsort((*outcomes.T[::-1], cells))
     new = np.concatenate([[True], cells[order[1:]] != cells[order[:-1]]])
@@ -135,13 +141,6 @@ def _least_of_row(cells: Keys, outcomes: Real) -> Flags:
     least = np.empty(len(cells), dtype=bool)
     least[order] = (outcomes[order] == outcomes[first]).all(axis=1)
     return least
-
-
-def _mixed_pairs(rows: Array, outcomes: Array) -> Array:
-    """Return a key of every row and its outcome, where the rows' keys lie, if the other's do."""
-    if is_numpy(rows) != is_numpy(outcomes):
-        rows, outcomes = on_host(rows), on_host(outcomes)
-    return mixed_hash(rows ^ mixed_hash(outcomes))
 
 
 def _totals(place: NDArray[np.intp], w: Real | Whole) -> Real:

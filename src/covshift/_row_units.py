@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._array import Array, is_numpy, namespace, to_numpy
-from ._types import Real
+from ._types import Real, Rows
 
-_GRIDS = ((2.0**6, 2.0**-26), (2.0**26, 2.0**-6), (np.inf, 2.0**14))  # up to a size: rounded to
+_GRIDS = ((2.0**6, 2.0**-20), (2.0**26, 1.0), (np.inf, 2.0**20))  # up to a size: rounded to
 _MARKED = 2.0**20  # the marks of a column are rounded to one over this
 
 
@@ -44,6 +44,11 @@ class RowUnits:
         units = cls(center, spread, np.zeros(len(center)))
         columns = [units.rounded(points[:, k], k) for k in range(len(center))]
         return cls(center, spread, _marks(np.array([mass @ u for u in columns])))
+
+    @property
+    def order(self) -> Rows:
+        """Columns in an order that follows what they hold: (n,)."""
+        return np.argsort(self.marks, kind="stable")
 
     def rounded(self, x: Array, k: int) -> Array:
         """Column k of some rows, in its unit and rounded: (rows,)."""

@@ -25,6 +25,7 @@ import numpy as np
 
 from .._gains import paired_gains
 from .._registry import AUTO, NONE, corrections, weighters
+from .._ties import least, rounding_of
 from .._types import Real
 from .base import Correction
 from .given import Importance
@@ -184,7 +185,7 @@ def no_choice() -> Choice:
 def _best_setting(path: Real, Y: Real, w: Real) -> int:
     """Return the place of the least error; among equals the last, the strongest penalty."""
     errors = _losses(path, Y) @ w
-    return int(len(errors) - 1 - np.argmin(errors[::-1]))
+    return least(errors[None], rounding_of(Y, w) * float(w.sum()))[1]
 
 
 def _best_share(f: Real, f_0: Real, Y: Real, w: Real) -> float:

@@ -186,14 +186,18 @@ def _with_feature(groups: Rows | None, width: int) -> Rows | None:
 
 
 def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
-    large = [
-        name for name, most in zip(names, np.abs(rows).max(axis=0), strict=True) if most > LARGEST
-    ]
-    if large:
-        raise InputError(
-            f"{title} has numbers beyond {LARGEST:g} in {', '.join(map(repr, large[:5]))}, whose "
-            "squares overflow. Repair or rescale these columns, in the same way for X and X_target."
-        )
+    most = dict(zip(names, np.abs(rows).max(axis=0), strict=True))
+    large = [name for name, size in most.items() if size > LARGEST]
+    small = [name for name, size in most.items() if 0 < size < 1 / LARGEST]
+    for found, what, squares in (
+        (large, f"numbers beyond {LARGEST:g}", "overflow"),
+        (small, f"no numbers beyond {1 / LARGEST:g}", "vanish"),
+    ):
+        if found:
+            raise InputError(
+                f"{title} has {what} in {', '.join(map(repr, found[:5]))}, whose squares "
+                f"{squares}. Repair or rescale these columns, in the same way for X and X_target."
+            )
 
 
 def _several(labels: list[str]) -> str:

@@ -43,8 +43,9 @@ from .dual import solve_dual
 from .expansion import Expansion
 from .kernel_choice import SUM_OF_KERNELS, check_search, choose_kernels
 from .landmarks_fit import LandmarksFit
-from .tuning import Tuning, kernel_scale, tune_dual
+from .tuning import Tuning, kernel_scale, kernel_spread, tune_dual
 
+_FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
 _FITTED = (
@@ -226,7 +227,8 @@ class KernelMachine(LandmarksFit):
 
     def _solve_dual(self, V: Any, problem: FitData, K: Real) -> None:
         solution = solve_dual(V, K, problem.Y, reg=self.reg_)
-        self._warn_if_ill_conditioned(solution.ill_conditioned)
+        if solution.ill_conditioned:
+            self._warn_of_condition(kernel_spread(K, problem.w))
         self.rank_ = solution.rank
         self.dual_coef_, self.intercept_ = solution.A, solution.c
 
@@ -318,14 +320,19 @@ class KernelMachine(LandmarksFit):
             )
         return "dual"
 
-    def _warn_if_ill_conditioned(self, ill_conditioned: bool) -> None:
-        if ill_conditioned:
-            warnings.warn(
-                f"reg={self.reg_:.3g} is so small that the system is ill conditioned; the "
-                "predictions are still sound, the coefficients may not be. Use a larger reg.",
-                ConditionWarning,
-                stacklevel=4,
+    def _warn_of_condition(self, spread: float) -> None:
+        """Tell what an ill conditioned system spoils, for kernel values of this relative spread."""
+        message = (
+            f"reg={self.reg_:.3g} is so small that the system is ill conditioned; the "
+            "predictions are still sound, the coefficients may not be. Use a larger reg."
+        )
+        if spread < _FAR_FROM_ZERO:
+            message = (
+                f"The kernel values differ by {spread:.1g} of their size: the features lie far "
+                "from zero, and rounding dominates coefficients and predictions. Use "
+                "coordinates='standard', or subtract an offset first."
             )
+        warnings.warn(message, ConditionWarning, stacklevel=5)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

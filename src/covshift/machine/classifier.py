@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._array import like, namespace, to_numpy
-from .._coordinates import Unchanged
+from .._coordinates import Centered, Unchanged
 from .._fields import Kind, Labels, Maybe, OrNone, Part
 from .._fit_data import FitData, GivenWeights
 from .._folds import Fold
@@ -371,7 +371,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     ) -> None:
         U = None if X is None else self._coordinates(X)
         self._calibration = calibrate(
-            f, U, Y, w, folds, in_units=isinstance(self._coordinates, Unchanged)
+            f, U, Y, w, folds, in_units=isinstance(self._coordinates, Unchanged | Centered)
         )
 
     def _outcome_keys(self, Y: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._coordinates import Coordinates, OnCoordinates, Unchanged, fit_coordinates
+from .._coordinates import Centered, Coordinates, OnCoordinates, Unchanged, fit_coordinates
 from .._folds import ranked_folds
 from .._kernel_sum import PARTS as SUM_PARTS
 from .._kernel_sum import KernelSum
@@ -28,6 +28,7 @@ from ..operators import Diagonal
 from .search import FAST, FULL, PARTS, find_kernel
 from .tuning import tune_dual
 
+_LARGEST = 1e150
 _TUNING_ROWS = 1000  # that compare widths for the fit on landmarks
 
 
@@ -94,6 +95,10 @@ def choose_kernels(
     kinds = ("standard", "cdf") if machine.coordinates == "cv" else (machine.coordinates,)
     found = []
     for kind in kinds:
+        if kind == "none" and _has_products(machine.kernel):
+            coordinates: Coordinates = Centered(_center(sample))
+            found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
+            continue
         coordinates = fit_coordinates(
             kind,
             sample.X,
@@ -108,6 +113,21 @@ def choose_kernels(
     if best.report is not None and len(kinds) > 1:
         best.report["coordinates"] = dict(zip(kinds, (error for _, error in found), strict=True))
     return best
+
+
+def _has_products(kernel: Any) -> bool:
+    """Whether a kernel, or a part of it, is linear in the columns."""
+    return kernel == "linear" or (is_searched(kernel) and "linear" in parts_of(kernel))
+
+
+def _center(sample: RowSample) -> Real:
+    """Mean of every column (n,); products of numbers so large that they overflow are refused."""
+    if np.abs(sample.X).max() > _LARGEST:
+        raise InputError(
+            f"X has numbers beyond {_LARGEST:g}, whose products overflow in a linear kernel. Use "
+            "coordinates='standard', or rescale the columns."
+        )
+    return np.asarray(sample.counts @ sample.X / sample.counts.sum())
 
 
 def _on(

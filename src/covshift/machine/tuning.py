@@ -7,13 +7,14 @@ picks penalties far too small.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._folds import Fold, part_of
 from .._parallel import over_rows
+from .._ties import least, rounding_of
 from .._types import Real, Rows
 from ..operators import VOperator
 from .dual import Dual, SmallFactor, small_factor
@@ -31,12 +32,15 @@ class Tuning:
     regs: Real  # (kernels, P)
     errors: Real  # (kernels, P), mean squared error over the held-out rows
     held_out: Real | None = None  # (h, k), what the best predicts for the rows of the folds in turn
+    rounding: float = 0.0  # differences of errors that say nothing
 
     @property
     def best(self) -> tuple[int, int]:
-        """Position of the least error; among equals the strongest penalty."""
-        row, reversed_reg = np.unravel_index(np.argmin(self.errors[:, ::-1]), self.errors.shape)
-        return int(row), int(self.errors.shape[1] - 1 - reversed_reg)
+        """Position of the least error; among equals the first kernel, and its strongest penalty.
+
+        Equal up to rounding: of two to five rows many penalties predict the same.
+        """
+        return least(self.errors, self.rounding)
 
     @property
     def reg(self) -> float:
@@ -61,9 +65,18 @@ def penalties(scale: float, weight: float) -> Real:
 
 def kernel_scale(K: Real, w: Real) -> float:
     """Mean of the centred kernel's diagonal, over rows of weights w (N,)."""
-    share = w / w.sum()
-    scale = float(share @ np.diag(K) - share @ K @ share)
+    scale = _spread(K, w)
     return scale if scale > 1e-12 * float(np.abs(np.diag(K)).max()) else 1.0
+
+
+def kernel_spread(K: Real, w: Real) -> float:
+    """Return the same as a part of the largest value: small where these are nearly constant."""
+    return _spread(K, w) / (float(np.abs(np.diag(K)).max()) or 1.0)
+
+
+def _spread(K: Real, w: Real) -> float:
+    share = w / w.sum()
+    return float(share @ np.diag(K) - share @ K @ share)
 
 
 def tune_dual(
@@ -82,10 +95,10 @@ def tune_dual(
     ``regs`` (P,) where the grid is not to be chosen; else every kernel has its own.
     O(folds x kernels x N^3) time, O(N^2) memory.
     """
+    rounding = rounding_of(Y, w)
     parts = [fold.rest(w) for fold in folds]
     factors = over_folds(lambda i: small_factor(part_of(V, *parts[i])), len(folds), len(X))
-    grids, errors = [], []
-    best, best_error = None, np.inf
+    grids, errors, held_out = [], [], []
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
@@ -99,11 +112,10 @@ def tune_dual(
             total += [fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1) for f in predicted]
         grids.append(grid)
         errors.append(total / w.sum())
-        if total.min() < best_error:
-            best_error = float(total.min())
-            place = len(total) - 1 - int(np.argmin(total[::-1]))
-            best = np.concatenate([predicted[place] for predicted in paths])
-    return Tuning(tuple(kernels), np.array(grids), np.array(errors), best)
+        _, place = least(errors[-1][None], rounding)
+        held_out.append(np.concatenate([predicted[place] for predicted in paths]))
+    found = Tuning(tuple(kernels), np.array(grids), np.array(errors), None, rounding)
+    return replace(found, held_out=held_out[found.best[0]])
 
 
 def held_out_path(
