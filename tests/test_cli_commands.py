@@ -100,7 +100,7 @@ def test_compare_recommends_first_and_shows_truth_only_where_it_is_known(files):
     assert blind.out.startswith(("Keep the unweighted model", "Use "))
     assert "truth" not in blind.out
     seeing = covshift("compare", *pair(files, "scored.csv"), "--learner", "linear")
-    assert "truth: measured on the target's labels, which had no part" in seeing.out
+    assert "truth: risk on the target's labels, which had no part" in seeing.out
     assert "used only to score" in seeing.err
 
 
