@@ -333,7 +333,7 @@ def test_rows_of_a_file_calibrate_as_the_library_does(files, short, label, optio
         assert sizes == expected.member.sum(axis=1).tolist()
     said = expected.expected_coverage if name == "plain" else ""
     assert f"expected on {files / 'target.csv'}: {said}" in done.err
-    assert "effective of 90 rows" in done.err
+    assert "90 rows, after weighting as precise as" in done.err
 
 
 def test_calibration_rows_have_weights_and_some_have_no_label(files):
