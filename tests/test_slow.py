@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from covshift import _slow
+from covshift import VSVC, _slow
 from covshift._slow import warn_if_slow
 from covshift.corrections import Pairwise
 from covshift.exceptions import InputError, SlowWarning
@@ -49,6 +49,14 @@ def test_the_warning_points_at_the_call_of_fit(monkeypatch):
     with pytest.warns(SlowWarning, match="10 pairs of features .* additive") as found:
         Pairwise().operator(rng.normal(size=(4, 5)), rng.normal(size=(4, 5)))
     assert [item.filename for item in found] == [__file__]
+
+
+def test_many_classes_are_told_before_the_work_begins(monkeypatch):
+    monkeypatch.setattr("covshift.machine.base.KernelMachine._tune_dual", None)
+    X, labels = rng.normal(size=(2000, 1)), np.arange(2000) // 4
+    fixed = {"kernel": "rbf", "width": 1.0, "coordinates": "none", "reg": 1.0}
+    with pytest.raises(SlowWarning, match=r"2000 rows and 500 classes .* solver=\"primal\""):
+        VSVC(**fixed).fit(X, labels)
 
 
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.WeightWarning")
