@@ -189,11 +189,15 @@ def slow_fit(**options):
     VBoostRegressor(n_estimators=2, **options).fit(X, y, X_target=T)
 
 
-def test_a_long_fit_without_numba_says_so_after_a_round(monkeypatch):
+def test_a_long_fit_says_so_after_a_round(monkeypatch):
     monkeypatch.setattr(waiting, "LONG", 0.0)
     slow_fit(leaf_solve="approximate")
     if _compiled.has_numba():
         slow_fit()
+        monkeypatch.setattr(waiting, "_LONG_WITH_NUMBA", 0.0)
+        with pytest.warns(SlowWarning, match='2 rounds .* leaf_solve="approximate"') as caught:
+            slow_fit()
+        assert caught[0].filename == __file__
         return
     with pytest.warns(
         SlowWarning, match=r'pip install numba; or use leaf_solve="approximate"'

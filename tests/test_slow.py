@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from covshift import _slow
+from covshift import VSVC, _slow
 from covshift._slow import warn_if_slow
 from covshift.corrections import Pairwise
 from covshift.exceptions import InputError, SlowWarning
 from covshift.machine import calibration
-from covshift.weights import KMM, EnergyWeights
+from covshift.weights import KMM, EnergyWeights, EntropyBalancing
 
 rng = np.random.default_rng(0)
 
@@ -49,6 +49,14 @@ def test_the_warning_points_at_the_call_of_fit(monkeypatch):
     with pytest.warns(SlowWarning, match="10 pairs of features .* additive") as found:
         Pairwise().operator(rng.normal(size=(4, 5)), rng.normal(size=(4, 5)))
     assert [item.filename for item in found] == [__file__]
+
+
+def test_many_classes_are_told_before_the_work_begins(monkeypatch):
+    monkeypatch.setattr("covshift.machine.base.KernelMachine._tune_dual", None)
+    X, labels = rng.normal(size=(2000, 1)), np.arange(2000) // 4
+    fixed = {"kernel": "rbf", "width": 1.0, "coordinates": "none", "reg": 1.0}
+    with pytest.raises(SlowWarning, match=r"2000 rows and 500 classes .* solver=\"primal\""):
+        VSVC(**fixed).fit(X, labels)
 
 
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.WeightWarning")
@@ -92,3 +100,15 @@ def test_the_second_derivatives_of_many_classes_are_those_of_one_pair_at_a_time(
     share = calibration.probabilities(A @ coef)[:, 1:]
     gradient = A.T @ (w[:, None] * (share - classes[:, 1:])) + ridge * coef
     assert np.abs(gradient).max() < 1e-4
+
+
+def test_more_moments_than_rows_are_balanced_in_their_span(monkeypatch):
+    """A wide sample is solved in as many numbers as it has rows, with the same result."""
+    X, T = rng.normal(size=(30, 40)), rng.normal(0.2, 1.0, size=(50, 40))
+    wide = EntropyBalancing(reg=0.5).fit(X, X_target=T)
+    monkeypatch.setattr("covshift.weights.entropy._in_their_span", lambda Z: (None, Z))
+    plain = EntropyBalancing(reg=0.5).fit(X, X_target=T)
+    np.testing.assert_allclose(wide.weights_, plain.weights_, rtol=1e-7)
+    np.testing.assert_allclose(wide.coef_, plain.coef_, atol=1e-8)
+    np.testing.assert_allclose(wide.predict_weights(T), plain.predict_weights(T), rtol=1e-6)
+    assert wide.imbalance_ == pytest.approx(plain.imbalance_)

@@ -30,7 +30,7 @@ from .binning import Bins
 from .ensemble import Ensemble, EnsembleBuilder, tree_values
 from .nodes import Growth
 from .tree import Grower
-from .waiting import label, warn_if_long
+from .waiting import judged_after, label, warn_if_long
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
 
@@ -164,7 +164,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
                 built.append(column, tree)
                 if len(held_out):
                     held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
-            if done == 0:
+            if done == judged_after():
                 warn_if_long(name, time.process_time() - start, rounds, exact=exact)
             if len(held_out):
                 scores.append(_squared_error(held_f, problem, held))

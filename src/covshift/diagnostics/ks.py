@@ -16,6 +16,9 @@ For two values it is an exact test of Fisher's kind, by the difference of the tw
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import smirnov
@@ -111,21 +114,28 @@ def chance_of_distance(distance: float, ends: Whole, N: int, M: int) -> float:
 
     ``ends`` (groups,) rises to N + M.
     """
+    # |a (N + M) - C M| is a whole number, at least this for that distance.
+    reach = math.ceil(distance * N * M - 0.25)
+    return _chance_of_reach(reach, np.asarray(ends, dtype=np.int64).tobytes(), N, M)
+
+
+@lru_cache(maxsize=1024)  # columns without ties have the same ends, and often the same distance
+def _chance_of_reach(reach: int, ends: bytes, N: int, M: int) -> float:
     p = M / (N + M)
-    reach = distance * N * M - 0.25  # of |a (N + M) - C M|, which is a whole number
     known: dict[int, tuple[int, Real]] = {}
     first, chances = 0, np.ones(1)  # of a_l = first, first + 1, ...
-    for C, rows in zip(ends, np.diff(ends, prepend=0), strict=True):
+    before = 0
+    for C in np.frombuffer(ends, dtype=np.int64).tolist():
+        rows, before = C - before, C
         if rows not in known:
-            known[rows] = _binomial(int(rows), p)
+            known[rows] = _binomial(rows, p)
         offset, step = known[rows]
         chances, first = np.convolve(chances, step), first + offset
-        a = first + np.arange(len(chances))
-        inside = np.flatnonzero(np.abs(a * (N + M) - int(C) * M) < reach)
-        if len(inside) == 0:
+        low = max(first, (C * M - reach) // (N + M) + 1)
+        high = min(first + len(chances), -(-(C * M + reach) // (N + M)))
+        if low >= high:
             return 1.0
-        first += int(inside[0])
-        chances = chances[inside[0] : inside[-1] + 1]
+        chances, first = chances[low - first : high - first], low
     low, ending = _binomial(N + M, p)
     within = chances[M - first] / ending[M - low]
     return float(np.clip(1 - within, np.finfo(np.float64).eps, 1.0))

@@ -32,6 +32,7 @@ from .._parallel import one_blas_thread
 from .._parameters import Rules, check_parameters, flag, number, one_of, whole
 from .._row_sample import RowSample
 from .._row_units import RowUnits
+from .._slow import warn_if_slow
 from .._types import Real, Rows
 from ..corrections import as_correction
 from ..corrections.at_cuts import AtCuts
@@ -48,6 +49,7 @@ from .tuning import Tuning, kernel_scale, kernel_spread, tune_dual
 _FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
+_SECONDS = 4e-8  # of the exact machine, for each pair of rows and output
 _FITTED = (
     "_f",
     "dual_coef_",
@@ -208,6 +210,13 @@ class KernelMachine(LandmarksFit):
     # The exact machine
 
     def _fit_dual(self, problem: FitData, kernels: Sequence[Any]) -> None:
+        outputs = problem.Y.shape[1]
+        warn_if_slow(
+            f"{type(self).__name__} of {problem.N} rows and {outputs} classes or outputs",
+            _SECONDS * float(problem.N) ** 2 * outputs,
+            'Use solver="primal", whose cost is linear in the rows, or join rare classes.',
+            stacklevel=4,
+        )
         V = self._operator(problem)
         given = problem.X if self.kernel == "precomputed" else None
         tuning, folds = self._tune_dual(V, problem, kernels, given)
