@@ -290,7 +290,7 @@ def test_numpy_integers_are_accepted():
         ),
         (lambda: bounds.loss_error_1d([0, 1], [1e308, 1e308], 10, 0.9), "residuals are so large"),
         (lambda: bounds.loss_error_1d([0.0], [1.0, 2.0], 10, 0.9), "one row per residual"),
-        (lambda: bounds.loss_error_1d([math.nan], [1.0], 10, 0.9), "X holds missing"),
+        (lambda: bounds.loss_error_1d([math.nan], [1.0], 10, 0.9), "X contains NaN"),
         (lambda: bounds.half_width_1d(10**400, 0.9), "must be a whole number from 1 to"),
         (lambda: bounds.half_width(10, 10**200), "n_train=1000.* from 1 to 4"),
         (lambda: bounds.target_size_1d(1e-200), "half_width=1e-200 needs inf target rows"),

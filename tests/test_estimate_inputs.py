@@ -57,7 +57,7 @@ def notes(found, kind):
         ({"y": np.where(np.arange(N) == 2, np.inf, Y)}, r"infinite .* \(rows 2\)"),
         ({"y": Y * 1e101}, "beyond 1e"),
         ({"y": [10**400, *Y[1:]]}, r"beyond .*\(rows 0\)"),
-        ({"y": Y + 1j}, "no number"),
+        ({"y": Y + 1j}, "complex numbers"),
         ({"y": Y.reshape(-1, 1, 1)}, "3 dimensions"),
         ({"y": [[1, 2]] * (N - 1) + [[1]]}, "different lengths"),
         ({"y": np.empty((N, 0))}, "no columns"),

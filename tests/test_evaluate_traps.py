@@ -124,7 +124,7 @@ def _one_argument(y):
         ({"metrics": "cost", "cost_matrix": "abc"}, "'abc' is no table"),
         ({"metrics": "cost", "cost_matrix": [[1], [2, 3]]}, "no table of costs"),
         ({"weighter": LogisticRegression()}, "no usable fit"),
-        ({"sample_weight": "w"}, "sample_weight holds what is no number"),
+        ({"sample_weight": "w"}, "sample_weight is 'w', which holds no values"),
         ({"X": X * 1e200, "target": T * 1e200}, "X has numbers beyond 1e.100 in 'x0', 'x1'"),
         ({"target": T * [1, 1e200]}, "X_target has numbers beyond 1e.100 in 'x1'"),
         ({"batch": "month"}, "X_target has none"),

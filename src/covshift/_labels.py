@@ -63,7 +63,7 @@ def labels_of_rows(y: Any, name: str, rows: int | None, of: str) -> NDArray[Any]
     labels = _in_one_dimension(plain_values(y, name, f"one label per row of {of}"), name, of)
     _check_length(labels, name, rows, of)
     if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name=name)
+        _check_finite(labels, name)
     if labels.dtype.kind != "O":
         return labels
     cells = labels.tolist()
@@ -76,6 +76,8 @@ def labels_of_rows(y: Any, name: str, rows: int | None, of: str) -> NDArray[Any]
             f"{name} mixes {' and '.join(sorted(kinds))}, such as {_one_of_each(cells)}. Write all "
             "labels alike."
         )
+    if not kinds <= {"numbers", "text", "bytes"}:
+        raise InputError(f"{name} holds {kinds.pop()}, which are no labels. Pass text or numbers.")
     return np.array(cells) if kinds == {"numbers"} else labels
 
 
@@ -93,7 +95,7 @@ def outcomes_of_rows(y: Any, name: str, rows: int | None, of: str) -> Real:
     _check_length(Y, name, rows, of)
     if 0 in Y.shape:
         raise InputError(f"{name} is empty: its shape is {Y.shape}.")
-    assert_all_finite(Y, input_name=name)
+    _check_finite(Y, name)
     return Y
 
 
@@ -124,6 +126,13 @@ def _check_length(values: NDArray[Any], name: str, rows: int | None, of: str) ->
         raise InputError(
             f"{name} has {len(values)} values, but {of} has {rows} rows. Pass one per row."
         )
+
+
+def _check_finite(values: NDArray[Any], name: str) -> None:
+    try:
+        assert_all_finite(values, input_name=name)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _kind(label: Any) -> str:

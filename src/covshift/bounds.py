@@ -340,7 +340,6 @@ def _shape(X: Any) -> tuple[int, ...]:
 
 def _residuals(residuals: ArrayLike) -> Real:
     r = numbers_of_rows(residuals, "residuals", "one f(x_i) - y_i per training row")
-    r = r.ravel() if r.ndim == 2 and r.shape[1] == 1 else r
     if r.ndim != 1 or r.size == 0:
         raise InputError(f"residuals has shape {r.shape}; pass one f(x_i) - y_i per training row.")
     unusable = np.count_nonzero(~np.isfinite(r))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .estimators import FITTED
-from .functions import ANSWERS, PICTURES
+from .functions import ANSWERS
+from .pictures import PICTURES
 from .problem import Entry
 
 ENTRIES: list[Entry] = [*FITTED, *ANSWERS, *PICTURES]

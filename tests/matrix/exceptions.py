@@ -45,6 +45,12 @@ EXCEPTIONS = [
         "weights alone have no rows to be compared with",
     ),
     Exception_("bounds.loss_error", "y: too .*", None, "residuals alone have no rows beside them"),
+    Exception_(
+        "bounds.loss_error.*",
+        "y: (a column|a frame of one column)",
+        Refuses("shape"),
+        "residuals are one number per row: a column may be an outer product gone wrong",
+    ),
     Exception_("bounds.loss_error_1d", "X: one dimension", Sound(), "one view may come as (N,)"),
     Exception_(
         "Conformal.*|evaluate.*|restrict|compare|fit_blocks|report.*|.*Display.*",
@@ -62,6 +68,43 @@ EXCEPTIONS = [
         SoundOrRefuses(".*"),
         "it takes gaps and dates, and a frame never goes with an array without names",
     ),
+    Exception_(
+        "report.build",
+        "y: (one class|continuous numbers)",
+        Sound(),
+        "the page then shows no reliability diagram",
+    ),
+    Exception_(
+        "ReliabilityDisplay.*",
+        "y: one class",
+        Sound(),
+        "a curve of one class is a line at zero or one",
+    ),
+    Exception_(
+        "ReliabilityDisplay.from_predictions",
+        "y: (strings|objects that are strings|a string series|a categorical|continuous numbers)",
+        Refuses("0 and 1|text"),
+        "y is 0 or 1, as it says",
+    ),
+    Exception_(
+        ".*Display.from_estimator",
+        "y: (strings|objects that are strings|a string series|a categorical)",
+        Refuses("classes"),
+        "the model knows the classes 0 and 1",
+    ),
+    Exception_(
+        ".*Display.from_(estimator|predictions)",
+        "y: a class of one row",
+        Refuses("class|0 and 1"),
+        "the picture is of two classes",
+    ),
+    Exception_(
+        "Margins.from_rows",
+        "X and X_target: (table with (dates|.*gaps|polars nulls)|all columns constant)",
+        SoundOrRefuses(".*"),
+        "margins are of numbers and categories without gaps",
+    ),
+    Exception_("Margins.from_rows", "X: a frame of lists", Sound(), "cells are spelled as text"),
     Exception_(
         "fit_blocks",
         "X_target: (a list of arrays|a sparse .*)",

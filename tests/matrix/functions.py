@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
-from covshift import bounds, compare, datasets, diagnostics, distributed, objectives, plot, report
+from covshift import bounds, compare, datasets, diagnostics, distributed, objectives, report
 from covshift.compare import Method
 from covshift.weights import GaussianRatio, effective_sample_size
 
@@ -197,128 +197,9 @@ def written(problem: Problem) -> Any:
         return [path.exists()]
 
 
-def drawn(make: Callable[[Problem], Any], values: Callable[[Any], Any]) -> Callable[[Problem], Any]:
-    """A picture: what it shows."""
-
-    def answer(problem: Problem) -> Any:
-        import matplotlib.pyplot as plt
-
-        try:
-            return values(make(problem))
-        finally:
-            plt.close("all")
-
-    return answer
-
-
-def curve_values(display: Any) -> Any:
-    return np.concatenate([np.ravel(part) for curve in display.curves.values() for part in curve])
-
-
-SCORED = ("X", "y", "sample_weight")
-BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
-
-PICTURES = [
-    Entry(
-        "ECDFDisplay.from_samples",
-        drawn(
-            lambda p: plot.ECDFDisplay.from_samples(p.X, p.X_target, feature=0, **weighted(p)),
-            curve_values,
-        ),
-        TWO,
-        covers=("ECDFDisplay",),
-        tables=True,
-        slow=True,
-    ),
-    Entry(
-        "LovePlotDisplay.from_samples",
-        drawn(
-            lambda p: plot.LovePlotDisplay.from_samples(p.X, p.X_target, **weighted(p)),
-            lambda display: display.before,
-        ),
-        TWO,
-        covers=("LovePlotDisplay",),
-        tables=True,
-        slow=True,
-    ),
-    Entry(
-        "OverlapDisplay.from_samples",
-        drawn(
-            lambda p: plot.OverlapDisplay.from_samples(
-                p.X, p.X_target, target_weight=p.target_weight
-            ),
-            lambda display: np.abs(display.train),
-        ),
-        (*ROWS, "target_weight"),
-        covers=("OverlapDisplay",),
-        tables=True,
-        slow=True,
-    ),
-    Entry(
-        "ReliabilityDisplay.from_estimator",
-        drawn(
-            lambda p: plot.ReliabilityDisplay.from_estimator(
-                known_model("classes"), p.X, p.y, p.sample_weight
-            ),
-            curve_values,
-        ),
-        SCORED,
-        covers=("ReliabilityDisplay",),
-        called=BY_WEIGHTS,
-        slow=True,
-    ),
-    Entry(
-        "ReliabilityDisplay.from_predictions",
-        drawn(
-            lambda p: plot.ReliabilityDisplay.from_predictions(
-                p.y, canonical_scores("classes"), p.sample_weight
-            ),
-            curve_values,
-        ),
-        ("y", "sample_weight"),
-        called=BY_WEIGHTS,
-        slow=True,
-    ),
-    Entry(
-        "ROCDisplay.from_estimator",
-        drawn(
-            lambda p: plot.ROCDisplay.from_estimator(
-                known_model("classes"), p.X, p.y, p.sample_weight
-            ),
-            curve_values,
-        ),
-        SCORED,
-        covers=("ROCDisplay",),
-        called=BY_WEIGHTS,
-        slow=True,
-    ),
-    Entry(
-        "ROCDisplay.from_predictions",
-        drawn(
-            lambda p: plot.ROCDisplay.from_predictions(
-                p.y, canonical_scores("classes"), p.sample_weight
-            ),
-            curve_values,
-        ),
-        ("y", "sample_weight"),
-        called=BY_WEIGHTS,
-        slow=True,
-    ),
-    Entry(
-        "WeightsDisplay.from_weights",
-        drawn(
-            lambda p: plot.WeightsDisplay.from_weights(p.sample_weight),
-            lambda display: np.asarray(display.weights) / np.mean(display.weights),
-        ),
-        ("sample_weight",),
-        covers=("WeightsDisplay",),
-        called=BY_WEIGHTS,
-        slow=True,
-    ),
-]
-
 Y_AS_LOSSES = {"y": r"\bloss_values\b", "sample_weight": r"\bweights\b"}
 RESIDUALS = {"y": r"\bresiduals\b"}
+BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
 
 
 def of_data(function: Callable[..., Any], answer: Callable[[Problem], Any], **more: Any) -> Entry:
@@ -354,8 +235,9 @@ ANSWERS = [
         task="numbers",
         covers=("estimate",),
         tables=True,
+        slow=True,
     ),
-    Entry("estimate, proportion", estimated("proportion"), tables=True),
+    Entry("estimate, proportion", estimated("proportion"), tables=True, slow=True),
     Entry(
         "estimate_mean",
         lambda p: [covshift.estimate_mean(p.y, p.sample_weight).value],
@@ -372,18 +254,26 @@ ANSWERS = [
         ("estimate_risk",),
         called=Y_AS_LOSSES,
     ),
-    Entry("evaluate", evaluated("classes"), covers=("evaluate",), tables=True),
-    Entry("evaluate, numbers", evaluated("numbers"), task="numbers", tables=True),
-    Entry("diagnose", diagnosed(diagnostics.diagnose), TWO, covers=("diagnose",), tables=True),
+    Entry("evaluate", evaluated("classes"), covers=("evaluate",), tables=True, slow=True),
+    Entry("evaluate, numbers", evaluated("numbers"), task="numbers", tables=True, slow=True),
+    Entry(
+        "diagnose",
+        diagnosed(diagnostics.diagnose),
+        TWO,
+        covers=("diagnose",),
+        tables=True,
+        slow=True,
+    ),
     Entry(
         "diagnose_and_weigh",
         diagnosed(diagnostics.diagnose_and_weigh),
         TWO,
         covers=("diagnose_and_weigh",),
         tables=True,
+        slow=True,
     ),
-    Entry("diagnose_batches", batches, TWO, covers=("diagnose_batches",), tables=True),
-    Entry("restrict", restricted, TWO, covers=("restrict",), tables=True),
+    Entry("diagnose_batches", batches, TWO, covers=("diagnose_batches",), tables=True, slow=True),
+    Entry("restrict", restricted, TWO, covers=("restrict",), tables=True, slow=True),
     Entry(
         "compare_methods",
         compared_methods("classes"),

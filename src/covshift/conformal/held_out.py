@@ -32,13 +32,6 @@ def calibrate(
     nobody = {"frequency_weight": None, "target_frequency": None}
     rows = model._begin(X, y, sample_weight=sample_weight, **of_target, **nobody)
     without = np.zeros(_num_samples(trained))  # outcomes, of which weights know nothing
-    weighed = labelled_rows(
-        trained,
-        without,
-        None,
-        text=model._takes_text(),
-        sample_weight=trained_weight,
-        **of_target,
-        **nobody,
-    )
+    given = {"sample_weight": trained_weight, **of_target, **nobody}
+    weighed = labelled_rows(trained, without, None, text=model._takes_text(), **given)
     return model._calibrate(rows, weighed)

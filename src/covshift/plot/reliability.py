@@ -14,7 +14,7 @@ from .._types import Real
 from .._values import numbers_of_rows
 from ..exceptions import InputError
 from . import style
-from .responses import model_name, positive_scores, positives
+from .responses import known_positives, model_name, positive_scores
 
 
 class ReliabilityDisplay:
@@ -78,7 +78,8 @@ class ReliabilityDisplay:
         """
         p, label = positive_scores(estimator, X, pos_label, probability=True)
         given: dict[str, Any] = {"n_bins": n_bins, "name": name or model_name(estimator), "ax": ax}
-        return cls.from_predictions(positives(y, label), p, weights, **given)
+        truth = known_positives(estimator, y, label, p)
+        return cls.from_predictions(truth, p, weights, **given)
 
     @classmethod
     def from_predictions(
@@ -144,6 +145,9 @@ def calibration_curve(
         raise InputError(
             f"y has shape {truth.shape} and probability {p.shape}. Pass one of each per row."
         )
+    lost = int((~np.isfinite(truth)).sum())
+    if lost:
+        raise InputError(f"y is NaN, inf or missing in {lost} rows. Leave these rows out.")
     if not np.isin(truth, (0, 1)).all():
         raise InputError("y must hold 0 and 1 only. Pass y == positive_class.")
     if not ((p >= 0) & (p <= 1)).all():

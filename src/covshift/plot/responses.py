@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._labels import labels_of_rows
+from .._both_samples import takes_tables
+from .._labels import class_labels, labels_of_rows
 from .._types import Flags, Real
+from .._validation import check_given
 from ..exceptions import InputError
 
 
@@ -36,6 +38,18 @@ def positives(y: Any, pos_label: Any) -> Flags:
     return np.asarray(labels == pos_label)
 
 
+def known_positives(estimator: Any, y: Any, label: Any, scores: Real) -> Flags:
+    """Whether each label is this class of the estimator; refuse labels that it does not know."""
+    labels = class_labels(y, len(scores))
+    classes = np.asarray(estimator.classes_).tolist()
+    unknown = [one for one in np.unique(labels).tolist() if one not in classes]
+    if unknown:
+        raise InputError(
+            f"y holds {unknown[0]!r}, which is none of the estimator's classes {classes}."
+        )
+    return np.asarray(labels == label)
+
+
 def positive_scores(
     estimator: Any, X: Any, pos_label: Any, *, probability: bool = False
 ) -> tuple[Real, Any]:
@@ -56,6 +70,7 @@ def positive_scores(
     if label not in classes:
         raise InputError(f"pos_label={label!r} is none of the classes {classes}.")
     number = classes.index(label)
+    X = check_given(X, "X", text=takes_tables(estimator), frames=True)
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, number], label
     if probability or not hasattr(estimator, "decision_function"):

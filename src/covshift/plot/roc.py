@@ -13,7 +13,7 @@ from .._types import Real
 from .._values import numbers_of_rows
 from ..exceptions import InputError
 from . import style
-from .responses import model_name, positive_scores, positives
+from .responses import known_positives, model_name, positive_scores, positives
 
 
 class ROCDisplay:
@@ -69,7 +69,9 @@ class ROCDisplay:
         """
         scores, label = positive_scores(estimator, X, pos_label)
         name = name or model_name(estimator)
-        return cls.from_predictions(positives(y, label), scores, weights, name=name, ax=ax)
+        return cls.from_predictions(
+            known_positives(estimator, y, label, scores), scores, weights, name=name, ax=ax
+        )
 
     @classmethod
     def from_predictions(
@@ -95,7 +97,7 @@ class ROCDisplay:
         w = None if weights is None else check_weight(weights, len(s), "weights", of="y")
         kept = np.ones(len(s), dtype=bool) if w is None else w > 0
         if len(np.unique(truth[kept])) < 2:
-            raise InputError("All rows are of one class: a ROC curve needs both.")
+            raise InputError("All rows of y are of one class: a ROC curve needs both.")
         x, y_, _ = roc_curve(truth, s, sample_weight=w)
         return cls({f"{name}: AUC {auc(x, y_):.3f}": (x, y_)}).plot(ax)
 

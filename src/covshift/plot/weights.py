@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._row_weights import check_weight
+from .._values import numbers_of_rows
 from ..exceptions import InputError
 from ..weights import effective_sample_size
 from . import style
@@ -46,8 +47,8 @@ class WeightsDisplay:
     """
 
     def __init__(self, weights: Any) -> None:
-        rows = np.shape(weights)[0] if np.ndim(weights) == 1 else 0
-        w = check_weight(weights, rows, "weights", of="the training sample")
+        w = numbers_of_rows(weights, "weights", "one weight per row")
+        w = check_weight(w, w.size, "weights", of="the training sample")
         w = w / w.max()
         self.weights = w / w.mean()
         self.effective_sample_size = effective_sample_size(self.weights)
