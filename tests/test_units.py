@@ -294,3 +294,12 @@ def test_coefficients_are_in_the_unit_of_y():
     np.testing.assert_allclose(other.dual_coef_ / g, one.dual_coef_, rtol=1e-12)
     np.testing.assert_allclose(other.intercept_ / g, one.intercept_, rtol=1e-12)
     np.testing.assert_allclose(other.reg_path_["error"] / g / g, one.reg_path_["error"], rtol=1e-9)
+
+
+def test_tensors_have_the_keys_of_arrays():
+    torch = pytest.importorskip("torch")
+    units = RowUnits.of(T)
+    for factor in (1.0, 1e6, 1e12):  # near, far and very far from the target
+        rows = factor * X
+        keys = row_hash(torch.as_tensor(rows), 3, units)
+        np.testing.assert_array_equal(keys, row_hash(rows, 3, units))

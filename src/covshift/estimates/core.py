@@ -165,7 +165,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.y, survey.X, survey.X_target)
     >>> print(found.sentence)
-    The sample says 40.2 %; corrected for who answered: 31.5 % (95 % interval 27.7 to 35.7).
+    The sample says 40.2 %; corrected for who answered: 31.7 % (95 % interval 27.9 to 35.8).
     """
     margins = unwrap_target(X_target) if is_margins(unwrap_target(X_target)) else None
     of_these = margins is not None and what == "total" and population_size is None

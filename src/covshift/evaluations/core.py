@@ -181,7 +181,7 @@ def evaluate(
     >>> model = model.fit(survey.X[:400], survey.y[:400])
     >>> found = evaluate(model, survey.X[400:], survey.y[400:], survey.X_target)
     >>> print(found.sentence)
-    Accuracy 0.760 on your data; expected 0.782 on the target (95 % interval 0.737 to 0.821).
+    Accuracy 0.760 on your data; expected 0.783 on the target (95 % interval 0.738 to 0.822).
     """
     one_of(*METHODS).check(method, "method")
     one_of("overlap", None).check(restrict, "restrict")
