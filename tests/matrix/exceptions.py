@@ -23,7 +23,7 @@ _FRAME = "(a|an) .*(frame|Arrow table).*"
 
 EXCEPTIONS = [
     Exception_(
-        "estimate.*|evaluate.*",
+        "estimate|estimate, proportion|evaluate.*",
         f"y: ({_GAP})",
         Sound(),
         "a row without an outcome is left out, and a note says so",
