@@ -37,6 +37,7 @@ EXCEPTIONS = [
     Exception_(
         "evaluate", "y: (dates|timedeltas)", Sound(), "labels are compared as they are spelled"
     ),
+    Exception_("evaluate", "y: mixed.*", Refuses("classes of y"), "labels are what they spell"),
     Exception_("estimate_(mean|risk)", "sample_weight: None", Refuses(), "weights are required"),
     Exception_(
         "effective_sample_size|WeightsDisplay.*",
