@@ -1,7 +1,8 @@
 """Every kind of input × every public callable: refused in words, or the canonical answer.
 
 A new estimator is one line in `matrix.entry_points`, a new kind of input one in `matrix.inputs`.
-`make test` tries every cell that refuses, and a fixed part of those that answer. The whole product is among the thorough tests, and `matrix.count` counts.
+`make test` tries every cell that refuses, and a fixed part of those that answer. The whole product
+is among the thorough tests, and `matrix.count` counts it.
 """
 
 from __future__ import annotations
