@@ -108,7 +108,9 @@ def _refuse_none(estimator: Any, y: Any) -> None:
 
 def _in_one_dimension(values: NDArray[Any], name: str, of: str) -> NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
-        text = f"{name} is a column, but one value per row was expected: pass {name}.ravel()."
+        text = (
+            f"A column-vector {name} was passed when a 1d array was expected. Pass {name}.ravel()."
+        )
         warnings.warn(text, DataConversionWarning, stacklevel=5)
         return values.ravel()
     if values.ndim != 1:

@@ -81,6 +81,8 @@ def plain_values(values: Any, name: str, what: str = "one value per row") -> NDA
 
 def refuse_no_values(values: Any, name: str, what: str) -> None:
     """Refuse what is no sequence of values, such as a string or a generator."""
+    if issparse(values):  # of which some kinds are dicts
+        return
     if values is None or isinstance(values, str | bytes | Mapping | Set | Iterator | Number):
         shown = repr(values) if isinstance(values, str | Number) else _a(type(values).__name__)
         raise InputTypeError(f"{name} is {shown:.60}, which holds no values of rows. Pass {what}.")

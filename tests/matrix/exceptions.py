@@ -23,7 +23,7 @@ _FRAME = "(a|an) .*(frame|Arrow table).*"
 
 EXCEPTIONS = [
     Exception_(
-        "estimate.*|evaluate.*",
+        "estimate|estimate, proportion|evaluate.*",
         f"y: ({_GAP})",
         Sound(),
         "a row without an outcome is left out, and a note says so",
@@ -37,6 +37,7 @@ EXCEPTIONS = [
     Exception_(
         "evaluate", "y: (dates|timedeltas)", Sound(), "labels are compared as they are spelled"
     ),
+    Exception_("evaluate", "y: mixed.*", Refuses("classes of y"), "labels are what they spell"),
     Exception_("estimate_(mean|risk)", "sample_weight: None", Refuses(), "weights are required"),
     Exception_(
         "effective_sample_size|WeightsDisplay.*",
