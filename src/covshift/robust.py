@@ -23,7 +23,7 @@ from ._validation import check_host_rows, check_samples, refuse_margins, unwrap_
 from .corrections.importance import of_features
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
-from .exceptions import FewRowsWarning
+from .exceptions import FewRowsWarning, OverlapWarning
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero
@@ -156,6 +156,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with warnings.catch_warnings():
                 # Little overlap is what this classifier is for, and it divides by the weights.
                 warnings.simplefilter("ignore", FewRowsWarning)
+                warnings.simplefilter("ignore", OverlapWarning)
                 self.weighter_ = of_features(self.weighter_, groups)
                 self.weighter_.fit(
                     X,
