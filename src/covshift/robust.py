@@ -29,7 +29,7 @@ from ._validation import (
 from .corrections.importance import of_features
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
-from .exceptions import FewRowsWarning
+from .exceptions import FewRowsWarning, OverlapWarning
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero
@@ -160,7 +160,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weighter = Discriminative(cv=None) if self.weighter is None else self.weighter
             self.weighter_ = clone(as_weighter(weighter))
             # Little overlap is what this classifier is for, and it divides by the weights.
-            with quiet(FewRowsWarning):
+            with quiet(FewRowsWarning, OverlapWarning):
                 self.weighter_ = of_features(self.weighter_, groups)
                 self.weighter_.fit(
                     X,
