@@ -127,6 +127,7 @@ def test_where_nothing_balances_the_sum_of_squares_is_the_smallest(shift):
     assert float(found.gap @ found.gap) == pytest.approx(least, rel=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_no_overlap_is_no_error_within_limits():
     far = T + 10
     with pytest.warns(WeightWarning, match=r"no weights balance all moments.*comes nearest"):

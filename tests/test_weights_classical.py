@@ -656,6 +656,7 @@ def test_the_number_of_neighbours_has_the_smallest_leave_one_out_criterion():
 # The self-check
 
 
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_collapsed_weights_warn():
     X, T, _ = gaussian_shift(300, 300, 1, 0.0)
     with pytest.warns(WeightWarning, match="rest on few rows: the effective sample size is"):
