@@ -23,14 +23,14 @@ from .exceptions import InputError
 @alone()
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
-    _refuse_none(estimator, y)
+    refuse_none(estimator, y)
     return class_labels(y, _num_samples(X))
 
 
 @alone()
 def check_outcomes(estimator: Any, X: Any, y: Any) -> tuple[Real, bool]:
     """Return the outcomes as columns (N, k), and whether they came as one plain array."""
-    _refuse_none(estimator, y)
+    refuse_none(estimator, y)
     Y = outcomes_of_rows(y, "y", _num_samples(X), "X")
     return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
 
@@ -99,7 +99,8 @@ def outcomes_of_rows(y: Any, name: str, rows: int | None, of: str) -> Real:
     return Y
 
 
-def _refuse_none(estimator: Any, y: Any) -> None:
+def refuse_none(estimator: Any, y: Any) -> None:
+    """Say, in scikit-learn's words, that a fit needs outcomes."""
     if y is None:
         raise InputError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."

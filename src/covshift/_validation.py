@@ -148,9 +148,9 @@ def check_given(X: Any, name: str, *, text: bool, frames: bool = False) -> Any:
         if frames and not text:
             check_points(X, name)
         return X
-    if isinstance(X, list | tuple):
+    if not is_array(X):
         try:
-            X = np.asanyarray(X)
+            X = np.asanyarray(X)  # encoded rows keep their groups
         except ValueError as error:
             raise InputError(f"{name} has rows of different lengths.") from error
     if text and getattr(X, "dtype", np.dtype(object)).kind in "OUST":

@@ -17,6 +17,7 @@ from .._both_samples import takes_tables
 from .._crossfit import deal
 from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
+from .._labels import refuse_none
 from .._notes import Note
 from .._parameters import check_parameters, number
 from .._quiet import quiet
@@ -117,6 +118,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         text = self._takes_text()
         X = rows_of(X, "X", text=text)
         check_columns(self, X, reset=True)
+        refuse_none(self, y)
         rows = labelled_rows(X, self._check_outcomes(y), self.by, text=text, **given)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._thresholds: dict[Any, ScoreDistribution] = {}
