@@ -587,6 +587,7 @@ def test_a_v_without_points_serves_too():
     np.testing.assert_allclose(given.predict(T), made_here.predict(T), atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_a_target_that_sees_nothing_leaves_the_mean_and_a_warning():
     X, T, y, _ = sample(N=60)
     with pytest.warns(CoverageWarning, match="not seen"):

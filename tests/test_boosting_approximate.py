@@ -19,7 +19,7 @@ from covshift.boosting.approximate import ApproximateGrower
 from covshift.boosting.binning import Bins
 from covshift.boosting.nodes import Growth
 from covshift.corrections import Additive, Importance, Precomputed
-from covshift.exceptions import CoverageWarning, SlowWarning
+from covshift.exceptions import CoverageWarning, OverlapWarning, SlowWarning
 from covshift.operators.trees.leaf_gram import leaf_gram
 from covshift.operators.trees.line_form import line_form
 
@@ -142,6 +142,7 @@ def test_no_round_raises_the_v_loss(seed, N, levels, rate, name):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
+        warnings.simplefilter("ignore", OverlapWarning)
         model.fit(X, y, X_target=T, sample_weight=w)
     V = CORRECTIONS[name].operator(X, T, sample_weight=w).dense()
     losses = [float((f - y) @ V @ (f - y)) for f in model.staged_predict(X)]

@@ -174,10 +174,11 @@ def test_weights_of_new_rows_by_partition():
 
 def test_a_target_on_the_cluster_is_reduced_there():
     large = np.random.default_rng(5).normal(0.4, 1.0, size=(20000, n))
-    exact = machine(reg=1.0, solver="primal").fit(X, y, X_target=large)
+    every_row = {"reg": 1.0, "n_components": len(X)}  # which landmarks depends on the target
+    exact = machine(**every_row, solver="primal").fit(X, y, X_target=large)
     for chunks in (20000, 1700):
         model = distributed.fit(
-            machine(reg=1.0),
+            machine(**every_row),
             parts(X, (700, 800)),
             parts(y, (700, 800)),
             da.from_array(large, (chunks, n)),

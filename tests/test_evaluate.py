@@ -760,8 +760,8 @@ def test_bad_input_is_refused_in_plain_words(ask, options, message):
     ("scores", "target", "options", "message"),
     [
         (Y / 2, None, {}, "target_scores"),
-        (Y[1:] / 2, T[:, 0], {}, "its sample has"),
-        (Y / 2, T[1:, 0], {}, "its sample has"),
+        (Y[1:] / 2, T[:, 0], {}, r"has \d+ rows, but X"),
+        (Y / 2, T[1:, 0], {}, r"has \d+ rows, but X"),
         (np.full(N, np.nan), T[:, 0], {}, "NaN or infinity"),
         (X, T[:, 0], {}, "the same columns"),
         (np.ones((N, 3)), np.ones((M, 3)), {}, "3 scores per row"),

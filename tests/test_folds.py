@@ -10,13 +10,17 @@ from covshift import VBoostClassifier
 from covshift._folds import Fold, hashed_folds, ranked_folds
 from covshift._row_units import RowUnits
 
-UNITS = RowUnits(np.zeros(2), np.ones(2), np.arange(2.0))
 DEALERS = {
     "ranked": lambda X, Y, w=None, repeats=None: ranked_folds(X, Y, 5, w, repeats),
     "hashed": lambda X, Y, w=None, repeats=None: list(
-        hashed_folds(X, Y, 5, w, repeats, units=UNITS).values()
+        hashed_folds(X, Y, 5, w, repeats, units=as_they_are(X.shape[1])).values()
     ),
 }
+
+
+def as_they_are(n):
+    """Units of n columns that leave their numbers alone."""
+    return RowUnits(np.zeros(n), np.ones(n), np.arange(float(n)))
 
 
 def cells(N=500, seed=0, jitter=0.0):

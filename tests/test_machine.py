@@ -593,6 +593,7 @@ def test_a_tiny_penalty_is_reported():
         VSVR("additive", reg=1e-14).fit(X, outcome, X_target=T)
 
 
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_a_target_apart_from_the_sample_gives_a_constant_and_a_warning():
     with pytest.warns(CoverageWarning, match="50 of 50"):
         model = VSVR("additive", reg=1.0).fit(X, outcome, X_target=T - 100)

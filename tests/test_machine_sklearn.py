@@ -30,6 +30,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance
+from covshift.exceptions import OverlapWarning
 
 MACHINES = [VSVC, VSVR]
 both = pytest.mark.parametrize("Machine", MACHINES)
@@ -208,11 +209,12 @@ def test_transform_input_is_refused_without_routing(Machine, samples):
 
 @both
 def test_trap_a_plain_pipeline_does_not_transform_the_target(Machine, samples):
-    # Again scikit-learn's own doing, both ways silent; the page warns of it.
+    # Again scikit-learn's own doing, both ways; the page warns of it, and far apart so do we.
     X, y, T = samples
     pipeline = make_pipeline(StandardScaler(), spying(Machine))
-    pipeline.fit(X, y, **{f"{Machine.__name__.lower()}__X_target": T})
-    with config_context(enable_metadata_routing=True):
+    with pytest.warns(OverlapWarning):
+        pipeline.fit(X, y, **{f"{Machine.__name__.lower()}__X_target": T})
+    with config_context(enable_metadata_routing=True), pytest.warns(OverlapWarning):
         pipeline.fit(X, y, X_target=T)
     assert len(Spy.received) == 2
     for received in Spy.received:

@@ -262,6 +262,7 @@ def test_the_kernel_sees_the_same_coordinates(coordinates):
     assert other.kernel_(X, T) == pytest.approx(one.kernel_(X, T), rel=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_frames_with_categories_give_the_machine_of_the_rows():
     X, T = frames()
     y = outcomes(X)

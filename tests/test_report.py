@@ -321,8 +321,8 @@ def test_target_weights_reach_the_labels_too(samples):
     [
         ({"comparison": {"learner": "x"}}, "comparison lacks 'loss'"),
         ({"comparison": comparison(risk="low")}, "risk='low' in row 0 is not a number"),
-        ({"y": [1, 0]}, "y has shape"),
-        ({"y_target": [1, 0]}, "y_target has shape"),
+        ({"y": [1, 0]}, "y has 2 values, but X has 80 rows"),
+        ({"y_target": [1, 0]}, "y_target has 2 values, but X_target has 70 rows"),
         ({"weights": [1.0]}, "weights has shape"),
         ({"estimates": 0.3}, "Pass what covshift.estimate found"),
         ({"evaluations": 0.3}, "Pass what covshift.evaluate found"),

@@ -164,12 +164,6 @@ def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
             f"The outcome {name!r} is infinite or beyond {LARGEST:g} in {len(infinite)} rows "
             f"(rows {row_list(infinite)}). Repair or rescale it."
         )
-    size = np.abs(y[present]).max(initial=0.0)
-    if 0 < size < 1 / LARGEST:
-        raise InputError(
-            f"The outcome {name!r} has no number beyond {1 / LARGEST:g}, and the squares of such "
-            "numbers vanish. Rescale it."
-        )
     return Outcome(name, y, _any_left(name, present))
 
 

@@ -156,7 +156,9 @@ def _check_rows(values: Any, weights: Any, frequency: Any, name: str) -> tuple[R
 def _check_values(values: Any, name: str) -> Real:
     numbers: Real = numbers_of_rows(values, name)
     numbers = numbers.ravel() if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
-    if numbers.ndim != 1 or not len(numbers):
+    if not len(numbers):
+        raise InputError(f"{name} is empty.")
+    if numbers.ndim != 1:
         raise InputError(f"{name} has the shape {numbers.shape}. Pass one number per row.")
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} contains {int((~np.isfinite(numbers)).sum())} NaN or inf values.")

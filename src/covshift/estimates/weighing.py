@@ -15,7 +15,7 @@ from .._notes import Note
 from .._quiet import alone, quiet
 from .._row_weights import check_weight
 from .._types import Real
-from ..exceptions import NoOverlapError, WeightWarning
+from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights._limits import strictly_inside
 from ..weights._m_estimation import clipped_tilt, tilted
@@ -94,7 +94,8 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None
     else:
-        factor, fitted = factors(sample, weighter, Z, T, random_state)
+        with quiet(OverlapWarning):  # said before, with the names of columns
+            factor, fitted = factors(sample, weighter, Z, T, random_state)
         final = factor * sample.d
     final = final / final.mean()
     final, lost = trimmed(final, max_weight)

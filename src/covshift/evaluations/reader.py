@@ -177,6 +177,12 @@ class Reader:
         found = check_outcomes(self.y, len(self.sample.Z), numbers=numbers, remedy=_REMEDY)
         if len(found) > 1:
             raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
+        size = np.abs(found[0].y[found[0].present]).max(initial=0.0) if numbers else 1.0
+        if 0 < size < 1 / LARGEST:
+            raise InputError(
+                f"y has no number beyond {1 / LARGEST:g}, and the squares of its errors vanish. "
+                "Rescale it."
+            )
         return found[0]
 
     def _classes(

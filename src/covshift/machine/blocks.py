@@ -235,8 +235,10 @@ def _block_weight(weight: Any, length: int, name: str) -> Real:
 
 def _is_single(header: Any) -> bool:
     """Whether X comes in single precision."""
-    rows = np.asarray(header) if _length(header) == 0 else to_numpy(check_points(header, "X"))
-    return bool(rows.dtype == np.float32)
+    if _length(header) == 0:
+        return bool(np.asarray(header).dtype == np.float32)
+    with numbers_only(_WHO, X=header):
+        return bool(to_numpy(check_points(header, "X")).dtype == np.float32)
 
 
 def _length(X: Any) -> int:

@@ -507,5 +507,5 @@ def effective_sample_size(weights: Real) -> float:
     """
     w: Real = numbers_of_rows(weights, "weights", "one weight per row")
     w = check_weight(w, w.size, "weights", of="the sample")
-    w = w / w.max()
+    w = np.ldexp(w, -int(np.frexp(w.max())[1]))  # squares neither overflow nor vanish
     return float(w.sum() ** 2 / (w @ w))
