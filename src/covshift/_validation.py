@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -148,7 +149,7 @@ def check_given(X: Any, name: str, *, text: bool, frames: bool = False) -> Any:
         if frames and not text:
             check_points(X, name)
         return X
-    if not is_array(X):
+    if not is_array(X) and not issparse(X):
         try:
             X = np.asanyarray(X)  # encoded rows keep their groups
         except ValueError as error:

@@ -197,6 +197,21 @@ def written(problem: Problem) -> Any:
         return [path.exists()]
 
 
+def reported_batches(problem: Problem) -> Any:
+    page = report.build_batches(
+        problem.X, {"May": problem.X_target}, diagnosis={"May": known_diagnosis()}
+    )
+    return [len(page) > 1000]
+
+
+def written_batches(problem: Problem) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        targets = {"May": problem.X_target}
+        report.write_batches(path, problem.X, targets, diagnosis={"May": known_diagnosis()})
+        return [path.exists()]
+
+
 Y_AS_LOSSES = {"y": r"\bloss_values\b", "sample_weight": r"\bweights\b"}
 RESIDUALS = {"y": r"\bresiduals\b"}
 BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
@@ -325,6 +340,22 @@ ANSWERS = [
     ),
     Entry("report.build", reported, covers=("build",), tables=True, slow=True),
     Entry("report.write", written, ROWS, covers=("write",), tables=True, slow=True),
+    Entry(
+        "report.build_batches",
+        reported_batches,
+        ROWS,
+        covers=("build_batches",),
+        tables=True,
+        slow=True,
+    ),
+    Entry(
+        "report.write_batches",
+        written_batches,
+        ROWS,
+        covers=("write_batches",),
+        tables=True,
+        slow=True,
+    ),
     of_data(datasets.bias_by_acceptance, accepted, start=in_unit_cube),
     biased(datasets.bias_by_feature),
     biased(datasets.bias_by_norm),
