@@ -47,7 +47,7 @@ from covshift.weights import (
     EntropyBalancing,
     NearestNeighbors,
 )
-from covshift.weights.base import LogRatioWeighter
+from covshift.weights.log_ratio import LogRatioWeighter
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

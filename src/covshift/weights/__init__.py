@@ -1,9 +1,10 @@
 """Weights that make a training sample look like the target: by name or as objects."""
 
 from ._named import WEIGHTERS, as_weighter
-from .base import Weighter, cdf_mismatch, effective_sample_size
+from .base import Weighter, cdf_mismatch
 from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
+from .effective import effective_sample_size
 from .energy import EnergyWeights
 from .entropy import EntropyBalancing
 from .gaussian import GaussianRatio

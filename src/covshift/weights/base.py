@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._array import to_numpy
-from .._fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
+from .._fields import COUNT, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
 from .._overlap import parts_apart, warn_of_apart
 from .._parameters import Rules, check_parameters
 from .._row_weights import check_frequency, check_weight, repeated, target_weights
@@ -28,7 +28,6 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
-from .._values import numbers_of_rows
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, OverlapWarning, WeightWarning
@@ -38,12 +37,12 @@ from ._design import Design, design_of, kish, shares_of
 from ._features import EACH_COLUMN, Features, level_sides
 from ._limits import BalanceCost, clipped, largest_difference, largest_gap
 from ._selfcheck import cdf_mismatch, missing_levels, shift
+from .effective import effective_sample_size
 
-__all__ = ["LogRatioWeighter", "Weighter", "cdf_mismatch", "effective_sample_size"]
+__all__ = ["Weighter", "cdf_mismatch"]
 
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
 _NAMED = 5  # parts of the target without training rows that a message names
-_LARGEST_EXPONENT = 600.0  # far above any weight that is used, and exp() does not overflow
 
 
 class Weighter(BaseEstimator):  # type: ignore[misc]
@@ -445,67 +444,9 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             )
 
 
-class LogRatioWeighter(Weighter):
-    """Base of the weighters that know the logarithm of the density ratio, up to a constant.
-
-    A subclass implements ``_fit_log(X, T, share)`` and ``_log_ratio(X)``; the exponential is taken
-    relative to the largest training row, so that it cannot overflow.
-    """
-
-    _saved: ClassVar[dict[str, Kind]] = {"_largest": FINITE}
-
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        return self._exponential(self._fit_log(X, T, share))
-
-    def _exponential(self, log_ratio: Real) -> Real:
-        self._largest = float(log_ratio.max())
-        if self._largest == -np.inf:
-            return np.zeros_like(log_ratio)
-        return np.exp(log_ratio - self._largest)
-
-    def _ratio(self, X: Real) -> Real:
-        return np.exp(np.minimum(self._log_ratio(X) - self._largest, _LARGEST_EXPONENT))
-
-    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        raise NotImplementedError(f"{type(self).__name__} does not implement _fit_log.")
-
-    def _log_ratio(self, X: Real) -> Real:
-        raise NotImplementedError(f"{type(self).__name__} does not implement _log_ratio.")
-
-
 def _labels_of(y: Any, design: Design) -> Any:
     """Labels of the rows that are kept."""
     if y is None or design.kept.all():
         return y
     check_consistent_length(design.kept, y)
     return _safe_indexing(y, np.flatnonzero(design.kept))
-
-
-def effective_sample_size(weights: Real) -> float:
-    """Kish's effective sample size, (sum w)^2 / sum w^2.
-
-    Parameters
-    ----------
-    weights : array (n,)
-        Of any scale.
-
-    Returns
-    -------
-    float
-        As many equally weighted rows would be as precise.
-
-    References
-    ----------
-    L. Kish, *Survey Sampling*, Wiley, 1965.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from covshift.weights import effective_sample_size
-    >>> effective_sample_size(np.array([3.0, 1.0, 1.0, 1.0]))
-    3.0
-    """
-    w: Real = numbers_of_rows(weights, "weights", "one weight per row")
-    w = check_weight(w, w.size, "weights", of="the sample")
-    w = np.ldexp(w, -int(np.frexp(w.max())[1]))  # squares neither overflow nor vanish
-    return float(w.sum() ** 2 / (w @ w))

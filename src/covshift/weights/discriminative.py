@@ -28,7 +28,7 @@ from ._m_estimation import (
 )
 from ._points import Units, pooled_units
 from ._rows import fold_of, mean_over_equal
-from .base import LogRatioWeighter
+from .log_ratio import LogRatioWeighter
 
 
 class Discriminative(LogRatioWeighter):

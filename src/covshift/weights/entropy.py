@@ -23,7 +23,7 @@ from ._bounded_tilt import bounded_tilt
 from ._limits import LIMITS, clipped, inside, only_one
 from ._m_estimation import Influences, tilted
 from ._points import Units, pooled_units
-from .base import LogRatioWeighter
+from .log_ratio import LogRatioWeighter
 
 _FEW_MOMENTS = 300
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method

@@ -10,7 +10,7 @@ from .._fields import Each, Kind, Part, Reals
 from .._parameters import Rules, number
 from .._types import Flags, Real
 from ._points import Units, pooled_units
-from .base import LogRatioWeighter
+from .log_ratio import LogRatioWeighter
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
 

@@ -16,7 +16,7 @@ from .._types import Real, Rows
 from ..exceptions import InputError
 from ._points import Units, blocks, pooled_units, squared_distances
 from ._rows import Distinct, distinct, fold_of
-from .base import LogRatioWeighter
+from .log_ratio import LogRatioWeighter
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width
 _NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not overflow

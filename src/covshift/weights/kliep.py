@@ -26,7 +26,8 @@ from ._points import (
     typical_distance,
 )
 from ._rows import distinct, fold_of, held_shares
-from .base import _LARGEST_EXPONENT, Weighter
+from .base import Weighter
+from .log_ratio import LARGEST_EXPONENT
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
 _MOST_WIDTHS = 9  # seven between these, and two to refine
@@ -167,7 +168,7 @@ class KLIEP(Weighter):
         used = self._proportions > 0
         self.coef_ = np.zeros(len(used))
         self.coef_[used] = self._proportions[used] * np.exp(
-            np.minimum(-self._log_means[used], _LARGEST_EXPONENT)
+            np.minimum(-self._log_means[used], LARGEST_EXPONENT)
         )
 
     def _ratio(self, X: Real) -> Real:
@@ -179,9 +180,7 @@ class KLIEP(Weighter):
         values = np.empty(len(X))
         for block in blocks(len(X), len(centers)):
             exponent = squared_distances(X[block], centers) * (-0.5 / self.width_**2) - log_means
-            values[block] = (
-                np.exp(np.minimum(exponent, _LARGEST_EXPONENT)) @ self._proportions[used]
-            )
+            values[block] = np.exp(np.minimum(exponent, LARGEST_EXPONENT)) @ self._proportions[used]
         return values
 
 
