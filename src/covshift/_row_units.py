@@ -43,7 +43,10 @@ class RowUnits:
         center, spread = np.array(found).reshape(-1, 2).T
         units = cls(center, spread, np.zeros(len(center)))
         columns = [units.rounded(points[:, k], k) for k in range(len(center))]
-        return cls(center, spread, _marks(np.array([mass @ u for u in columns])))
+        means = [
+            np.sort(mass * u).sum() for u in columns
+        ]  # sorted: the same in every order of rows
+        return cls(center, spread, _marks(np.array(means)))
 
     @property
     def order(self) -> Rows:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import require
-from .test_report_browser import FLAGS, find
+from .conftest import FLAGS, find, require
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 AXE = Path(require("axe_core_python").__file__).parent / "axe.min.js"

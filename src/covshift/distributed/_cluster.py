@@ -107,8 +107,8 @@ class Cluster:
             try:
                 return future.result(timeout=_PATIENCE)
             except TimeoutError:
-                if future.done():  # an error of the task itself
-                    raise
+                if future.done():  # just now; or the error is the task's own
+                    return future.result()
             if not said and not self.client.nthreads():
                 said = True
                 warnings.warn(_NO_WORKERS, SlowWarning, stacklevel=2)

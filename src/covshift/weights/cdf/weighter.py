@@ -41,6 +41,7 @@ _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt
 _DENSE_BOXES = 3000  # as many, in views of several dimensions
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
+_ROUNDING = 1e-20  # squared difference of distribution functions that are equal
 _SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
 _LARGE = 50_000  # rows from which the self-check trusts the fit's own views
 
@@ -338,7 +339,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def _tolerated(self, target: Target, N: float) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
-        return self.noise_ + target.spread / (_RESTS_ON * N)
+        return self.noise_ + target.spread / (_RESTS_ON * N) + _ROUNDING
 
     def _after_loading(self) -> None:
         if self._match.tilt.shape != self._made.F.shape:
