@@ -54,6 +54,11 @@ def test_all_numbers_of_a_table_have_one_scale():
     assert checked(found.to_dict() | {"scored_on_target_labels": False})["form"] == "{:,.0f}"
 
 
+def test_a_gain_that_would_be_written_as_nothing_is_called_level():
+    sentence = Comparison(rows_of(("cdf", 0.0004, 0.01, False)), 2.6).recommendation
+    assert sentence.endswith("no method improves on it; cdf, the best, is level with it.")
+
+
 def test_a_number_that_is_short_of_another_is_written_so():
     sentence = Comparison(rows_of(("cdf", 0.0259, 0.01, False)), 2.6).recommendation
     assert "(2.59 s.e.), short of the 2.60 needed." in sentence

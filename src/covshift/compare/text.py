@@ -38,6 +38,7 @@ _ALWAYS = ("risk", "standard_error", "gain", "gain_standard_error")
 _DIGITS = 4  # of the unweighted model's risk
 _MOST_DECIMALS = 8
 _UNITS = {1e6: "million", 1e9: "billion", 1e12: "trillion"}
+_LEVEL = 0.05  # standard errors that are written as 0.0
 _LARGEST = 1e15  # from which a unit helps no more
 
 
@@ -85,6 +86,8 @@ def recommendation(found: Comparison) -> str:
     best = min(able, key=_risk)
     if best["gain"] <= 0:
         reason = "no method has a lower estimated target risk"
+    elif best["gain"] < _LEVEL * best["gain_standard_error"]:
+        reason = f"no method improves on it; {best['method']}, the best, is level with it"
     else:
         needed = found.needed_for(best)
         errors, limit = _apart(best["gain"] / best["gain_standard_error"], needed)
