@@ -30,7 +30,7 @@ from .._validation import (
 )
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
-from ..exceptions import FewRowsWarning, InputError, NoOverlapError, OverlapWarning, WeightWarning
+from ..exceptions import FewRowsWarning, InputError, NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
 from ._design import Design, design_of, kish, shares_of
@@ -404,15 +404,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         if self._tells_overlap or self.encoder_ is None:
             return
         found = missing_levels(X, own, T, share, size)
-        if found:
-            parts = [part.describe(self._layout.columns) for part in found[:_NAMED]]
-            warnings.warn(
-                f"There is no overlap: {'; '.join(parts)}. The weights of {type(self).__name__} "
-                "cannot represent it: restrict the target to what training rows have, or leave "
-                "out the column.",
-                OverlapWarning,
-                stacklevel=3,
-            )
+        who = f"The weights of {type(self).__name__}"
+        warn_of_apart(found, who, self._layout.columns, stacklevel=3)
 
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
