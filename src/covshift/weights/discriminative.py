@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from .._fields import ESTIMATOR, FINITE, FLAG, Kind, Part
+from .._fields import ESTIMATOR, FINITE, Kind, Part
 from .._parameters import VERBOSE, Rules, number, one_of, whole
 from .._progress import track
 from .._quiet import alone
@@ -29,6 +29,8 @@ from ._m_estimation import (
 from ._points import Units, pooled_units
 from ._rows import fold_of, mean_over_equal
 from .log_ratio import LogRatioWeighter
+
+_EQUAL_MEANS = 1e-12  # difference that rounding leaves, in standard deviations
 
 
 class Discriminative(LogRatioWeighter):
@@ -92,7 +94,6 @@ class Discriminative(LogRatioWeighter):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="p"),
-        "_varies": FLAG,
         "_log_prior": FINITE,
         "classifier_": ESTIMATOR,
     }
@@ -114,7 +115,6 @@ class Discriminative(LogRatioWeighter):
 
     def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
         self._units = pooled_units(X, T, share, own=self._own)
-        self._varies = bool(((X != X[0]).any(axis=0) | (T != X[0]).any(axis=0)).any())
         weighted = takes_sample_weight(self._template())
         for name, shares in (("target_weight", share), ("sample_weight", self._own)):
             if not weighted and np.ptp(shares) > 1e-9 * shares.max():
@@ -184,10 +184,7 @@ class Discriminative(LogRatioWeighter):
 
     def _template(self) -> Any:
         if self.classifier is None:
-            # Newton's line search complains where there is nothing to learn.
-            return LogisticRegression(
-                solver="newton-cholesky" if self._varies else "lbfgs", tol=1e-6
-            )
+            return LogisticRegression(solver="newton-cholesky", tol=1e-6)
         if not hasattr(self.classifier, "predict_proba"):
             raise InputTypeError(
                 f"classifier={self.classifier!r} has no predict_proba. Pass an instance that has, "
@@ -205,6 +202,10 @@ class Discriminative(LogRatioWeighter):
         if not weighted:
             return classifier.fit(rows, label), float(np.log(len(X) / len(T)))
         weight = kish(own) * np.concatenate([own, share])
+        if self.classifier is None and np.abs(own @ X - share @ T).max() < _EQUAL_MEANS:
+            # The optimum is the start, zero. Newton's method looks at the gradient only after a
+            # line search, which cannot improve on it and complains; this solver looks first.
+            classifier.set_params(solver="lbfgs")
         with alone(when=self.classifier is None):
             return fit_weighted(classifier, rows, label, weight), 0.0
 
