@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import Phase, settings
 
 # `make test` tries the same cases every time; `make fuzz` others, and says how to get one again.
@@ -14,6 +16,12 @@ _PHASES = [phase for phase in Phase if phase is not Phase.explain]  # a minute, 
 settings.register_profile("default", deadline=None, phases=_PHASES, derandomize=True, database=None)
 settings.register_profile("fuzz", deadline=None, phases=_PHASES, print_blob=True)
 settings.load_profile("fuzz" if "COVSHIFT_FUZZ" in os.environ else "default")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Look for examples in the docstrings of src alone: in those of tests there are none."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -55,42 +63,3 @@ def data_home() -> Path:
     if not home or not Path(home).is_dir():
         pytest.skip("COVSHIFT_DATA does not name a folder with the paper's data sets")
     return Path(home)
-
-
-_FULL_SEARCH = ("test_calibration", "test_coordinates", "test_evidence", "test_kernel_choice")
-
-
-@pytest.fixture(autouse=True)
-def fast_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machines search their kernel as with ``fast=True``, to save minutes.
-
-    Not where the search itself is tested, nor where documentation is compared word by word.
-    """
-    module = getattr(request.module, "__name__", "").rpartition(".")[2]
-    if module in _FULL_SEARCH or module.startswith(("test_docs", "test_readme")):
-        return
-    from covshift.machine import kernel_choice
-
-    monkeypatch.setattr(kernel_choice, "FULL", kernel_choice.FAST)
-
-
-_ALL_TREES = ("test_diagno", "test_docs", "test_readme", "test_reproduction")
-
-
-@pytest.fixture(autouse=True)
-def few_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two-sample AUC of a diagnosis, which every answer asks for, grows 8 trees and not 50.
-
-    Not where the AUC and the verdict are tested, nor where documentation is compared.
-    """
-    module = getattr(request.module, "__name__", "").rpartition(".")[2]
-    if module.startswith(_ALL_TREES):
-        return
-    from covshift.diagnostics import joint
-
-    trees = joint.HistGradientBoostingClassifier
-
-    def few(*, max_iter, **options):
-        return trees(max_iter=min(8, max_iter), **options)
-
-    monkeypatch.setattr(joint, "HistGradientBoostingClassifier", few)
