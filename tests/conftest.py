@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -22,6 +26,46 @@ settings.load_profile("fuzz" if "COVSHIFT_FUZZ" in os.environ else "default")
 def pytest_collect_file() -> Iterator[None]:
     """Look for examples in the docstrings of src alone: in those of tests there are none."""
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``part(k)`` leave the first case and about one in k: others are thorough."""
+    met = set()
+    for item in items:
+        part = item.get_closest_marker("part")
+        if part is not None:
+            name = item.nodeid.partition("[")[0]
+            if name in met and crc32(item.nodeid.encode()) % part.args[0]:
+                item.add_marker(pytest.mark.thorough)
+            met.add(name)
+
+
+SECONDS, THOROUGH_SECONDS = 120, 1200  # after so many a test counts as one that hangs
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a test that hangs: by a failure, or by the end of its process where that comes too late.
+
+    Other processes, clusters and signals can make any test wait for ever.
+    """
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+    seconds = THOROUGH_SECONDS if item.get_closest_marker("thorough") else SECONDS
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"The test has not ended after {seconds} seconds.")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    faulthandler.dump_traceback_later(2 * seconds, exit=True, file=sys.__stderr__)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -42,6 +42,7 @@ def files(tmp_path):
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "locale",
     [ASCII, pytest.param({"PYTHONIOENCODING": "ascii"}, marks=pytest.mark.thorough)],
@@ -142,6 +143,7 @@ def test_a_table_that_fits_is_read_and_the_limit_is_that_of_the_machine(files):
 # Ctrl-C
 
 
+@pytest.mark.thorough
 def test_ctrl_c_at_any_early_moment_is_one_line(tmp_path):
     """From the first line of ours on; where the command is then, the machine decides."""
     code = (

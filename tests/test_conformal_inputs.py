@@ -50,6 +50,7 @@ def model(**options):
 # frames
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("score", ["absolute", "normalized"])
 @pytest.mark.parametrize("method", ["split", "cv+"])
 def test_frames_of_pandas_with_text_columns(score, method):
@@ -177,6 +178,7 @@ def test_two_rows_are_enough_and_one_is_not():
     assert "too few" in str(few.expected_coverage(0.5))
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("z", [np.full(200, 3.1), np.round(y), np.repeat([0.1, 0.7], 100)])
 @pytest.mark.parametrize("score", ["absolute", "normalized"])
 @pytest.mark.parametrize("method", ["split", "cv+"])

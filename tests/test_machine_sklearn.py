@@ -81,12 +81,14 @@ def _forget():
 
 
 def spying(Machine):
-    return Machine(correction=Spy(symmetric=True), reg=1.0)
+    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none", "reg": 1.0}
+    return Machine(correction=Spy(symmetric=True), **fixed)
 
 
 # The target: an array or a one-tuple of it
 
 
+@pytest.mark.part(2)
 @both
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_an_array_and_a_one_tuple_are_the_same_target(Machine, solver, scaled):
@@ -290,6 +292,7 @@ def test_sample_weight_is_routed_once_it_is_requested(Machine, scaled):
 # Calibration
 
 
+@pytest.mark.part(2)
 @either_routing
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_calibration_gives_the_whole_target_to_every_fold(routing, ensemble, scaled):
@@ -365,6 +368,7 @@ def test_pickling_keeps_the_fit(Machine, variant, scaled):
     assert (loaded.reg_, loaded.target_coverage_) == (model.reg_, model.target_coverage_)
 
 
+@pytest.mark.part(2)
 @both
 @pytest.mark.parametrize("correction", ["none", "multiplicative", "additive", "sliced", "blended"])
 def test_pickling_keeps_the_sums_of_partial_fit(Machine, correction, scaled):
@@ -422,6 +426,7 @@ def frame(request):
     return lambda rows, names=NAMES: library.DataFrame(dict(zip(names, rows.T, strict=True)))
 
 
+@pytest.mark.part(4)
 @both
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_frames_give_the_predictions_of_arrays(Machine, solver, frame, scaled):
@@ -458,6 +463,7 @@ def test_labels_and_weights_may_be_columns(library, scaled):
     assert columns.predict(T).tolist() == arrays.predict(T).tolist()
 
 
+@pytest.mark.part(5)
 @both
 @either_routing
 def test_searches_take_frames(Machine, frame, routing, scaled):
@@ -470,6 +476,7 @@ def test_searches_take_frames(Machine, frame, routing, scaled):
     np.testing.assert_allclose(frames, arrays)
 
 
+@pytest.mark.part(2)
 @both
 def test_columns_that_do_not_match_are_refused(Machine, frame, scaled):
     X, y, T = scaled
