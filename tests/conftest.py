@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from _pytest.doctest import DoctestModule
+from _pytest.terminal import TerminalReporter
 from hypothesis import Phase, settings
 
 # `make test` tries the same cases every time; `make fuzz` others, and says how to get one again.
@@ -66,6 +68,40 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _unexpected_skips(reporter: TerminalReporter) -> list[str]:
+    """Return reasons of skipped tests that tests/skips.txt does not have; it counts in CI alone."""
+    if not os.environ.get("COVSHIFT_CI"):
+        return []
+    text = (Path(__file__).parent / "skips.txt").read_text(encoding="utf-8")
+    always, without_extras = text.split("[without extras]")
+    if not os.environ.get("COVSHIFT_REQUIRE_EXTRAS"):
+        always += without_extras
+    known = [line for line in always.splitlines() if line and not line.startswith("#")]
+    found = set()
+    for report in reporter.stats.get("skipped", []):
+        reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+        if not any(re.fullmatch(pattern, reason, re.DOTALL) for pattern in known):
+            found.add(f"{report.nodeid}: {reason}")
+    return sorted(found)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where a test was skipped for a reason that is not on the list."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    workers = hasattr(session.config, "workerinput")  # the process that sums up decides
+    if session.exitstatus == 0 and not workers and _unexpected_skips(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Name these tests."""
+    if found := _unexpected_skips(terminalreporter):
+        terminalreporter.section("skipped for a reason that tests/skips.txt does not have")
+        for line in found:
+            terminalreporter.write_line(line)
 
 
 def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
