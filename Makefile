@@ -4,7 +4,7 @@
 # the version change.
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 TORCH ?= torch
 CASES ?= 100000
 ARGS ?=
@@ -24,11 +24,16 @@ OLDEST_PINS := pyproject.toml constraints-oldest.txt
 TABLES := .venv-tables
 TABLES_PINS := $(PINS) benchmarks/tables-requirements.txt
 
+# A part of the library's own logic, in seconds
+QUICK := structure operators corrections machine weights_cdf weights_classical boosting validation parameters margins estimates encoding folds lapack gradients bounds simplex registry
+PYTEST = -m pytest --durations=15
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE # or every process of the tests would compile all of them again
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-thorough test-extras test-oldest fuzz coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
+.PHONY: help demo reproduce test test-quick test-thorough test-extras test-oldest fuzz coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,17 +44,20 @@ demo: $(STAMP)core ## Ask four questions of a made-up survey, check the answers,
 reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS=--quick: two minutes)
 	$(BIN)/python -m covshift.reproduction $(ARGS)
 
-test: $(STAMP)test ## Run the tests (PYTEST_ARGS="-n 2")
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+test: $(STAMP)test ## Run the tests, five minutes on two cores (PYTEST_ARGS="-n 2 --dist worksteal")
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS)
 
-test-thorough: $(STAMP)test ## Run the tests that take minutes each, which make test leaves out
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests -m thorough $(PYTEST_ARGS)
+test-quick: $(STAMP)test ## Run a small part of the tests, below a minute
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS) $(QUICK:%=tests/test_%.py)
+
+test-thorough: $(STAMP)test ## Run the tests that make test leaves out, a quarter of an hour
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) tests -m thorough $(PYTEST_ARGS)
 
 test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TORCH="torch" is what pip installs)
-	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/extras $(PYTEST_ARGS)
+	COVSHIFT_REQUIRE_EXTRAS=1 $(BIN)/python $(PYTEST) tests/extras $(PYTEST_ARGS)
 
 test-oldest: $(OLDEST)/.stamp-test ## Run the tests at the oldest declared versions (Python 3.11 or 3.12)
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -m "not thorough" $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS)
 
 fuzz: $(STAMP)test ## Try the properties of tests/fuzz on cases that nobody chose (CASES=100000)
 	COVSHIFT_FUZZ=$(CASES) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
@@ -111,7 +119,8 @@ $(STAMP)venv $(OLDEST)/.stamp-venv $(TABLES)/.stamp-venv:
 	@touch $@
 
 $(STAMP)core: $(STAMP)venv $(PINS) $(VERSION)
-	$(INSTALL) -e ".[cli]"
+	@echo "Installing covshift and what it needs (NumPy, SciPy, scikit-learn, pyarrow, matplotlib: about 580 MB) into $(VENV) ..."
+	@$(INSTALL) -e ".[cli]"
 	@touch $@
 
 $(STAMP)test $(STAMP)types $(STAMP)docs: $(STAMP)core

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
+from _pytest.terminal import TerminalReporter
 from hypothesis import Phase, settings
 
 # `make test` tries the same cases every time; `make fuzz` others, and says how to get one again.
@@ -14,6 +22,86 @@ _PHASES = [phase for phase in Phase if phase is not Phase.explain]  # a minute, 
 settings.register_profile("default", deadline=None, phases=_PHASES, derandomize=True, database=None)
 settings.register_profile("fuzz", deadline=None, phases=_PHASES, print_blob=True)
 settings.load_profile("fuzz" if "COVSHIFT_FUZZ" in os.environ else "default")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Look for examples in the docstrings of src alone: in those of tests there are none."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``part(k)`` leave the first case and about one in k: others are thorough."""
+    met = set()
+    for item in items:
+        part = item.get_closest_marker("part")
+        if part is not None:
+            name = item.nodeid.partition("[")[0]
+            if name in met and crc32(item.nodeid.encode()) % part.args[0]:
+                item.add_marker(pytest.mark.thorough)
+            met.add(name)
+
+
+SECONDS, THOROUGH_SECONDS = 120, 1200  # after so many a test counts as one that hangs
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a test that hangs: by a failure, or by the end of its process where that comes too late.
+
+    Other processes, clusters and signals can make any test wait for ever.
+    """
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+    seconds = THOROUGH_SECONDS if item.get_closest_marker("thorough") else SECONDS
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"The test has not ended after {seconds} seconds.")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    faulthandler.dump_traceback_later(2 * seconds, exit=True, file=sys.__stderr__)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _unexpected_skips(reporter: TerminalReporter) -> list[str]:
+    """Return reasons of skipped tests that tests/skips.txt does not have; it counts in CI alone."""
+    if not os.environ.get("COVSHIFT_CI"):
+        return []
+    text = (Path(__file__).parent / "skips.txt").read_text(encoding="utf-8")
+    always, without_extras = text.split("[without extras]")
+    if not os.environ.get("COVSHIFT_REQUIRE_EXTRAS"):
+        always += without_extras
+    known = [line for line in always.splitlines() if line and not line.startswith("#")]
+    found = set()
+    for report in reporter.stats.get("skipped", []):
+        reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+        if not any(re.fullmatch(pattern, reason, re.DOTALL) for pattern in known):
+            found.add(f"{report.nodeid}: {reason}")
+    return sorted(found)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where a test was skipped for a reason that is not on the list."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    workers = hasattr(session.config, "workerinput")  # the process that sums up decides
+    if session.exitstatus == 0 and not workers and _unexpected_skips(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Name these tests."""
+    if found := _unexpected_skips(terminalreporter):
+        terminalreporter.section("skipped for a reason that tests/skips.txt does not have")
+        for line in found:
+            terminalreporter.write_line(line)
 
 
 def _samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -55,42 +143,3 @@ def data_home() -> Path:
     if not home or not Path(home).is_dir():
         pytest.skip("COVSHIFT_DATA does not name a folder with the paper's data sets")
     return Path(home)
-
-
-_FULL_SEARCH = ("test_calibration", "test_coordinates", "test_evidence", "test_kernel_choice")
-
-
-@pytest.fixture(autouse=True)
-def fast_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machines search their kernel as with ``fast=True``, to save minutes.
-
-    Not where the search itself is tested, nor where documentation is compared word by word.
-    """
-    module = getattr(request.module, "__name__", "").rpartition(".")[2]
-    if module in _FULL_SEARCH or module.startswith(("test_docs", "test_readme")):
-        return
-    from covshift.machine import kernel_choice
-
-    monkeypatch.setattr(kernel_choice, "FULL", kernel_choice.FAST)
-
-
-_ALL_TREES = ("test_diagno", "test_docs", "test_readme", "test_reproduction")
-
-
-@pytest.fixture(autouse=True)
-def few_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two-sample AUC of a diagnosis, which every answer asks for, grows 8 trees and not 50.
-
-    Not where the AUC and the verdict are tested, nor where documentation is compared.
-    """
-    module = getattr(request.module, "__name__", "").rpartition(".")[2]
-    if module.startswith(_ALL_TREES):
-        return
-    from covshift.diagnostics import joint
-
-    trees = joint.HistGradientBoostingClassifier
-
-    def few(*, max_iter, **options):
-        return trees(max_iter=min(8, max_iter), **options)
-
-    monkeypatch.setattr(joint, "HistGradientBoostingClassifier", few)

@@ -7,6 +7,7 @@ from unittest import SkipTest
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from covshift.corrections import Additive
 
@@ -30,6 +31,15 @@ def run_check(estimator, check):
         if "SCIPY_ARRAY_API" not in str(skipped):
             pytest.fail(f"A check was skipped: {skipped}")
         pytest.skip(str(skipped))
+
+
+def run_all_checks(estimator):
+    """Run all of scikit-learn's own checks in one test, for a variant that is thorough."""
+    for one, check in estimator_checks_generator(estimator):
+        try:
+            run_check(one, check)
+        except pytest.skip.Exception:
+            continue
 
 
 def unscaled_samples(N):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 DOCS = Path(__file__).parents[1] / "docs"
-NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 def page(name: str) -> str:
@@ -24,24 +24,40 @@ def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def check_page(name: str, *, atol: float, rtol: float = 0.05) -> dict[str, Any]:
+def check_page(
+    name: str, *, atol: float = 0.02, rtol: float = 0.05, shows_all: bool = True
+) -> dict[str, Any]:
     """Run a page's examples in one namespace, and compare what they print with the page."""
-    text = re.sub(r"^```console\n.*?^```$", "", page(name), flags=re.DOTALL | re.MULTILINE)
+    return check_text(name, page(name), atol=atol, rtol=rtol, shows_all=shows_all)
+
+
+def check_text(
+    name: str, text: str, *, atol: float, rtol: float, shows_all: bool = True
+) -> dict[str, Any]:
+    """Do so with a text. If it shows all, an example without an output must print nothing."""
+    text = re.sub(r"^```(?:console|py)\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     # A fence of another kind would be an example that nobody runs.
     assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
     namespace: dict[str, Any] = {"__name__": name}
     for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
         if kind == "text":
+            assert following != "text", "an output without its code"
             continue
-        assert following == "text", "an example without what it prints"
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block, name, "exec"), namespace)
-        shown, found = _without_models(output), _without_models(printed.getvalue())
-        assert _words(found) == _words(shown)
-        np.testing.assert_allclose(_numbers(found), _numbers(shown), rtol=rtol, atol=atol)
+        if following == "text" or shows_all:
+            expected = output if following == "text" else ""
+            check_agrees(printed.getvalue(), expected, atol=atol, rtol=rtol)
     return namespace
+
+
+def check_agrees(printed: str, shown: str, *, atol: float = 0.02, rtol: float = 0.05) -> None:
+    """Compare words exactly and numbers nearly."""
+    printed, shown = _without_models(printed), _without_models(shown)
+    assert _words(printed) == _words(shown)
+    np.testing.assert_allclose(_numbers(printed), _numbers(shown), rtol=rtol, atol=atol)
 
 
 def check_pictures(name: str) -> None:
@@ -50,6 +66,11 @@ def check_pictures(name: str) -> None:
     assert pictures
     for picture in pictures:
         assert (DOCS / picture).exists(), picture
+
+
+def check_words(printed: str, shown: str) -> None:
+    """Compare words alone, where the numbers are seconds."""
+    assert _words(printed) == _words(shown)
 
 
 def _words(text: str) -> str:

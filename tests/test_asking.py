@@ -44,6 +44,7 @@ def table(tmp_path_factory):
     return folder
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize(
     "command",
     [
@@ -181,6 +182,7 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
     assert {"u", "v v"} <= {*samples.names}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_command_of_the_message_succeeds_and_auto_does_the_same(tmp_path, seed):
     names = drawn(100 + seed)
@@ -193,6 +195,7 @@ def test_the_command_of_the_message_succeeds_and_auto_does_the_same(tmp_path, se
     assert auto.err.count("note: ") - again.err.count("note: ") == len(names)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("label", list(LABELS)[1:])
 def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
     files = nasty(tmp_path, 3, ["region", "size"], label)

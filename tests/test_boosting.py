@@ -262,6 +262,7 @@ def test_one_feature_is_nested_whole():
 # One tree, against brute force
 
 
+@pytest.mark.part(4)
 @both_ways
 @each_correction
 @pytest.mark.parametrize(

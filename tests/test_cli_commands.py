@@ -241,6 +241,7 @@ def test_hostile_names_reach_the_terminal_as_text(files):
     assert "x\\x1b[31m, <b>" in result.out
 
 
+@pytest.mark.thorough
 def test_fit_can_take_what_compare_recommends(files):
     fit = ["fit", *pair(files), "--learner", "linear", "--method", "auto", "--json"]
     result = covshift(*fit, "-o", files / "a.covshift")
@@ -316,6 +317,7 @@ def test_the_report_is_one_html_file(files):
     assert "Wrote the report" in result.out
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("values", "what"),
     [(["a", "b", "c"] * 20, "proportion"), ([f"{k / 7:.3f}" for k in range(60)], "mean")],
@@ -522,6 +524,7 @@ def test_a_reader_that_leaves_is_no_error(files, model):
     assert error == b""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_no_half_file(files, model, number, code):
     table = (files / "target.csv").read_text().splitlines()
@@ -544,6 +547,7 @@ def test_a_signal_leaves_no_half_file(files, model, number, code):
     assert not list(files.glob("*p.csv*")) + list(files.glob(".p.csv*"))
 
 
+@pytest.mark.thorough
 def test_the_demo_runs_from_files_to_report(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

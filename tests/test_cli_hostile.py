@@ -42,6 +42,7 @@ def files(tmp_path):
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "locale",
     [ASCII, pytest.param({"PYTHONIOENCODING": "ascii"}, marks=pytest.mark.thorough)],
@@ -142,6 +143,7 @@ def test_a_table_that_fits_is_read_and_the_limit_is_that_of_the_machine(files):
 # Ctrl-C
 
 
+@pytest.mark.thorough
 def test_ctrl_c_at_any_early_moment_is_one_line(tmp_path):
     """From the first line of ours on; where the command is then, the machine decides."""
     code = (
@@ -163,13 +165,31 @@ def test_ctrl_c_at_any_early_moment_is_one_line(tmp_path):
         assert len(said.splitlines()) == 1
 
 
+@pytest.mark.thorough
+def test_ctrl_c_that_an_import_turns_into_another_error_is_one_line():
+    code = """
+import covshift.__main__ as m, covshift.cli.run as run, os, signal, sys
+def work():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise ImportError("numpy._core.multiarray failed to import") from None
+signal.signal(signal.SIGINT, m._stop_at_once)
+sys.exit(run._guarded(work, debug=False))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (130, b"covshift: stopped. Nothing was written.\n")
+
+
 def test_a_command_that_ignores_ctrl_c_as_with_nohup_goes_on():
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "import covshift.__main__ as m; m.main()\n"
         "assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN"
     )
-    done = subprocess.run([sys.executable, "-c", code, "--version"], env=ENVIRONMENT)
+    done = subprocess.run([sys.executable, "-c", code, "--version"], env=ENVIRONMENT, timeout=60)
     assert done.returncode == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from command import rows, write
 
 HEAVY = ("pandas", "scipy.stats._stats_py", "scipy.interpolate._bsplines", "numpy.f2py")
@@ -69,6 +70,7 @@ def test_a_process_that_has_scikit_learn_is_left_as_it_is():
     assert not any(isinstance(module, StandIn) for module in before.values())
 
 
+@pytest.mark.thorough
 def test_where_stand_ins_do_not_serve_the_plain_import_does():
     code = """
 import sys

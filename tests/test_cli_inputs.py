@@ -125,6 +125,7 @@ def test_text_becomes_one_column_a_level(train, target):
     assert samples.X[1, 2:].tolist() == [0, 1, 0]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("name", "values", "reason", "remedy"),
     [
@@ -272,6 +273,7 @@ def test_a_broken_file_is_named_with_what_to_do(tmp_path, target, case):
         assert result.out == ""
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "content",
     [

@@ -90,6 +90,7 @@ def asked(folder, model, *options, table="target.csv"):
 # fit --calibrate
 
 
+@pytest.mark.thorough
 def test_fit_holds_rows_out_and_says_what_to_expect(files):
     out = (files / "s-calibrated.out").read_text()
     assert "on 80 rows for 120 target rows." in out
@@ -309,6 +310,7 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
 # predict --calibration
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("short", "label", "option", "kind"),
     [("s", "spend", "--interval", ConformalRegressor), ("b", "buys", "--set", ConformalClassifier)],

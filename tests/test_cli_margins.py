@@ -264,6 +264,7 @@ def test_methods_are_compared_for_a_file_of_margins(files):
     assert "Shift: correctable." in text
 
 
+@pytest.mark.thorough
 def test_a_comparison_of_margins_repeats_rows_and_keeps_design_weights(files):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
@@ -358,6 +359,7 @@ def test_bad_files_are_refused(files):
 # fit
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("method", ["blended", "additive", "cdf", "raking", "none"])
 @pytest.mark.parametrize("learner", ["vsvm", "vboost"])
 def test_a_model_is_fitted_to_margins_and_predicts(files, learner, method):

@@ -16,9 +16,12 @@ from covshift.distributed import _cluster
 from covshift.exceptions import InputError, SlowWarning
 from covshift.weights import CDFWeights
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of workers and clients that end on purpose
+pytestmark = [
+    pytest.mark.thorough,  # tests/test_distributed.py has the same fits without processes
+    pytest.mark.filterwarnings("ignore"),  # of workers and clients that end on purpose
+]
 CHUNKS = (250,) * 6
-PATIENCE = 180  # seconds, after which a fit counts as one that hangs
+PATIENCE = 60  # seconds, after which a fit counts as one that hangs
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +90,13 @@ def test_workers_import_the_tasks_under_a_name_that_no_package_takes():
 # read them once, and then work on codes that the workers keep.
 STAGES = [
     pytest.param("machine", 1, id="machine, first block"),
-    pytest.param("machine", 6, id="machine, last of the survey", marks=pytest.mark.thorough),
-    pytest.param("machine", 8, id="machine, sums", marks=pytest.mark.thorough),
-    pytest.param("machine", 12, id="machine, last sums", marks=pytest.mark.thorough),
-    pytest.param("weights", 1, id="weights, first block", marks=pytest.mark.thorough),
+    pytest.param("machine", 6, id="machine, last of the survey"),
+    pytest.param("machine", 8, id="machine, sums"),
+    pytest.param("machine", 12, id="machine, last sums"),
+    pytest.param("weights", 1, id="weights, first block"),
     pytest.param("weights", 6, id="weights, kept codes"),
-    pytest.param("target", 1, id="target, first block", marks=pytest.mark.thorough),
-    pytest.param("target", 8, id="target read, survey", marks=pytest.mark.thorough),
+    pytest.param("target", 1, id="target, first block"),
+    pytest.param("target", 8, id="target read, survey"),
 ]
 
 

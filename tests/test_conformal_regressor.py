@@ -183,6 +183,7 @@ def covered(model, runs, coverage, n=40, m=40, **options):
     return np.mean(found), np.std(found) / np.sqrt(runs)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("randomized", [False, True])
 def test_coverage_of_forty_rows_under_known_ratios(randomized, monkeypatch):
     """The guarantee holds at any size: conservative at least, randomised exactly."""
@@ -246,6 +247,7 @@ def with_outcome_model(monkeypatch, model):
     return seen
 
 
+@pytest.mark.thorough
 def test_the_doubly_robust_threshold_survives_wrong_weights(monkeypatch):
     """Weights of one, and scores that a model can explain: plain covers much less."""
     rng = np.random.default_rng(8)

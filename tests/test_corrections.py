@@ -165,6 +165,7 @@ def test_uniform_is_example_2_2_on_every_kind_of_sample(sample):
     np.testing.assert_allclose(dense(Uniform(), X, T), reference.lemma_2_1(X, at_or_above), **CLOSE)
 
 
+@pytest.mark.part(3)
 def test_gaussian_is_example_2_1_on_every_kind_of_sample(sample):
     X, T = sample
     mean, std = T.mean(axis=0), T.std(axis=0)
@@ -347,6 +348,7 @@ def test_many_uniform_targets_approach_vapniks_v():
     assert gap < 0.02  # five standard errors of a share of 40,000
 
 
+@pytest.mark.thorough
 def test_empirical_v_is_unbiased_for_the_true_v():
     """Lemma 3.1, by simulation: the mean of many small-sample V is the true V."""
     rng = np.random.default_rng(0)
@@ -643,6 +645,7 @@ CONTRACT = [
 ]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("correction", CONTRACT, ids=label)
 def test_correction_keeps_the_contract(correction):
     check_correction(correction)

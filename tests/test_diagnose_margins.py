@@ -58,6 +58,7 @@ def test_means_and_standard_deviations_are_tested_by_their_errors():
     assert shift(wide, "bmi").p_value < 1e-6
 
 
+@pytest.mark.thorough
 def test_equal_samples_rarely_raise_an_alarm():
     alarms = 0
     draw = np.random.default_rng(1)

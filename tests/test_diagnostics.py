@@ -189,6 +189,7 @@ def test_expected_share_beyond_the_range_is_what_samples_show():
 # The verdict
 
 
+@pytest.mark.thorough
 def test_equal_samples_rarely_raise_an_alarm():
     verdicts = [
         diagnose(*normal(60, 90, n=2, seed=seed), methods=()).verdict for seed in range(1000, 1012)
@@ -198,6 +199,7 @@ def test_equal_samples_rarely_raise_an_alarm():
     assert set(verdicts) <= {"no shift", "correctable"}
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", [1, 2])  # in seed 0 no training value of 1000 is above 2.62
 @pytest.mark.parametrize(
     ("shift", "verdict"), [(0.7, "correctable"), (1.7, "strong"), (6.0, "no overlap")]
@@ -438,6 +440,7 @@ def test_one_category_of_twenty_columns_that_training_lacks_is_no_overlap():
     assert "'x7' = 2, which no training row has" in found.reason
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_one_standard_deviation_is_correctable_and_two_are_not(seed):
     assert diagnose(*normal(500, 500, 20, 1.0, seed), methods=()).verdict == "correctable"

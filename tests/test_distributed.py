@@ -50,6 +50,7 @@ def test_machines_do_not_depend_on_the_partitions(correction, chunks):
     assert two.target_coverage_ == pytest.approx(one.target_coverage_)
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
 @pytest.mark.parametrize("views", ["additive", "sliced"])
 @pytest.mark.parametrize("reg", [None, 0.3])

@@ -12,6 +12,7 @@ from pages import check_page
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.thorough
 def test_the_example_of_experiment_1_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -23,6 +24,7 @@ def test_the_example_of_experiment_1_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "out" / "experiment_1.png").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "page", ["index.md", "start.md", "correct.md", "coming_from.md", "errors.md"]
 )

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from pages import check_page
 
 pytest.importorskip("matplotlib")
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", ["diagnosis.md", "when_not.md"])
 def test_the_page_prints_what_it_says(page):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
-    namespace = {"__name__": page}
-    for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
-        if kind == "text":
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(block, page, "exec"), namespace)
-        if following == "text":
-            assert printed.getvalue() == output
+    check_page(page, shows_all=False)
 
 
 def test_the_thresholds_on_the_page_are_those_of_the_code():

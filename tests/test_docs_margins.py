@@ -11,6 +11,7 @@ from pages import check_page
 pytest.importorskip("pandas")
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_says():
     with warnings.catch_warnings():
         namespace = check_page("margins.md", atol=0.002, rtol=0.01)

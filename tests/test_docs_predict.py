@@ -51,6 +51,7 @@ def test_the_sections_that_the_page_cites_are_there():
     assert "## 11. Intervals and sets" in theory
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_picture_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     example = runpy.run_path(str(DOCS.parent / "examples" / "intervals_demo.py"))

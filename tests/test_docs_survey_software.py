@@ -13,6 +13,7 @@ pytest.importorskip("pandas")
 PAGE = "weights_in_survey_software.md"
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = check_page(PAGE, atol=0.002, rtol=0.01)

@@ -8,6 +8,7 @@ from pages import check_page, page
 pytest.importorskip("pandas")
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_says():
     check_page("tables.md", atol=0.05)
 

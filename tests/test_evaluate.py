@@ -239,7 +239,7 @@ def test_calibration_of_true_probabilities_is_ideal_and_matches_logistic_regress
     assert on.calibration_error(truth, 1).value == pytest.approx(0, abs=1e-12)
     m = atoms(5)
     odds = np.log(m.scores[:, 1] / m.scores[:, 0])
-    fitted = LogisticRegression(C=np.inf, tol=1e-10).fit(
+    fitted = LogisticRegression(C=1e12, tol=1e-10).fit(
         np.concatenate([odds, odds])[:, None],
         np.repeat([0, 1], len(odds)),
         sample_weight=m.mass.T.ravel(),
@@ -365,7 +365,7 @@ def test_calibrated_scores_are_those_of_a_logistic_regression_by_folds(ask):
         q = 0
         for k in range(2):
             kept = fold != k
-            fitted = LogisticRegression(C=np.inf).fit(odds[kept][:, None], Y[kept], weight[kept])
+            fitted = LogisticRegression(C=1e12).fit(odds[kept][:, None], Y[kept], weight[kept])
             q = q + fitted.predict_proba(t[:, None])[:, 1] / 2
         s = Scorer().predict_proba(T)[:, 1]
         expected = np.mean(q * (1 - s) ** 2 + (1 - q) * s**2)

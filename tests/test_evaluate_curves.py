@@ -453,6 +453,7 @@ def test_batches_without_a_value_are_left_empty_and_many_names_are_thinned(axes)
     assert all_finite(nothing.plot(axes()).ax_)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("options", "asked", "message"),
     [

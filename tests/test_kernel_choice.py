@@ -32,6 +32,7 @@ def test_the_order_of_the_rows_does_not_matter(solver, outcome):
     np.testing.assert_allclose(one, fitted(X[order], outcome[order], solver=solver), atol=1e-6)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 @pytest.mark.parametrize("correction", ["none", "blended"])
 @pytest.mark.parametrize("outcome", [y, X[:, 0] ** 2])

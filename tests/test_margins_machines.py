@@ -236,6 +236,7 @@ def test_columns_without_a_margin_are_named():
 # Kernel machines
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("make", SAMPLES)
 @pytest.mark.parametrize("correction", ["blended", Additive(), "doubly-corrected", "cdf", "none"])
 @pytest.mark.parametrize("solver", ["dual", "primal"])
@@ -369,6 +370,7 @@ def test_a_column_that_never_varies_is_left_out_as_with_rows():
 # Boosted trees
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("make", SAMPLES)
 @pytest.mark.parametrize("correction", ["blended", "additive", "doubly-corrected", "cdf"])
 def test_boosted_trees_are_those_of_the_rows(make, correction):

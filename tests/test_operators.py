@@ -315,6 +315,7 @@ def test_memory_of_products_with_the_factor_stays_under_300_mb(product):
     assert _peak_above_result(lambda: getattr(R, product)(A)) < 300
 
 
+@pytest.mark.thorough
 def test_memory_stays_bounded_when_most_targets_dominate():
     rng = np.random.default_rng(0)
     X, T, A = rng.normal(size=(20_000, 3)) - 2, rng.normal(size=(20_000, 3)), np.ones((20_000, 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT_TORCH = """
 import sys
 class Blocked:  # as if it were not installed
@@ -15,6 +17,7 @@ sys.meta_path.insert(0, Blocked())
 """
 
 
+@pytest.mark.thorough
 def test_the_loss_for_torch_says_what_to_install():
     code = f"""{WITHOUT_TORCH}
 try:
@@ -29,6 +32,7 @@ except ImportError as error:
     )
 
 
+@pytest.mark.thorough
 def test_the_torch_module_is_an_attribute_of_the_package():
     code = """
 import sys, types
@@ -45,6 +49,7 @@ print(covshift.torch.VLoss.__name__)
     assert done.stdout.split() == ["False", "VLoss"]
 
 
+@pytest.mark.thorough
 def test_as_an_attribute_it_says_what_to_install_as_well():
     code = f"""{WITHOUT_TORCH}
 import covshift

@@ -205,12 +205,14 @@ def expected():
     return parallel_tasks.answers()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_answers_are_equal_in_one_thread_and_in_several(monkeypatch, expected, count):
     monkeypatch.setattr(_parallel, "thread_count", lambda: count)
     parallel_tasks.check_equal(parallel_tasks.answers(), expected)
 
 
+@pytest.mark.thorough
 def test_answers_are_equal_from_several_threads_at_once(expected):
     found = []
     calls = [lambda: found.append(parallel_tasks.answers())] * 4
@@ -224,6 +226,7 @@ def test_answers_are_equal_from_several_threads_at_once(expected):
         parallel_tasks.check_equal(answers, expected)
 
 
+@pytest.mark.thorough
 def test_answers_are_equal_after_fork_and_spawn():
     """A child that waits for its parent's threads, or inherits a lock that is held, never ends."""
     methods = ["fork", "spawn"] if hasattr(os, "fork") else ["spawn"]

@@ -173,14 +173,6 @@ def public_estimators():
     return kinds - {*bases, corrections.EmpiricalCorrection}
 
 
-CASES = [
-    pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{str(value)[:12]}")
-    for kind, parameters in OUT_OF_RANGE.items()
-    for name, values in parameters.items()
-    for value in [*values, *WRONG_KIND, *([] if name in TAKES_TRUE else [True])]
-]
-
-
 def use(kind, **parameters):
     """Fit an estimator of this kind, or make the V of a correction."""
     X = np.random.default_rng(0).normal(size=(20, 2))
@@ -190,11 +182,19 @@ def use(kind, **parameters):
     return made.fit(X, X[:, 0] > 0, X_target=X[:9])
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), CASES)
-def test_a_value_that_cannot_be_used_is_named(kind, name, value):
-    with pytest.raises(InputError) as found:
-        use(kind, **{name: value})
-    assert str(found.value).startswith(f"{name}={value!r} must be ")
+@pytest.mark.parametrize("kind", OUT_OF_RANGE, ids=lambda kind: kind.__name__)
+def test_a_value_that_cannot_be_used_is_named(kind):
+    wrong = []
+    for name, values in OUT_OF_RANGE[kind].items():
+        for value in [*values, *WRONG_KIND, *([] if name in TAKES_TRUE else [True])]:
+            try:
+                use(kind, **{name: value})
+            except InputError as found:
+                if not str(found).startswith(f"{name}={value!r} must be "):
+                    wrong.append(str(found))
+            else:
+                wrong.append(f"{name}={value!r} was accepted")
+    assert not wrong
 
 
 @pytest.mark.parametrize("kind", sorted(public_estimators(), key=lambda kind: kind.__name__))

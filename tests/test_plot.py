@@ -52,6 +52,7 @@ def drawings(X, T, ax=None):
     yield ReliabilityDisplay.from_predictions(X[:, 0] > 0, w / 2, w, name="$p_{", ax=ax)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_names_that_look_like_formulas_can_be_saved(samples, kind):
     for display in drawings(*samples):
@@ -180,6 +181,7 @@ def test_bad_input_is_named(draw, message):
         draw()
 
 
+@pytest.mark.thorough
 def test_without_matplotlib_there_is_a_hint():
     code = """
 import sys

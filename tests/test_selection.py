@@ -141,7 +141,8 @@ def test_every_contender_gets_the_whole_target():
             lengths.append(len(T))
             return Unweighted().operator(X)
 
-    compare({"spy": VSVC(Spy())}, X, y, T, weighter="gaussian-ratio")
+    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
+    compare({"spy": VSVC(Spy(), **fixed)}, X, y, T, weighter="gaussian-ratio")
     assert set(lengths) == {len(T)} == {len(X)}
 
 

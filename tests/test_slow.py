@@ -59,6 +59,7 @@ def test_many_classes_are_told_before_the_work_begins(monkeypatch):
         VSVC(**fixed).fit(X, labels)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.WeightWarning")
 def test_a_million_equal_target_rows_are_a_few_points():
     X, values = rng.normal(size=(60, 1)), np.array([[-0.5], [0.0], [0.7]])

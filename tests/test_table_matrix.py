@@ -127,6 +127,7 @@ NOT_AS_NUMBERS = {  # cells of a table and of its numbers are other cells
 }
 
 
+@pytest.mark.part(7)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("entry", QUICK)
 @pytest.mark.parametrize("kind", KINDS)
@@ -213,6 +214,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_answer_at_once(command, files, monkeypatch, capsys):
     monkeypatch.chdir(files)

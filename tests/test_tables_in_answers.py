@@ -137,6 +137,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_answers_stay_where(change, of_the_table):
@@ -196,6 +197,7 @@ def test_groups_strata_and_clusters_are_columns_of_the_table():
     assert "(missing)" in {row.group for row in found.table}
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_a_group_is_a_feature_also_where_its_levels_were_joined():
     names, place = np.array([f"g{k:02d}" for k in range(60)]), np.arange(600) % 60

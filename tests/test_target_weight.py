@@ -36,7 +36,7 @@ FIXED = {**KERNEL, "reg": 0.1}  # no search: it is tuned once
 
 INNER = {
     "VSVC": VSVC(ADDITIVE, **FIXED),
-    "VSVC tuned": VSVC(ADDITIVE),
+    "VSVC tuned": VSVC(ADDITIVE, fast=True),
     "VSVR": VSVR(ADDITIVE, **FIXED),
     "VSVC on landmarks": VSVC(ADDITIVE, **FIXED, solver="primal", n_components=20, random_state=0),
     "VBoostClassifier": VBoostClassifier(correction=ADDITIVE, **TREES),
@@ -70,6 +70,7 @@ def check_three(fit):
     assert np.abs(weighted - fit(X, None)).max() > 1e-6
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("name", sorted(INNER))
 @pytest.mark.parametrize("weighter", [None, "entropy"])
 def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
@@ -107,6 +108,7 @@ def test_the_wrapper_hands_it_to_the_weighter():
     )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", sorted(set(INNER) - {"pipeline"}))
 def test_the_wrapper_adds_nothing_of_its_own(name):
     """Without a weighter it is the estimator, given the same target and the same weights."""
@@ -139,6 +141,7 @@ CONTENDERS["searched wrapper"] = GridSearchCV(
 )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", sorted(CONTENDERS))
 def test_compare_hands_the_weighted_target_to_every_contender(name):
     """The judge's weights are for one and the same target, so that only the contender differs."""

@@ -48,6 +48,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_contract_of_both_kinds_of_weights(name):
     estimator = ESTIMATORS[name]
@@ -187,6 +188,7 @@ def judged_by_name(X, y, T, **weights):
     return np.array(numbers, dtype=float), found.needed, found.recommended
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("judge", [judged, judged_by_name])
 def test_no_comparison_depends_on_the_scale_of_weights(judge):
     X, y, T, _ = survey(80, 60)
@@ -214,6 +216,7 @@ def test_a_comparison_of_frequencies_is_that_of_repeated_rows(judge):
     np.testing.assert_array_equal(counted[0], repeats[0])
 
 
+@pytest.mark.thorough
 def test_a_design_that_makes_the_sample_the_target_leaves_the_risk_alone():
     """Held-out rows are weighted by the product, so that risks are those of the target."""
     X, y, _, _ = survey(300, 60)

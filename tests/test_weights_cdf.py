@@ -303,6 +303,7 @@ def test_disjoint_samples_are_an_error(views):
         CDFWeights(views, random_state=0).fit(X, X_target=T + 20)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("reg", [None, 10.0, "cv"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_alarm_does_not_depend_on_the_penalty(reg, solver):
@@ -379,6 +380,7 @@ def test_weights_survive_pickling():
 # Contract and scale
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "options",
     [

@@ -86,6 +86,7 @@ def nmse(w, truth):
 # Contracts
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("weighter", CLASSICAL, ids=named)
 def test_the_contract_holds(weighter):
     check_weighter(weighter)

@@ -53,8 +53,9 @@ def _guarded(work: Any, *, debug: bool) -> int:
 
 
 def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
+    interrupted: list[int] = []
     try:
-        with _signals(), _spoken_warnings():
+        with _signals(interrupted), _spoken_warnings():
             code = int(work())
             sys.stdout.flush()
             return code
@@ -69,6 +70,9 @@ def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
     except SystemExit as done:
         return int(done.code or 0)
     except Exception as error:
+        if interrupted:  # while a library was imported, which made another error of it
+            console.complain(f"stopped. {_what_was(written)}")
+            return INTERRUPTED
         if debug:
             traceback.print_exc()
         return _explain(error, debug)
@@ -111,11 +115,15 @@ class _Terminated(BaseException):
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
+def _signals(interrupted: list[int]) -> Iterator[None]:
     """Let SIGTERM end a command in order, and Ctrl-C be heard where nobody chose otherwise."""
 
     def stop(signum: int, frame: object) -> None:
         raise _Terminated
+
+    def interrupt(signum: int, frame: object) -> None:
+        interrupted.append(signum)
+        raise KeyboardInterrupt
 
     try:
         before = signal.signal(signal.SIGTERM, stop)
@@ -126,7 +134,7 @@ def _signals() -> Iterator[None]:
     early = getattr(handler, "__name__", "") == "_stop_at_once"  # of __main__, during imports
     try:
         if early:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, interrupt)
         yield
     finally:
         if early:  # what follows is short, and no longer "nothing was written"
