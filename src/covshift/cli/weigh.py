@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .._registry import listed, weighters
 from ..exceptions import InputError
+from ..registry import listed, weighters
 from . import console, options, weigh_options
 
 if TYPE_CHECKING:

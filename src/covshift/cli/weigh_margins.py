@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._registry import MARGINS, listed, weighters
 from .._tables.frame import TableFrame
 from .._types import Real
 from ..exceptions import InputError
 from ..margins import Margins
+from ..registry import MARGINS, listed, weighters
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
