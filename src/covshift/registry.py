@@ -310,6 +310,8 @@ _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
           in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))
+_weighter("tilted-cdf", "tilted:TiltedCDFWeights", "cdf on top of an exponential tilt",
+          rows=100_000, compared_up_to=0)
 _weighter("discriminative", "discriminative:Discriminative", "a classifier of the two samples",
           rows=30_000, in_diagnosis=True)
 _weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000,
