@@ -481,3 +481,32 @@ def test_a_single_cluster_tells_nothing(files):
     done = covshift(*given, "--cluster", "c", "--replicates", "3")
     assert done.code == 2
     assert "in one cluster" in done.err
+
+
+# The default
+
+
+@pytest.mark.parametrize("weight", [None, "d"])
+def test_by_default_the_weights_are_those_of_estimate(files, weight):
+    plain = [part for name in "nhc" for part in ("--drop", name)]
+    given = ["--weight", weight] if weight else ["--drop", "d"]
+    _, found, book, done = weigh(files, "--label", "y", *plain, *given)
+    expected = estimate(y=Y, X=X, X_target=T, sample_weight=D if weight else None).weights
+    np.testing.assert_allclose(found["weight"], expected, rtol=1e-10)
+    assert done.out.count("These are the weights that covshift estimate uses.") == 1
+    assert (book["method"]["name"], book["method"]["as_estimate"]) == ("tilted-cdf", True)
+    _, named, book, done = weigh(files, "--label", "y", *plain, *given, "--method", "tilted-cdf")
+    np.testing.assert_array_equal(named["weight"], found["weight"])
+    assert "These are the weights" not in done.out
+    assert not book["method"]["as_estimate"]
+
+
+def test_by_default_margins_are_met_as_estimate_meets_them(files):
+    margins = Margins.from_json(files / "margins.json")
+    given = {"train": "known.csv", "target": "margins.json"}
+    _, found, book, done = weigh(files, "--label", "y", "--drop", "d", "--drop", "n", **given)
+    pandas = pytest.importorskip("pandas")
+    expected = estimate(y=Y, X=pandas.DataFrame({"a": X[:, 0], "sex": SEX}), X_target=margins)
+    np.testing.assert_allclose(found["weight"], expected.weights, rtol=1e-10)
+    assert "These are the weights that covshift estimate uses." in done.out
+    assert book["method"]["name"] == "entropy"

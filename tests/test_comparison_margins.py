@@ -12,10 +12,10 @@ from sklearn.preprocessing import StandardScaler
 
 import covshift
 from covshift import Margins, Reweighted
-from covshift._registry import TABLE, corrections, weighters
 from covshift.compare import Method, compare, compare_methods, methods_for
 from covshift.exceptions import InputError
 from covshift.margins.encoded import encoded
+from covshift.registry import TABLE, corrections, weighters
 from covshift.weights import CDFWeights, EntropyBalancing, Raking
 
 pd = pytest.importorskip("pandas")

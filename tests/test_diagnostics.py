@@ -17,7 +17,6 @@ from conftest import SAMPLES
 from covshift import diagnose
 from covshift._distances import distances
 from covshift._holm import holm
-from covshift._registry import TABLE
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.joint import two_sample_auc, weighted_auc
@@ -26,6 +25,7 @@ from covshift.diagnostics.support import (
     expected_outside_range,
     outside_of_neighborhood,
 )
+from covshift.registry import TABLE
 from covshift.weights import CDFWeights
 
 

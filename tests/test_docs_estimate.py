@@ -17,11 +17,11 @@ def test_the_page_prints_what_it_says():
 
 
 def test_the_page_names_everything_that_can_be_asked():
-    from covshift.estimates.asked import WHAT
+    from covshift.registry import QUANTITIES
 
     text = page("estimate.md")
     asked = text[text.index("## What can be asked") : text.index("## Groups")]
-    assert set(re.findall(r'what="(\w+)"', asked)) == set(WHAT) - {"mean"}  # mean: the default
+    assert set(re.findall(r'what="(\w+)"', asked)) == set(QUANTITIES) - {"mean"}  # the default
 
 
 def test_pictures_of_the_page_exist():

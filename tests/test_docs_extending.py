@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from covshift._registry import TABLE
 from covshift.cli.parser import COMMANDS
-from covshift.compare import LEARNERS
 from covshift.corrections import CORRECTIONS
+from covshift.registry import LEARNERS, METRICS, QUANTITIES, TABLE
 from covshift.weights import WEIGHTERS
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
@@ -24,14 +23,14 @@ FILE = re.compile(r"# (\w+\.py)\n")
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder for the page's files; table, commands and modules are as before afterwards."""
-    table, commands, modules = dict(TABLE), dict(COMMANDS), set(sys.modules)
+    tables, modules = (TABLE, METRICS, QUANTITIES, COMMANDS), set(sys.modules)
+    before = [dict(table) for table in tables]
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    TABLE.clear()
-    TABLE.update(table)
-    COMMANDS.clear()
-    COMMANDS.update(commands)
+    for table, entries in zip(tables, before, strict=True):
+        table.clear()
+        table.update(entries)
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) == str(tmp_path / f"{name}.py"):
             del sys.modules[name]
@@ -55,5 +54,6 @@ def test_the_page_does_what_it_says(folder):
             exec(compile(block, "extending.md", "exec"), namespace)
         assert printed.getvalue() == (output if following == "text" else ""), block
     assert {"sum", "mean-shift", "forest"} <= TABLE.keys()
+    assert ("shortfall" in METRICS, "zeros" in QUANTITIES) == (True, True)
     assert ("sum" in CORRECTIONS, "mean-shift" in WEIGHTERS, "forest" in LEARNERS) == (True,) * 3
     assert {path.name for path in folder.iterdir()} >= {"weights.csv", "model.covshift"}

@@ -11,8 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import diagnose, estimate
 from covshift.estimates.methods import METHODS
-from covshift.estimates.tilted import TiltedCDFWeights
-from covshift.weights import CDFWeights, EntropyBalancing
+from covshift.weights import CDFWeights, EntropyBalancing, TiltedCDFWeights
 
 N, M = 80, 60
 _rng = np.random.default_rng(0)

@@ -24,10 +24,11 @@ from covshift.evaluations import masses as on
 from covshift.evaluations.judged import Judged
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Classified
-from covshift.evaluations.metrics import CLASS_METRICS, class_metrics
+from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.scores import Scored
 from covshift.evaluations.target_labels import Labelled
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
+from covshift.registry import METRICS
 
 N, M = 90, 70
 _rng = np.random.default_rng(0)
@@ -37,6 +38,11 @@ SLOPES = np.array([1.0, -0.8])
 Y = (_rng.uniform(size=N) < 1 / (1 + np.exp(-X @ SLOPES))).astype(int)
 Z = 1 + X @ SLOPES + _rng.normal(size=N)
 GROUPS, TARGET_GROUPS = _rng.integers(0, 2, N), _rng.integers(0, 2, M)
+CLASS_METRICS = [
+    name
+    for name, entry in METRICS.items()
+    if entry.task == "classes" and entry.of in ("classes", "one class")
+]
 NAMES = [*CLASS_METRICS, "confusion_matrix", "f1_weighted", "recall_per_class"]
 
 

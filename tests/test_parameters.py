@@ -104,6 +104,7 @@ OUT_OF_RANGE = {
         "max_iter": [0, 10.0],
         "verbose": [-1],
     },
+    weights.TiltedCDFWeights: {"allow_no_overlap": [1, "yes"]},
     weights.Discriminative: {"cv": [1, 5.0], "max_ratio": [0.5], "verbose": [-1]},
     weights.EnergyWeights: {**DENSE, "reg": FROM_ZERO},
     weights.EntropyBalancing: {

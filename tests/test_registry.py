@@ -17,25 +17,30 @@ import pytest
 from sklearn.utils.validation import has_fit_parameter
 
 import covshift
-from covshift._registry import (
+from covshift.cli.parser import build_parser
+from covshift.compare import methods_for
+from covshift.compare.methods import check_method, fit_method
+from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
+from covshift.corrections.auto import candidates
+from covshift.diagnostics.sizes import METHODS, row_limit
+from covshift.exceptions import InputError
+from covshift.registry import (
     FILES,
+    LEARNERS,
+    METRICS,
+    QUANTITIES,
     TABLE,
     CorrectionEntry,
     Entry,
     LearnerEntry,
+    MetricEntry,
+    QuantityEntry,
     WeighterEntry,
     corrections,
     learners,
     register,
     weighters,
 )
-from covshift.cli.parser import build_parser
-from covshift.compare import LEARNERS, methods_for
-from covshift.compare.methods import check_method, fit_method
-from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
-from covshift.corrections.auto import candidates
-from covshift.diagnostics.sizes import METHODS, row_limit
-from covshift.exceptions import InputError
 from covshift.weights import WEIGHTERS, Weighter, as_weighter
 
 rng = np.random.default_rng(0)
@@ -57,6 +62,9 @@ def test_each_name_stands_for_one_entry_of_one_kind():
     assert sorted(everywhere) == sorted(TABLE) == sorted(set(everywhere))
     assert all(name == entry.name for name, entry in TABLE.items())
     assert "auto" not in TABLE
+    for name, entry in [*METRICS.items(), *QUANTITIES.items()]:
+        assert name == entry.name
+        assert callable(entry.load())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,12 +92,16 @@ def test_a_taken_or_reserved_name_is_refused():
     for name, words in (("kliep", "is taken"), ("auto", "cannot be"), ("a:b", "cannot be")):
         with pytest.raises(ValueError, match=words):
             register(CorrectionEntry(name=name, about="", path="covshift.corrections:Additive"))
+    with pytest.raises(ValueError, match="'bias' is taken: mean of prediction"):
+        register(MetricEntry(name="bias", about="", path="builtins:abs"))
+    with pytest.raises(ValueError, match="'cdf' is taken: share of outcomes"):
+        register(QuantityEntry(name="cdf", about="", path="builtins:abs"))
     with pytest.raises(ValueError, match="'magic' is neither in NEEDS nor in CAN"):
         Entry(name="x", about="", needs=frozenset({"magic"}))
 
 
 def test_the_table_is_read_without_scikit_learn():
-    code = "import sys, covshift._registry; print({'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
+    code = "import sys, covshift.registry; print({'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -101,12 +113,14 @@ def test_names_lead_downward_only():
     for entry in learners():
         for path in (entry.classifier, entry.regressor):
             assert path.startswith(("covshift.machine:", "covshift.boosting:", "sklearn."))
+    assert all(entry.path.startswith("covshift.evaluations.") for entry in METRICS.values())
+    assert all(entry.path.startswith("covshift.estimates.") for entry in QUANTITIES.values())
 
 
 def test_no_file_of_the_package_has_a_list_of_names_of_its_own():
     package = Path(covshift.__file__).parent
     others = {
-        "_registry.py",
+        "registry.py",
         "weights/cdf/views.py",  # views that CDFWeights may match, called as in the corrections
     }
     for path in package.rglob("*.py"):
@@ -148,7 +162,8 @@ def test_a_weighter_s_name_stands_for_its_weights_everywhere(name):
     assert row_limit(name) == TABLE[name].rows
     for learner in LEARNERS:
         check_method(learner, name)
-        assert name in [method.name for method in methods_for(learner, 3)]
+        compared = TABLE[name].compared_up_to >= 3
+        assert (name in [method.name for method in methods_for(learner, 3)]) == compared
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -239,6 +254,16 @@ def test_the_command_line_offers_the_learners_of_the_table(command):
         assert f"{entry.max_rows} for {entry.name}" in options_of(command)["max_rows"].help
 
 
+def test_the_command_line_offers_the_metrics_and_quantities_of_the_registry():
+    asked = options_of("estimate")["what"]
+    assert tuple(asked.choices) == tuple(QUANTITIES)
+    assert all(name in options_of("evaluate")["metric"].help for name in METRICS)
+    for entry in QUANTITIES.values():
+        for option in set(entry.options) - {"q", "regressors"}:  # --quantile, --regressor
+            assert option in options_of("estimate")
+            assert option in signature(covshift.estimate).parameters
+
+
 def test_the_command_line_lists_the_methods_of_the_table():
     methods = options_of("fit")["method"].help
     assert ", ".join(WEIGHTERS) in methods
@@ -247,4 +272,4 @@ def test_the_command_line_lists_the_methods_of_the_table():
         assert (f"{entry.default} for {entry.name}" in methods) == (FILES in entry.can)
     weights = options_of("weigh")["method"]
     assert all(name in weights.help for name in WEIGHTERS)
-    assert weights.default in WEIGHTERS
+    assert weights.default is None  # what `estimate` uses

@@ -29,12 +29,12 @@ from covshift import (
     VBoostRegressor,
 )
 from covshift._fields import FINITE, Maybe, Reals
-from covshift._registry import TABLE, WeighterEntry
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
 from covshift.exceptions import InputError
 from covshift.persistence import archive
 from covshift.persistence.classes import declared
+from covshift.registry import TABLE, WeighterEntry
 from covshift.testing.weighters import _check_saved
 from covshift.weights import (
     KDE,

@@ -16,7 +16,7 @@ PACKAGE = Path(covshift.__file__).parent
 LAYERS = [
     [
         "_optional",
-        "_registry",
+        "registry",
         "_files",
         "_parallel",
         "_quiet",
@@ -133,7 +133,7 @@ def test_no_file_hides_an_import_of_ours_from_the_layers():
         "__init__.py",
         "_optional.py",
         "_compiled.py",
-        "_registry.py",
+        "registry.py",
         "cli/parser.py",
         "cli/imports.py",
     }

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from covshift.exceptions import NoOverlapError, WeightWarning
 from covshift.testing import check_weighter
-from covshift.weights import ULSIF
+from covshift.weights import ULSIF, TiltedCDFWeights
 from covshift.weights.cdf.weighter import CDFWeights
 
 SOLVERS = ["dense", "matrix-free"]
@@ -395,6 +395,10 @@ def test_weights_survive_pickling():
 )
 def test_contract(options):
     check_weighter(CDFWeights(allow_no_overlap=True, **options))
+
+
+def test_contract_of_the_tilted_weights():
+    check_weighter(TiltedCDFWeights(allow_no_overlap=True))
 
 
 def test_frequencies_are_repeated_rows_for_the_noise_too():

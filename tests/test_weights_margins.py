@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covshift
 from covshift import Margins, Reweighted
-from covshift._registry import MARGINS, weighters
 from covshift.exceptions import (
     FewRowsWarning,
     InputError,
@@ -28,6 +27,7 @@ from covshift.exceptions import (
     NoOverlapError,
     WeightWarning,
 )
+from covshift.registry import MARGINS, weighters
 from covshift.testing import check_weighter
 from covshift.weights import (
     WEIGHTERS,

@@ -12,7 +12,6 @@ import reference
 from sklearn.base import clone
 
 from covshift import TableEncoder, load, save
-from covshift.estimates.tilted import TiltedCDFWeights
 from covshift.exceptions import (
     InputError,
     NoOverlapError,
@@ -33,6 +32,7 @@ from covshift.weights import (
     NearestNeighbors,
     PostStratification,
     Raking,
+    TiltedCDFWeights,
     Weighter,
     cdf_mismatch,
 )

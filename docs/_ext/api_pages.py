@@ -25,6 +25,7 @@ MODULES = (  # as a reader meets them
     "conformal",
     "diagnostics",
     "compare",
+    "registry",
     "weights",
     "corrections",
     "machine",

@@ -79,6 +79,7 @@ WEIGHTERS: dict[str, Callable[[], Any]] = {
     "NearestNeighbors": lambda: weights.NearestNeighbors(n_neighbors=5),
     "PostStratification": lambda: weights.PostStratification(bins=2, collapse=True),
     "Raking": lambda: weights.Raking(bins=2, collapse=True),
+    "TiltedCDFWeights": lambda: weights.TiltedCDFWeights(allow_no_overlap=True),
 }
 
 

@@ -151,6 +151,7 @@ UNTRIED = {
     r"covshift\.corrections\.as_correction|covshift\.weights\.as_weighter": "names, no rows",
     r"covshift\.corrections\.(Correction|EmpiricalCorrection|VMatrixCorrection)": "base classes",
     r"covshift\.weights\.Weighter": "a base class",
+    r"covshift\.registry\..*": "names, no rows",
     r"covshift\.plot\.(Batches|ForestPlot|Intervals|Margins)Display": "draw what answers hold",
 }
 """Public callables that take no rows, or only checked ones, and why."""

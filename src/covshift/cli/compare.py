@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .._registry import learners
+from ..registry import learners
 from . import console, options
 from .diagnose import diagnosis_of
 

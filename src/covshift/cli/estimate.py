@@ -6,23 +6,14 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, NoOverlapError
+from ..registry import QUANTITIES
 from . import console, options
 
 if TYPE_CHECKING:
     from .._tables import Samples
     from ..estimates import Estimates
 
-WHAT = {  # with the option that belongs to it, if there is one, and whether it needs it
-    "mean": (),
-    "proportion": (("category", False),),
-    "total": (("population_size", False),),  # margins may have one
-    "ratio": (("denominator", True),),
-    "median": (),
-    "quantile": (("quantile", True),),
-    "cdf": (("at", True),),
-    "difference": (("reference", False),),
-    "coefficients": (("family", False), ("regressor", False)),
-}
+_OPTIONS = {"q": "quantile", "regressors": "regressor"}  # called otherwise than in Python
 METHODS = ("dr", "weights", "model", "none")
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 
@@ -58,7 +49,7 @@ def _add_quantity(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("quantity")
     group.add_argument(
         "--what",
-        choices=tuple(WHAT),
+        choices=tuple(QUANTITIES),
         help="default: the mean of numbers (of 0 and 1: a share), the proportions of text",
     )
     group.add_argument(
@@ -150,7 +141,7 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
         args,
         beside=_beside(args),
         by=args.by,
-        categories=None if what is None else what == "proportion",
+        categories=None if what is None else QUANTITIES[what].of_categories,
     )
     return estimates_of(samples, args, what), [*samples.notes]
 
@@ -158,25 +149,30 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
 def quantity(args: argparse.Namespace) -> str | None:
     """Return what is asked for, by --what or by an option that belongs to it; None: the default."""
     what: str | None = args.what
-    for name, belonging in WHAT.items():
-        for option, _ in belonging:
-            if getattr(args, option) is not None:
-                if what not in (None, name):
-                    raise InputError(
-                        f"{_spelled(option)} belongs to --what {name}, not to --what {what}."
-                    )
-                what = name
+    for name, entry in QUANTITIES.items():
+        for option in entry.options:
+            if _given(args, option) is None or (what and option in QUANTITIES[what].options):
+                continue
+            if what is not None:
+                raise InputError(
+                    f"{_spelled(option)} belongs to --what {name}, not to --what {what}."
+                )
+            what = name
     if what is not None:
-        for option, needed in WHAT[what]:
-            if needed and getattr(args, option) is None:
+        for option in QUANTITIES[what].required:
+            if _given(args, option) is None:
                 raise InputError(f"--what {what} needs {_spelled(option)}.")
-    if what == "difference" and args.by is None:
-        raise InputError("--what difference compares groups: name their column with --by.")
+        if "groups" in QUANTITIES[what].needs and args.by is None:
+            raise InputError(f"--what {what} compares groups: name their column with --by.")
     return what
 
 
+def _given(args: argparse.Namespace, option: str) -> Any:
+    return getattr(args, _OPTIONS.get(option, option))
+
+
 def _spelled(option: str) -> str:
-    return "--" + option.replace("_", "-")
+    return "--" + _OPTIONS.get(option, option).replace("_", "-")
 
 
 def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
@@ -202,7 +198,7 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     from ..encoding import some_columns
     from ..estimates import estimate
 
-    categories = None if what is None else what == "proportion"
+    categories = None if what is None else QUANTITIES[what].of_categories
     y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
     what = what or ("proportion" if categories else "mean")
     below = None

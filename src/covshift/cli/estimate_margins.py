@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .._registry import MARGINS, listed, weighters
 from .._tables.outcomes import read_numbers, read_outcomes
 from ..estimates import Estimates, estimate
 from ..exceptions import InputError
+from ..registry import MARGINS, QUANTITIES, listed, weighters
 from . import console
 from .margin_rows import margins_of, training_rows
 
@@ -24,7 +24,7 @@ def estimates_of(
         raise InputError(f"--what total needs --population-size: {args.target} has no size.")
     rows = training_rows(args, margins, dict.fromkeys(names, "category"))
     cells = {name: rows.taken(rows.table.columns[name].values) for name in names}
-    categories = None if what is None else what == "proportion"
+    categories = None if what is None else QUANTITIES[what].of_categories
     y, categories = read_outcomes(cells, args.outcome, categories=categories)
     below = None
     if args.denominator is not None:

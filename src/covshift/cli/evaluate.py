@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._notes import Note
 from ..exceptions import InputError, NoOverlapError
+from ..registry import METRICS, listed
 from . import console, options
 from .estimate import as_options, feature_columns
 from .evaluated import write_report, write_table
@@ -80,12 +81,20 @@ def add(commands: Any) -> None:
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("metrics")
+    defaults = {
+        task: ", ".join(
+            entry.word or entry.name
+            for entry in METRICS.values()
+            if entry.in_default and entry.task == task
+        )
+        for task in ("classes", "numbers")
+    }
     group.add_argument(
         "--metric",
         metavar="NAME",
         action="append",
-        help="such as roc_auc, f1 or rmse (repeatable; default: accuracy, AUC and Brier score, AUC "
-        "first where there are scores of two classes; of numbers RMSE, MAE and R²)",
+        help=f"{listed(METRICS)} (repeatable; default: {defaults['classes']}, AUC first where "
+        f"there are scores of two classes; of numbers {defaults['numbers']})",
     )
     group.add_argument(
         "--threshold", metavar="S", type=float, help="score from which the class is positive"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._quiet import quiet
-from .._registry import (
+from ..exceptions import InputError, MarginsWarning
+from ..registry import (
     AUTO,
     FILES,
     NONE,
@@ -17,7 +18,6 @@ from .._registry import (
     listed,
     weighters,
 )
-from ..exceptions import InputError, MarginsWarning
 from . import compare, console, held_out, options
 from .diagnose import diagnosis_of
 

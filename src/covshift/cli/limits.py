@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .._registry import listed
 from ..exceptions import InputError
+from ..registry import listed
 
 
 def weighter_of(args: argparse.Namespace) -> Any:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _files
 from .._notes import Note
-from .._registry import learners, listed, weighters
 from ..exceptions import InputError
+from ..registry import learners, listed, weighters
 from . import console
 
 if TYPE_CHECKING:

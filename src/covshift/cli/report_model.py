@@ -6,8 +6,8 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._registry import NONE
 from ..exceptions import InputError, NoOverlapError
+from ..registry import NONE
 from . import console
 from .estimate import as_options
 from .evaluate import TASKS, spelled, target_labels

@@ -6,14 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .._registry import listed, weighters
 from ..exceptions import InputError
+from ..registry import listed, weighters
 from . import console, options, weigh_options
 
 if TYPE_CHECKING:
     from .weighed import Weighed
 
-_METHOD = "cdf"
+_LIMITED = "cdf"  # with --limits, which the weights of estimate do not have
 
 
 def add(commands: Any) -> None:
@@ -28,9 +28,9 @@ def add(commands: Any) -> None:
     options.add_samples(parser, label="optional")
     parser.add_argument(
         "--method",
-        default=_METHOD,
         metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: {_METHOD}; see compare)",
+        help=f"{listed(entry.name for entry in weighters())} (default: the weights that covshift "
+        f"estimate uses, tilted-cdf for target rows; with --limits {_LIMITED})",
     )
     parser.add_argument(
         "--by",
@@ -60,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
     from ..margins.files import is_margins_file
     from ..weights import WEIGHTERS
 
-    if args.method not in WEIGHTERS:
+    args.as_estimate = args.method is None and args.limits is None and args.by is None
+    if args.method is None and not args.as_estimate:
+        args.method = _LIMITED
+    if args.method is not None and args.method not in WEIGHTERS:
         raise InputError(f"The weighter {args.method!r} is unknown. Use {listed(WEIGHTERS)}.")
     to_file = args.output not in (None, "-")
     if args.json and not to_file:
@@ -79,7 +82,12 @@ def run(args: argparse.Namespace) -> int:
     if args.codebook is not None:
         weighed.write_codebook(found, args)
     if args.json:
-        facts = {**found.facts, "file": args.output, "codebook": args.codebook}
+        facts = {
+            **found.facts,
+            "as_estimate": args.as_estimate,
+            "file": args.output,
+            "codebook": args.codebook,
+        }
         more = {} if of_margins else {"notes": found.notes}
         print(console.as_json({**facts, "replicates": found.replicate_facts, **more}))
     else:
@@ -89,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _summary(found: Weighed, args: argparse.Namespace) -> str:
     lines = [found.said]
+    if args.as_estimate:
+        lines.append("These are the weights that covshift estimate uses.")
     drawn = found.replicates
     if drawn is not None:
         lines.append(

@@ -6,16 +6,19 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._registry import MARGINS, listed, weighters
+from .._notes import Note
 from .._tables.frame import TableFrame
 from .._types import Real
+from ..estimates.margin_sample import check_margin_sample
+from ..estimates.margin_weights import default_weighter
 from ..exceptions import InputError
 from ..margins import Margins
+from ..registry import MARGINS, listed, weighters
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
 from .limits import cost_line, cost_of, weighter_of
-from .margin_rows import margins_of, training_rows
+from .margin_rows import TrainingRows, margins_of, training_rows
 from .weigh_options import LABELS, SIZE
 from .weigh_replicates import replicates_of, unfitted
 from .weighed import Weighed
@@ -26,19 +29,25 @@ _MET = 1e-6  # difference from a share that is none
 def weighed(args: argparse.Namespace) -> Weighed:
     """Read the training rows and the margins, and weigh the rows."""
     able = [entry.name for entry in weighters() if MARGINS in entry.can]
-    if args.method not in able:
+    if args.method is not None and args.method not in able:
         raise InputError(
             f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
             f"margins. Use {listed(able)}."
         )
     margins = margins_of(args)
-    for found in margins.notes:
+    notes = [*margins.notes]
+    for found in notes:
         console.tell(found)
     population = _population(args, margins)
     named = {f"--{option}": getattr(args, option) for option in LABELS if getattr(args, option)}
     others = [name for name in named.values() if name not in margins.columns]
     rows = training_rows(args, margins, dict.fromkeys(others, "text"))
-    fitted = _asked(args).fit(rows.frame, X_target=margins, sample_weight=rows.design)
+    if args.as_estimate:
+        weighter, more = _of_estimate(args, rows, margins)
+        notes += more
+    else:
+        weighter = _asked(args)
+    fitted = weighter.fit(rows.frame, X_target=margins, sample_weight=rows.design)
     raw = rows.spread(fitted.weights_)
     w = rows.weights.final(raw)
     gaps = (_largest(margins, rows.frame, weight) for weight in (rows.design, rows.taken(w)))
@@ -78,8 +87,21 @@ def weighed(args: argparse.Namespace) -> Weighed:
         },
         replicates_of(args, fitted, fit, rows.weights, rows.again, labels, None),
         population,
-        notes=[*margins.notes],
+        notes=notes,
     )
+
+
+def _of_estimate(
+    args: argparse.Namespace, rows: TrainingRows, margins: Margins
+) -> tuple[Weighter, tuple[Note, ...]]:
+    """Take the weighter that `estimate` would, and its name."""
+    given = {"by": None, "strata": None, "cluster": None}
+    sample = check_margin_sample(rows.frame, margins, sample_weight=rows.design, **given)
+    weighter, notes = default_weighter(sample)
+    args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
+    for note in notes:
+        console.tell(note)
+    return weighter, notes
 
 
 def _asked(args: argparse.Namespace) -> Weighter:

@@ -19,6 +19,7 @@ from ..compare import imbalance
 from ..compare.methods import fit_weights
 from ..diagnostics import RowFlags
 from ..encoding import scaled
+from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
 from ..weights.base import Weighter
 from . import console, options
@@ -38,6 +39,8 @@ def weighed(args: argparse.Namespace) -> Weighed:
         raise InputError(
             "--sum-to size is for margins: with target rows, name the population's size."
         )
+    if args.as_estimate:
+        args.method = DEFAULT
     samples = _samples(args)
     found = diagnosis_of(samples, args)
     if args.restrict is not None and found.rows.count:

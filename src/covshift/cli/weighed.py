@@ -120,6 +120,7 @@ def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
         "columns": _meanings(found, args),
         "method": {
             "name": args.method,
+            "as_estimate": args.as_estimate,
             "weighter": type(found.weighter).__name__,
             "parameters": {name: _simple(value) for name, value in parameters.items()},
         },

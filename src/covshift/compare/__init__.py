@@ -1,7 +1,7 @@
 """Which correction helps, if any: estimators or named methods, by their risk on the target."""
 
 from .comparison import compare_methods
-from .methods import LEARNERS, Method, fit_method, fit_weights, methods_for
+from .methods import Method, fit_method, fit_weights, methods_for
 from .result import Comparison
 from .selection import (
     LOSSES,
@@ -15,7 +15,6 @@ from .selection import (
 from .target import imbalance
 
 __all__ = [
-    "LEARNERS",
     "LOSSES",
     "Comparison",
     "ImportanceWeightedScorer",

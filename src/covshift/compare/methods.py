@@ -12,17 +12,6 @@ from sklearn.utils.validation import _num_samples
 
 from .._both_samples import with_groups
 from .._quiet import alone
-from .._registry import (
-    MARGINS,
-    NONE,
-    TABLE,
-    LearnerEntry,
-    Names,
-    corrections,
-    learners,
-    listed,
-    weighters,
-)
 from .._row_weights import RowWeights, row_weights
 from .._types import Real
 from .._validation import refuse_no_rows, unwrap_target
@@ -30,10 +19,18 @@ from ..corrections import CORRECTIONS, Importance, as_correction
 from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins.reading import table_parts
+from ..registry import (
+    LEARNERS,
+    MARGINS,
+    NONE,
+    TABLE,
+    LearnerEntry,
+    corrections,
+    learners,
+    listed,
+    weighters,
+)
 from ..weights import WEIGHTERS, as_weighter
-
-LEARNERS: Mapping[str, tuple[Any, Any]] = Names(LearnerEntry)
-"""The classifier and the regressor that a learner's name stands for."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def check_method(learner: str, method: str) -> None:
 
 def takes_margins(learner: str, method: str) -> bool:
     """Tell whether a method makes do with margins in place of target rows."""
-    return TABLE[resolve(learner, method)[1]].takes_margins
+    return bool(TABLE[resolve(learner, method)[1]].takes_margins)
 
 
 def refuse_what_needs_rows(name: str, *, judge: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._notes import Note
 from .._plain import plain
-from .._registry import NONE
+from ..registry import NONE
 from . import text
 
 Row = dict[str, Any]

@@ -23,7 +23,6 @@ from .._labels import outcomes_for
 from .._parallel import one_thread
 from .._parameters import function, one_of
 from .._quiet import quiet
-from .._registry import NONE
 from .._row_weights import check_weight, repeated, row_weights, target_weights
 from .._types import Real
 from .._validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
@@ -31,6 +30,7 @@ from ..encoding import groups_of
 from ..encoding.samples import EncodedSamples, encode_samples
 from ..estimates import estimate_risk
 from ..exceptions import InputError, UnseenLevelWarning
+from ..registry import NONE
 from ..reweighted import fit_for_target
 from ..weights import as_weighter
 from .methods import refuse_what_needs_rows

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from .._gains import paired_gains
-from .._registry import AUTO, NONE, corrections, weighters
 from .._ties import least, rounding_of
 from .._types import Real
+from ..registry import AUTO, NONE, corrections, weighters
 from .base import Correction
 from .given import Importance
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._array import Array, namespace
-from .._registry import AUTO, CorrectionEntry, Names
 from ..exceptions import CoverageWarning, InputError, InputTypeError
+from ..registry import AUTO, CorrectionEntry, Names
 from ..weights import WEIGHTERS
 from .base import Correction
 from .empirical import EmpiricalCorrection

@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from .._notes import Note
 from .._quiet import quiet
-from .._registry import MARGINS, weighters
 from .._support import MISSED, NO_OVERLAP
 from .._types import Real
 from ..exceptions import NoOverlapError
@@ -20,6 +19,7 @@ from ..margins import Margins
 from ..margins.balance import Balance, balance_of
 from ..margins.kinds import Margin
 from ..margins.known import KnownRows
+from ..registry import MARGINS, weighters
 from ..weights import CDFWeights, as_weighter
 from ..weights._design import kish
 from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber

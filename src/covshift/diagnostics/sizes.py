@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from .._html import Record
 from .._quiet import heard
-from .._registry import WeighterEntry, weighters
 from .._types import Real, Rows
 from ..exceptions import NoOverlapError
+from ..registry import WeighterEntry, weighters
 from ..weights import CDFWeights, Weighter, as_weighter
 from .text import printable
 

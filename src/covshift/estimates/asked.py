@@ -12,33 +12,11 @@ from numpy.typing import NDArray
 from .._parameters import number, one_of
 from .._types import Real
 from ..exceptions import InputError
-from . import quantities
-from .coefficients import coefficients
-from .columns import check_outcomes, spelled
+from ..registry import QUANTITIES, QuantityEntry
+from .columns import check_outcomes
 from .data import Sample
 from .problem import Item, Problem
 
-WHAT = (
-    "mean",
-    "proportion",
-    "total",
-    "ratio",
-    "median",
-    "quantile",
-    "cdf",
-    "difference",
-    "coefficients",
-)
-_BELONGS = {
-    "category": "proportion",
-    "population_size": "total",
-    "denominator": "ratio",
-    "q": "quantile",
-    "at": "cdf",
-    "reference": "difference",
-    "family": "coefficients",
-    "regressors": "coefficients",
-}
 _WITHOUT_SLACK = ("coefficients",)
 
 
@@ -56,12 +34,18 @@ class Asked:
     family: Any = None
     regressors: Any = None
 
+    @property
+    def entry(self) -> QuantityEntry:
+        """What the registry says of the quantity."""
+        return QUANTITIES[self.what]
+
     def check(self, *, by: Any, sensitivity: Any) -> None:
         """Refuse options that are missing, or that belong to another quantity."""
-        one_of(*WHAT).check(self.what, "what")
-        for option, what in _BELONGS.items():
-            if getattr(self, option) is not None and what != self.what:
-                raise InputError(f"{option} belongs to what={what!r}, but what={self.what!r}.")
+        one_of(*QUANTITIES).check(self.what, "what")
+        for what, entry in QUANTITIES.items():
+            for option in set(entry.options) - set(self.entry.options):
+                if getattr(self, option) is not None:
+                    raise InputError(f"{option} belongs to what={what!r}, but what={self.what!r}.")
         if self.what == "total":
             if self.population_size is None:
                 raise InputError("what='total' needs population_size: how many people there are.")
@@ -72,8 +56,8 @@ class Asked:
             raise InputError("what='quantile' needs q, such as q=0.9 or q=[0.25, 0.5, 0.75].")
         if self.what == "cdf" and self.at is None:
             raise InputError("what='cdf' needs at: the points at which it is wanted.")
-        if self.what == "difference" and by is None:
-            raise InputError("what='difference' compares groups: name them with by.")
+        if "groups" in self.entry.needs and by is None:
+            raise InputError(f"what={self.what!r} compares groups: name them with by.")
         if self.what == "coefficients":
             one_of("linear", "logistic", None).check(self.family, "family")
             if by is not None:
@@ -99,48 +83,20 @@ class Asked:
         self, problem: Problem, y: NDArray[Any], name: str, rows: NDArray[np.intp], sample: Sample
     ) -> Iterator[Item]:
         """Estimate the quantity; ``rows`` of the ``sample`` are those of the problem."""
-        if self.what == "mean":
-            return quantities.means(problem, y, name)
-        if self.what == "proportion":
-            classes = np.unique(y)
-            return quantities.proportions(problem, y, classes, self._wanted(classes), name)
-        if self.what == "total":
-            assert self.population_size is not None
-            return quantities.totals(problem, y, name, float(self.population_size))
-        if self.what == "ratio":
-            below = self._denominator(sample).y[rows]
-            return quantities.ratios(problem, y, below, name)
-        if self.what in ("median", "quantile"):
-            levels = 0.5 if self.q is None else self.q
-            return quantities.quantiles(problem, y, _numbers(levels, "q"), name)
-        if self.what == "cdf":
-            return quantities.distribution(problem, y, _numbers(self.at, "at"), name)
-        if self.what == "difference":
-            reference = None if self.reference is None else spelled(self.reference)
-            return quantities.differences(problem, y, name, reference)
-        columns, names = self._regressors(problem.sample)
-        return coefficients(problem, y, columns, names, self.family or "linear", name)
+        given = {option: getattr(self, option) for option in self.entry.options}
+        if "denominator" in given:
+            given["denominator"] = self._denominator(sample).y[rows]
+        if "regressors" in given:
+            given["regressors"] = self._regressors(problem.sample)
+        given |= {name: _numbers(given[name], name) for name in ("q", "at") if name in given}
+        found: Iterator[Item] = self.entry.load()(problem, y, name, **given)
+        return found
 
     def _denominator(self, sample: Sample) -> Any:
         found = check_outcomes(self.denominator, len(sample.Z), numbers=True, title="denominator")
         if len(found) != 1:
             raise InputError(f"denominator has {len(found)} columns. Pass one.")
         return found[0]
-
-    def _wanted(self, classes: NDArray[Any]) -> list[str]:
-        if self.category is None:
-            return [str(c) for c in classes]
-        given = self.category if isinstance(self.category, list | tuple) else [self.category]
-        wanted = [spelled(c) for c in given]
-        if not wanted:
-            raise InputError(f"category={self.category!r} names no category. Leave it out for all.")
-        unknown = [c for c in wanted if c not in classes]
-        if unknown:
-            raise InputError(
-                f"category={self.category!r}: no row has the outcome {unknown[0]!r}. There are "
-                f"{', '.join(map(repr, classes[:12].tolist()))}."
-            )
-        return wanted
 
     def _regressors(self, sample: Sample) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         if self.regressors is None:

@@ -37,12 +37,13 @@ _STEPS = 100
 def coefficients(
     problem: Problem,
     y: Real,
-    columns: tuple[Real, Real],
-    names: tuple[str, ...],
-    family: Family,
     outcome: str,
+    family: Family | None,
+    regressors: tuple[tuple[Real, Real], tuple[str, ...]],
 ) -> Iterator[Item]:
-    """Estimate the intercept and the coefficients of ``columns`` ((N, p) and (M, p))."""
+    """Estimate the intercept and the coefficients of columns ((N, p) and (M, p)) with names."""
+    columns, names = regressors
+    family = family or "linear"
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     if family == "logistic" and not binary:
         raise InputError(

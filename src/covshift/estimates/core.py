@@ -219,7 +219,7 @@ def estimate(
         design |= {"target_weight": target_weight, "feature_names": feature_names}
         design["outcome_model"] = outcome_model
         sample = check_sample(X, X_target, by=by, **design)
-    outcomes = check_outcomes(y, len(sample.Z), numbers=what != "proportion")
+    outcomes = check_outcomes(y, len(sample.Z), numbers=not asked.entry.of_categories)
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     if margins is not None:
         covered = covered_by_margins(sample, known, diagnosis)

@@ -49,7 +49,7 @@ def weigh_to_margins(
         final = check_weight(weighter, len(sample.Z), "weighter", of="X") * sample.d
     else:
         if weighter is None:
-            fitted, notes = _default(sample)
+            fitted, notes = default_weighter(sample)
         else:
             fitted = _named(weighter, random_state)
         with quiet(WeightWarning, MarginsWarning, when=weighter is None):  # notes say it
@@ -77,7 +77,8 @@ def _named(weighter: Any, random_state: int) -> Weighter:
     return made
 
 
-def _default(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
+def default_weighter(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
+    """Return the weighter to fit where none is named, and what is worth knowing of it."""
     assert sample.known is not None
     Z, _ = _scaled(sample)
     numbers, rows = _rank(Z, sample.d), kish(sample.d)

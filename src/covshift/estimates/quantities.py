@@ -17,6 +17,7 @@ from .._crossfit import CrossFit
 from .._influence import Influence
 from .._types import Flags, Real, Rows
 from ..exceptions import InputError
+from .columns import spelled
 from .intervals import Errors, Number
 from .methods import METHODS, Method, Signal
 from .problem import Item, Problem
@@ -48,19 +49,37 @@ def totals(problem: Problem, y: Real, name: str, population_size: float) -> Iter
 
 
 def proportions(
-    problem: Problem, labels: NDArray[Any], classes: NDArray[Any], wanted: list[str], name: str
+    problem: Problem, labels: NDArray[Any], name: str, category: Any = None
 ) -> Iterator[Item]:
-    """Shares of the categories ``wanted`` among ``classes``."""
+    """Shares of all categories, or of those in ``category``."""
+    classes = np.unique(labels)
+    wanted = _wanted(category, classes)
     signal = problem.classes(labels, classes, name)
     for group, label in every_group(problem):
-        for category in wanted:
-            column = [int(np.flatnonzero(classes == category)[0])]
+        for kind in wanted:
+            column = [int(np.flatnonzero(classes == kind)[0])]
             one = Signal(signal.values[:, column], signal.h.columns(column))
-            top, bottom = problem.in_group(one, group, f"{name}={category}")
-            yield item(problem, category, (group, label), top, bottom, proportion=True)
+            top, bottom = problem.in_group(one, group, f"{name}={kind}")
+            yield item(problem, kind, (group, label), top, bottom, proportion=True)
 
 
-def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[Item]:
+def _wanted(category: Any, classes: NDArray[Any]) -> list[str]:
+    if category is None:
+        return [str(c) for c in classes]
+    given = category if isinstance(category, list | tuple) else [category]
+    wanted = [spelled(c) for c in given]
+    if not wanted:
+        raise InputError(f"category={category!r} names no category. Leave it out for all.")
+    unknown = [c for c in wanted if c not in classes]
+    if unknown:
+        raise InputError(
+            f"category={category!r}: no row has the outcome {unknown[0]!r}. There are "
+            f"{', '.join(map(repr, classes[:12].tolist()))}."
+        )
+    return wanted
+
+
+def ratios(problem: Problem, y: Real, name: str, denominator: Real) -> Iterator[Item]:
     """Ratio of two means."""
     under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
     over, under = problem.numbers(y, name), problem.numbers(denominator, under_name)
@@ -77,7 +96,7 @@ def ratios(problem: Problem, y: Real, denominator: Real, name: str) -> Iterator[
         yield item(problem, "ratio", (group, label), top, bottom, slack=slack)
 
 
-def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Item]:
+def distribution(problem: Problem, y: Real, name: str, at: Real) -> Iterator[Item]:
     """Shares of outcomes of at most each point in ``at``."""
     titles = {c: f"{name} <= {c!r}" for c in at.tolist()}
     signals = {c: problem.indicator((y <= c) * 1.0, title) for c, title in titles.items()}
@@ -88,8 +107,9 @@ def distribution(problem: Problem, y: Real, at: Real, name: str) -> Iterator[Ite
             yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
 
 
-def differences(problem: Problem, y: Real, name: str, reference: str | None) -> Iterator[Item]:
+def differences(problem: Problem, y: Real, name: str, reference: Any = None) -> Iterator[Item]:
     """Means of the groups, and how far they are from that of one of them."""
+    reference = None if reference is None else spelled(reference)
     groups = problem.groups()
     labels = [label for _, label in groups]
     if len(groups) < 2:
@@ -184,7 +204,12 @@ class Steps:
         return float(self.values[min(k, len(self.values) - 1)])
 
 
-def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[Item]:
+def medians(problem: Problem, y: Real, name: str) -> Iterator[Item]:
+    """Medians: quantiles at one half."""
+    return quantiles(problem, y, name, np.array([0.5]))
+
+
+def quantiles(problem: Problem, y: Real, name: str, q: Real) -> Iterator[Item]:
     """Quantiles with Woodruff's intervals.
 
     The distribution function is that of the weighted rows, F_w, lifted by what the outcome model
@@ -201,7 +226,7 @@ def quantiles(problem: Problem, y: Real, levels: Real, name: str) -> Iterator[It
     Kallus, Mao and Uehara (2024), *Localized debiased machine learning*.
     """
     for group, label in every_group(problem):
-        for p in levels.tolist():
+        for p in q.tolist():
             numbers = {}
             all_errors = {method: problem.errors(method, group) for method in METHODS}
             start = _steps(problem, y, group, problem.weights.final).inverse(p)

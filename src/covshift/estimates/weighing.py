@@ -21,11 +21,9 @@ from ..weights._limits import strictly_inside
 from ..weights._m_estimation import clipped_tilt, tilted
 from ..weights.base import Weighter
 from .data import Sample
-from .tilted import TiltedCDFWeights
 
-_DEFAULT = TiltedCDFWeights()
+DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
-_MOST_ROWS = 100_000  # of each sample that the default weighter is fitted to
 _STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
 
 
@@ -82,7 +80,7 @@ class Weights:
 def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int) -> Weights:
     """Fit the weighter to standardised rows, or take the weights that were given.
 
-    Without a weighter: `TiltedCDFWeights`, and flatter ones besides, which the doubly robust
+    Without a weighter: `DEFAULT`, and flatter ones besides, which the doubly robust
     estimate may lean to (`methods`).
 
     ``max_weight`` limits the final weights, in units of their mean.
@@ -119,33 +117,26 @@ def factors(
 ) -> tuple[Real, Weighter]:
     """Fit a clone of the weighter; return the factor of each row (N,), and the weighter.
 
-    ``d`` and ``share`` stand for the sample's own weights. The default weighter is fitted to at
-    most 100,000 rows of each sample, drawn at random, and tells the factors of the others.
+    ``d`` and ``share`` stand for the sample's own weights.
     """
-    made = clone(_DEFAULT if weighter is None else as_weighter(weighter))
+    made = clone(as_weighter(DEFAULT if weighter is None else weighter))
     if made.get_params(deep=False).get("random_state", 0) is None:
         made.set_params(random_state=random_state)
     if d is None and sample.weighted:
         d = sample.d
     weight = sample.share if share is None else share
-    rows, target = (
-        _drawn(len(part), random_state) if weighter is None else slice(None) for part in (Z, T)
-    )
-    weight = weight[target]
     even = np.ptp(weight) <= 1e-12 * weight.max()
     # Shares, not counts: what weights of the target mean does not depend on their scale.
     target_weight = None if even else weight / weight.max() * (1 - 1e-9)
-    given = {} if d is None else {"sample_weight": d[rows]}
-    made, X_seen, T_seen = with_groups(made, sample.one_feature, Z[rows], T[target])
+    given = {} if d is None else {"sample_weight": d}
+    made, X_seen, T_seen = with_groups(made, sample.one_feature, Z, T)
     try:
         fitted: Weighter = made.fit(
             X_seen, X_target=(T_seen,), target_weight=target_weight, **given
         )
     except NoOverlapError as error:
         raise NoOverlapError(with_names(str(error), sample.names)) from error
-    if len(fitted.weights_) == len(Z):
-        return np.asarray(fitted.weights_), fitted
-    return fitted.predict_weights(Z), fitted
+    return np.asarray(fitted.weights_), fitted
 
 
 def with_names(message: str, names: tuple[str, ...]) -> str:
@@ -156,13 +147,6 @@ def with_names(message: str, names: tuple[str, ...]) -> str:
         return ", ".join(repr(names[k]) if k < len(names) else str(k) for k in numbers)
 
     return re.sub(r"columns? (\d+(?:, \d+)*)", named, message)
-
-
-def _drawn(count: int, random_state: int) -> Any:
-    if count <= _MOST_ROWS:
-        return slice(None)
-    rng = np.random.default_rng(random_state)
-    return np.sort(rng.choice(count, size=_MOST_ROWS, replace=False))
 
 
 def are_weights(weighter: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The metrics by name: what each is called, what it needs, and how it is computed.
+"""The metrics that were asked for, made from their entries in `covshift.registry`.
 
 A metric of one class is that of the positive class where there are two, and else the plain mean
 over the classes ("macro"). Its name with ``_weighted`` is the mean by the classes' shares, and with
@@ -15,6 +15,7 @@ import numpy as np
 
 from .._types import Flags, Real
 from ..exceptions import InputError, InputTypeError
+from ..registry import METRICS, MetricEntry
 from . import masses as on
 from .bins import Bins
 from .masses import Masses, Slope
@@ -22,6 +23,7 @@ from .masses import Masses, Slope
 Needs = Literal["predictions", "scores", "probabilities"]
 Range = Literal["share", "positive", "any"]  # from 0 to 1, from 0 on, or anywhere
 _LEVELS: tuple[Needs, ...] = ("predictions", "scores", "probabilities")
+_AVERAGES = ("_weighted", "_per_class")
 
 
 @dataclass(frozen=True)
@@ -35,51 +37,6 @@ class Metric:
     within: Flags | None = None  # (N + M,): the rows that it is about, where these are not all
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A metric before it is known how many classes there are."""
-
-    whole: on.Whole | None = None
-    of_class: on.OfClass | None = None
-    needs: Needs = "predictions"
-    range: Range = "share"
-
-
-CLASS_METRICS: dict[str, Kind] = {
-    "accuracy": Kind(whole=on.accuracy),
-    "balanced_accuracy": Kind(whole=on.balanced_accuracy),
-    "precision": Kind(of_class=on.precision),
-    "recall": Kind(of_class=on.recall),
-    "specificity": Kind(of_class=on.specificity),
-    "f1": Kind(of_class=on.f1),
-    "roc_auc": Kind(of_class=on.roc_auc, needs="scores"),
-    "average_precision": Kind(of_class=on.average_precision, needs="scores"),
-    "brier": Kind(whole=on.brier, needs="probabilities"),
-    "log_loss": Kind(whole=on.log_loss, needs="probabilities", range="positive"),
-    "calibration_intercept": Kind(
-        of_class=on.calibration_intercept, needs="probabilities", range="any"
-    ),
-    "calibration_slope": Kind(of_class=on.calibration_slope, needs="probabilities", range="any"),
-    "calibration_error": Kind(of_class=on.calibration_error, needs="probabilities"),
-}
-POSITIVE = ("mse", "rmse", "mae")
-NUMBER_METRICS = ("mse", "rmse", "mae", "median_absolute_error", "r2", "bias")
-
-WORDS = {
-    "roc_auc": "AUC",
-    "f1": "F1",
-    "brier": "Brier score",
-    "log_loss": "log-loss",
-    "mse": "MSE",
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "r2": "R²",
-}
-_DEFAULT_CLASS = ("accuracy", "roc_auc", "brier")
-_DEFAULT_NUMBER = ("rmse", "mae", "r2")
-_AVERAGES = ("_weighted", "_per_class")
-
-
 def limits(range_: Range) -> dict[str, bool]:
     """Say on which scale an interval is made, for `estimates.intervals.Errors.number`."""
     return {"proportion": range_ == "share", "positive": range_ == "positive"}
@@ -91,7 +48,7 @@ def words(name: str) -> str:
     >>> words("roc_auc"), words("f1_weighted"), words("average_precision")
     ('AUC', 'F1 weighted', 'average precision')
     """
-    for start, written in WORDS.items():
+    for start, written in ((key, entry.word) for key, entry in METRICS.items() if entry.word):
         if name == start or name.startswith((f"{start}_", f"{start} ")):
             return (written + name[len(start) :]).replace("_", " ", 1)
     return name.replace("_", " ") if " of " not in name else name
@@ -111,20 +68,21 @@ def class_metrics(
     ``loss_of`` turns a callable into its losses (n, K) of all atoms, if each class were theirs;
     ``bins`` are those of the calibration curve, where there are two classes with probabilities.
     """
-    names = _asked(asked, tuple(n for n in _DEFAULT_CLASS if _enough(CLASS_METRICS[n], given)))
+    every = _of_task("classes")
+    names = _asked(asked, [n for n in every if every[n].in_default and _enough(every[n], given)])
     found: list[Metric] = []
     for name in names:
         if callable(name):
             found.append(Metric(title(name), _losses(loss_of(name)), range="any"))
         elif name == "confusion_matrix":
-            found += list(_cells(classes))
+            found += list(cells(classes))
         elif name == "calibration_curve":
             found += bin_metrics(bins, positive)
         elif name == "cost":
             table = _checked_costs(costs, len(classes))
             found.append(Metric("cost", lambda m, C=table: on.cost(m, C), range="any"))  # type: ignore[misc]
         else:
-            found += list(_named(name, classes, positive, given))
+            found += list(_named(name, classes, positive, given, loss_of))
     if costs is not None and "cost" not in names:
         raise InputError('cost_matrix was given, but metrics does not name "cost". Add it.')
     return found
@@ -132,20 +90,29 @@ def class_metrics(
 
 def number_metrics(asked: Any) -> list[Any]:
     """Return the names and callables asked for, of a regression."""
-    names = _asked(asked, _DEFAULT_NUMBER)
+    every = _of_task("numbers")
+    names = _asked(asked, [name for name, entry in every.items() if entry.in_default])
     for name in names:
-        if not callable(name) and name not in NUMBER_METRICS:
+        if not callable(name) and name not in every:
             raise InputError(
                 f"metrics holds {name!r}, which is no metric of numbers. Those are "
-                f"{', '.join(NUMBER_METRICS)}, or a function loss(y, prediction) of one number per "
-                "row."
+                f"{', '.join(every)}, or a function loss(y, prediction) of one number per row."
             )
     return names
 
 
-def _asked(asked: Any, default: tuple[str, ...]) -> list[Any]:
+def range_of(metric: Any) -> Range:
+    """Where the values of a metric of numbers may lie."""
+    return METRICS[metric].range if isinstance(metric, str) else "any"  # type: ignore[return-value]
+
+
+def _of_task(task: str) -> dict[str, MetricEntry]:
+    return {name: entry for name, entry in METRICS.items() if entry.task in (None, task)}
+
+
+def _asked(asked: Any, default: list[str]) -> list[Any]:
     if asked is None:
-        return list(default)
+        return default
     if isinstance(asked, str) or callable(asked):
         asked = [asked]
     try:
@@ -170,46 +137,54 @@ def _asked(asked: Any, default: tuple[str, ...]) -> list[Any]:
     return kept
 
 
-def _enough(kind: Kind, given: Needs) -> bool:
-    return _LEVELS.index(kind.needs) <= _LEVELS.index(given)
+def _needs(entry: MetricEntry) -> Needs:
+    return next((level for level in reversed(_LEVELS) if level in entry.needs), "predictions")
 
 
-def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> Iterator[Metric]:
-    base = next((name.removesuffix(end) for end in _AVERAGES if name.endswith(end)), name)
-    kind = CLASS_METRICS.get(base)
-    if kind is None or (base != name and kind.of_class is None):
+def _enough(entry: MetricEntry, given: Needs) -> bool:
+    return _LEVELS.index(_needs(entry)) <= _LEVELS.index(given)
+
+
+def _named(
+    name: str, classes: tuple[str, ...], positive: int, given: Needs, loss_of: Any
+) -> Iterator[Metric]:
+    every = _of_task("classes")
+    ends = [] if name in every else [end for end in _AVERAGES if name.endswith(end)]
+    base = name.removesuffix(ends[0]) if ends else name
+    entry = every.get(base)
+    if entry is None or (base != name and entry.of != "one class"):
         raise InputError(
             f"metrics holds {name!r}, which is no metric of classes. Those are "
-            f"{', '.join(CLASS_METRICS)}, calibration_curve, confusion_matrix, cost (with "
-            "cost_matrix), and those of one class also with _weighted or _per_class; or a function "
-            "loss(y, score)."
+            f"{', '.join(every)}, and those of one class also with _weighted or _per_class; or a "
+            "function loss(y, score)."
         )
-    if not _enough(kind, given):
+    needs = _needs(entry)
+    if not _enough(entry, given):
         have = (
             "only predicted classes"
             if given == "predictions"
             else "scores that are no probabilities"
         )
         raise InputError(
-            f"The metric {name!r} needs {kind.needs}, but there are {have}. Pass a model with "
-            f"predict_proba, or {kind.needs} of both samples, or leave this metric out."
+            f"The metric {name!r} needs {needs}, but there are {have}. Pass a model with "
+            f"predict_proba, or {needs} of both samples, or leave this metric out."
         )
 
     # The Brier score of three and more classes may be as large as two.
     beyond = base == "brier" and len(classes) > 2
 
     def made(title: str, of: Callable[[Masses], Slope]) -> Metric:
-        return Metric(title, of, kind.needs, "positive" if beyond else kind.range)
+        return Metric(title, of, needs, "positive" if beyond else entry.range)  # type: ignore[arg-type]
 
-    if kind.whole is not None:
-        yield made(name, kind.whole)
-        return
-    one = kind.of_class
-    assert one is not None
-    if name.endswith("_per_class"):
+    one = entry.load()
+    if entry.of == "losses":
+        yield made(name, _losses(loss_of(one)))
+    elif entry.of == "classes":
+        yield made(name, one)
+    elif name != base and name.endswith("_per_class"):
         for c, label in enumerate(classes):
             yield made(f"{base} of {label}", lambda m, c=c: one(m, c))  # type: ignore[misc]
-    elif name.endswith("_weighted"):
+    elif name != base:
         yield made(name, lambda m: on.weighted_mean(m, [one(m, c) for c in m.classes]))
     elif len(classes) == 2:
         yield made(name, lambda m: one(m, positive))
@@ -217,7 +192,8 @@ def _named(name: str, classes: tuple[str, ...], positive: int, given: Needs) -> 
         yield made(name, lambda m: on.mean([one(m, c) for c in m.classes]))
 
 
-def _cells(classes: tuple[str, ...]) -> Iterator[Metric]:
+def cells(classes: tuple[str, ...]) -> Iterator[Metric]:
+    """Shares of all pairs of a true and a predicted class."""
     for true, label in enumerate(classes):
         for predicted, other in enumerate(classes):
             yield Metric(

@@ -24,10 +24,11 @@ from ..estimates.intervals import Number
 from ..estimates.methods import METHODS as ENGINE_METHODS
 from ..estimates.methods import Method as EngineMethod
 from ..estimates.methods import Signal
-from ..estimates.quantities import every_group, quantiles
+from ..estimates.quantities import every_group, medians
+from ..registry import METRICS
 from .judged import Judged
 from .methods import Method
-from .metrics import POSITIVE, title
+from .metrics import limits, range_of, title
 from .scores import losses_of
 
 
@@ -53,7 +54,7 @@ class Regressed:
             size = np.abs(self.y - self.f)
             groups = every_group(self.problem)
             alone = replace(self.problem, made={})  # leans by its own residuals
-            found = quantiles(alone, size, np.array([0.5]), "absolute error")
+            found = medians(alone, size, "absolute error")
             for (group, label), item in zip(groups, found, strict=True):
                 yield group, label, {method: item.numbers[method] for method in ENGINE_METHODS}
             return
@@ -67,7 +68,7 @@ class Regressed:
                     balanced = upright.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
                 errors = self.problem.errors(method, group)
-                numbers[method] = errors.number(one, positive=metric in POSITIVE, besides=besides)
+                numbers[method] = errors.number(one, besides=besides, **limits(range_of(metric)))
             yield group, label, numbers
 
     def _signal(self, metric: Any) -> Signal:
@@ -97,13 +98,23 @@ class Regressed:
 
 def losses(metric: Any, y: Real, f: Real) -> Real:
     """Losses (N,) whose mean is the metric, of outcomes and predictions."""
-    if metric == "mse":
-        return np.asarray((f - y) ** 2)
-    if metric == "mae":
-        return np.abs(f - y)
-    if metric == "bias":
-        return f - y
-    return losses_of(metric, y, f, title(metric))
+    loss = METRICS[metric].load() if isinstance(metric, str) else metric
+    return losses_of(loss, y, f, title(metric))
+
+
+def squared(y: Real, f: Real) -> Real:
+    """Squared errors."""
+    return np.asarray((f - y) ** 2)
+
+
+def absolute(y: Real, f: Real) -> Real:
+    """Absolute errors."""
+    return np.abs(f - y)
+
+
+def excess(y: Real, f: Real) -> Real:
+    """Prediction less outcome."""
+    return f - y
 
 
 def plain(metric: Any, y: Real, f: Real, weight: Real) -> Influence:

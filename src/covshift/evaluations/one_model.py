@@ -21,7 +21,7 @@ from .bins import Bins
 from .curves import Curves, bins_of, curves_of, number_within
 from .judged import Judged
 from .methods import NUMBER_METHODS, Classified, Method, engine_method
-from .metrics import POSITIVE, Metric, Range, class_metrics, number_metrics, title
+from .metrics import Metric, Range, class_metrics, number_metrics, range_of, title
 from .numbers import Regressed
 from .result import Performance
 from .scores import Scored, losses_of
@@ -119,8 +119,8 @@ class OneModel:
                     one = judge.influence(metric, engine_method(method), group)
                     self.influence[name, group, label] = one
             if self.few is not None and smooth:
-                range_: Range = "positive" if metric in POSITIVE else "any"
-                self._check(name, self.few.of_numbers(self.scored, metric), range_)
+                observed = self.few.of_numbers(self.scored, metric)
+                self._check(name, observed, range_of(metric))
         if self.few is not None:
             self._test(self.few.change_of_numbers(judge, self.scored))
         spread = float(np.mean((judge.y - judge.y.mean()) ** 2))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._fields import PLAIN, TEXT, Kind, Labels, Maybe, Reals, Size, Texts, fields_of
-from .._registry import FILES, TABLE, CorrectionEntry, LearnerEntry, load
+from ..registry import FILES, TABLE, CorrectionEntry, LearnerEntry, load
 
 _MORE = {  # that no name of the registry stands for
     "covshift:ConformalClassifier": "covshift.conformal:ConformalClassifier",

@@ -11,11 +11,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._registry import NONE
 from .._types import Real
-from ..compare.methods import LEARNERS, fit_method, learner_entry, resolve
+from ..compare.methods import fit_method, learner_entry, resolve
 from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
+from ..registry import LEARNERS, NONE
 from ..weights import WEIGHTERS
 
 _FOLDS = 5

@@ -14,6 +14,7 @@ from .kmm import KMM
 from .neighbors import NearestNeighbors
 from .poststratification import PostStratification
 from .raking import Raking
+from .tilted import TiltedCDFWeights
 from .ulsif import RULSIF, ULSIF
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "NearestNeighbors",
     "PostStratification",
     "Raking",
+    "TiltedCDFWeights",
     "Weighter",
     "as_weighter",
     "cdf_mismatch",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from .._registry import Names, WeighterEntry
 from ..exceptions import InputError, InputTypeError
+from ..registry import Names, WeighterEntry
 from .base import Weighter
 
 WEIGHTERS: Mapping[str, type[Weighter]] = Names(WeighterEntry)

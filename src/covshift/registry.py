@@ -1,11 +1,11 @@
-"""Every correction, weighter and learner by name: one table, from which all lists of names derive.
+"""Every correction, weighter, learner, metric and quantity by name, from which all lists derive.
 
-`covshift.weights.WEIGHTERS`, `covshift.corrections.CORRECTIONS`, `covshift.compare.LEARNERS`, what
-is compared, what "auto" tries, the command line's choices and the kinds of model files are read
-from it. A name stands for one thing everywhere. Entries are plain data: a class is given by its
-path and imported when it is first asked for, so that the table costs nothing to read.
+`covshift.weights.WEIGHTERS`, `covshift.corrections.CORRECTIONS`, what is compared, what "auto"
+tries, the metrics of `evaluate`, the quantities of `estimate`, the command line's choices and the
+kinds of model files are read from it. Entries are plain data: a class or function is given by its
+path and imported when it is first asked for, so that the registry costs nothing to read.
 
-docs/extending.md walks through adding an entry.
+`register` adds an entry; docs/extending.md walks through one of each kind.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 from .exceptions import InputError
 
@@ -24,6 +24,23 @@ NONE = "none"
 
 AUTO = "auto"
 """No entry, and never the name of one: "choose for me"."""
+
+__all__ = [
+    "LEARNERS",
+    "METRICS",
+    "QUANTITIES",
+    "TABLE",
+    "CorrectionEntry",
+    "Entry",
+    "LearnerEntry",
+    "MetricEntry",
+    "QuantityEntry",
+    "WeighterEntry",
+    "corrections",
+    "learners",
+    "register",
+    "weighters",
+]
 
 FILES = "model files"
 """What a learner can do whose classes say in ``_saved`` how they are saved (covshift._fields)."""
@@ -36,6 +53,9 @@ NEEDS = {
     "labels": "it learns from outcomes",
     "weights": "it weights the training rows: its factory takes weights, or what finds them",
     "all pairs of rows": "its cost or its memory grows with the square of the rows",
+    "scores": "it ranks rows: predicted classes are not enough",
+    "probabilities": "it judges probabilities: other scores are not enough",
+    "groups": "it compares the groups of by",
 }
 CAN = {
     "V": "fit(X, y, X_target=...) corrects by V: it has a parameter `correction`",
@@ -57,6 +77,8 @@ class Entry:
     needs: frozenset[str] = frozenset()
     can: frozenset[str] = frozenset()
 
+    table: ClassVar[dict[str, Any]] = {}  # where the name stands: no two entries of one share it
+
     def __post_init__(self) -> None:
         for word in self.needs - NEEDS.keys() | self.can - CAN.keys():
             raise InputError(f"{self.name}: {word!r} is neither in NEEDS nor in CAN.")
@@ -68,7 +90,11 @@ class Entry:
 
     def load(self) -> Any:
         """Import and return what the name stands for."""
-        raise NotImplementedError
+        return load(self.path)  # type: ignore[attr-defined]
+
+
+TABLE: dict[str, Any] = Entry.table
+"""Corrections, weighters and learners by name: a method may be either of the first two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,24 +105,16 @@ class CorrectionEntry(Entry):
     compared_up_to: float = 0  # features up to which a comparison tries it
     in_auto: bool = False  # whether correction="auto" tries it
 
-    def load(self) -> Any:
-        """Return the class, or the function that makes it."""
-        return load(self.path)
-
 
 @dataclass(frozen=True, kw_only=True)
 class WeighterEntry(Entry):
     """A way to weight the training rows."""
 
-    path: str
+    path: str  # of a class
     rows: int = 1_000  # of either sample that a diagnosis or report gives it
     compared_up_to: float = inf  # features up to which a comparison tries it
     in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size
     in_auto: bool = False  # whether correction="auto" tries its weights
-
-    def load(self) -> Any:
-        """Return the class."""
-        return load(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,25 +145,67 @@ class LearnerEntry(Entry):
         return load(path)(**{**own, **options})
 
 
+@dataclass(frozen=True, kw_only=True)
+class MetricEntry(Entry):
+    """A number that says how good a model is, for `evaluate`.
+
+    ``of`` tells what the function at ``path`` takes:
+
+    - "losses": ``loss(y, prediction)`` returns one number per row, whose mean is the metric; with
+      two classes ``y`` is 1 for the positive class, and the prediction is its score;
+    - "classes", "one class": masses, and masses with the number of a class, as
+      `covshift.evaluations.masses` has them; it returns the value with its derivative;
+    - "its own": `covshift.evaluations` knows how it is computed.
+    """
+
+    path: str
+    of: str = "losses"
+    task: str | None = None  # "classes" or "numbers"; None: of both
+    range: str = "any"  # "share" (from 0 to 1), "positive" (from 0 on) or "any"
+    word: str = ""  # as people write it, where that is not its name
+    in_default: bool = False  # whether `evaluate` shows it where no metrics are named
+
+    table: ClassVar[dict[str, Any]] = {}
+
+
+METRICS: dict[str, MetricEntry] = MetricEntry.table
+"""The metrics of `covshift.evaluate` by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantityEntry(Entry):
+    """What `estimate` can be asked for.
+
+    The function at ``path`` is called with the problem, the outcome (N,), its name, and the
+    ``options``; it yields items, as those in `covshift.estimates.quantities` do.
+    """
+
+    path: str
+    options: tuple[str, ...] = ()  # parameters of `estimate` that belong to it
+    required: tuple[str, ...] = ()  # of these, those that must be given
+    of_categories: bool = False  # whether the outcome is categories, not numbers
+
+    table: ClassVar[dict[str, Any]] = {}
+
+
+QUANTITIES: dict[str, QuantityEntry] = QuantityEntry.table
+"""The quantities of `covshift.estimate` by name."""
+
+
 def load(path: str) -> Any:
     """Import what ``"module:name"`` names."""
     module, _, name = path.partition(":")
     return reduce(getattr, name.split("."), import_module(module))
 
 
-TABLE: dict[str, Entry] = {}
-"""All entries by name."""
-
-
 def register(entry: Entry) -> Entry:
-    """Add an entry to the table; a name can be taken once."""
+    """Add an entry: its name then works wherever names of its kind do; it can be taken once."""
     if not entry.name or entry.name == AUTO or ":" in entry.name:
         raise InputError(f"{entry.name!r} cannot be the name of an entry.")
-    if entry.name in TABLE:
-        raise InputError(
-            f"The name {entry.name!r} is taken: {TABLE[entry.name].about}. Choose another one."
-        )
-    TABLE[entry.name] = entry
+    if entry.name in entry.table:
+        about = entry.table[entry.name].about
+        raise InputError(f"The name {entry.name!r} is taken: {about}. Choose another one.")
+    entry.table[entry.name] = entry
     return entry
 
 
@@ -171,6 +231,10 @@ class Names(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} names: {', '.join(self)}>"
+
+
+LEARNERS: Mapping[str, tuple[Any, Any]] = Names(LearnerEntry)
+"""The classifier and the regressor that a learner's name stands for."""
 
 
 def corrections() -> list[CorrectionEntry]:
@@ -214,6 +278,15 @@ def _weighter(name: str, path: str, about: str, *, quadratic: bool = False, **mo
     register(WeighterEntry(name=name, path=path, about=about, needs=_words(needs), **more))
 
 
+def _metric(name: str, path: str, about: str, needs: str = "", **more: Any) -> None:
+    path = f"covshift.evaluations.{path}"
+    register(MetricEntry(name=name, path=path, about=about, needs=_words(needs), **more))
+
+
+def _quantity(name: str, path: str, about: str, **more: Any) -> None:
+    register(QuantityEntry(name=name, path=f"covshift.estimates.{path}", about=about, **more))
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(filter(None, text.split(", ")))
 
@@ -237,6 +310,8 @@ _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
           in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))
+_weighter("tilted-cdf", "tilted:TiltedCDFWeights", "cdf on top of an exponential tilt",
+          rows=100_000, compared_up_to=0)
 _weighter("discriminative", "discriminative:Discriminative", "a classifier of the two samples",
           rows=30_000, in_diagnosis=True)
 _weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000,
@@ -254,6 +329,61 @@ _weighter("raking", "raking:Raking", "shares of cells, by iterative proportional
           rows=30_000, can=frozenset({MARGINS}))
 _weighter("poststratification", "poststratification:PostStratification",
           "shares of crossed cells", rows=30_000, compared_up_to=3, can=frozenset({MARGINS}))
+
+_CLASSES = {"task": "classes", "of": "classes", "range": "share"}
+_ONE_CLASS = {"task": "classes", "of": "one class", "range": "share"}
+_NUMBERS = {"task": "numbers", "range": "positive"}
+_metric("accuracy", "masses:accuracy", "share of rows with the right class", **_CLASSES,
+        in_default=True)
+_metric("balanced_accuracy", "masses:balanced_accuracy", "mean recall of the classes", **_CLASSES)
+_metric("precision", "masses:precision", "share of right ones among those predicted", **_ONE_CLASS)
+_metric("recall", "masses:recall", "share of a class that is predicted so", **_ONE_CLASS)
+_metric("specificity", "masses:specificity", "the same for all other classes", **_ONE_CLASS)
+_metric("f1", "masses:f1", "harmonic mean of precision and recall", **_ONE_CLASS, word="F1")
+_metric("roc_auc", "masses:roc_auc", "area under the ROC curve", "scores", **_ONE_CLASS,
+        word="AUC", in_default=True)
+_metric("average_precision", "masses:average_precision", "area under precision and recall",
+        "scores", **_ONE_CLASS)
+_metric("brier", "masses:brier", "squared error of probabilities", "probabilities", **_CLASSES,
+        word="Brier score", in_default=True)
+_metric("log_loss", "masses:log_loss", "minus the log of the class's probability",
+        "probabilities", **_CLASSES | {"range": "positive"}, word="log-loss")
+_metric("calibration_intercept", "masses:calibration_intercept", "log-odds by which it is off",
+        "probabilities", **_ONE_CLASS | {"range": "any"})
+_metric("calibration_slope", "masses:calibration_slope", "1 where log-odds have the right spread",
+        "probabilities", **_ONE_CLASS | {"range": "any"})
+_metric("calibration_error", "masses:calibration_error", "mean distance in ten bins",
+        "probabilities", **_ONE_CLASS)
+_metric("calibration_curve", "metrics:bin_metrics", "share of the class in bins of its score",
+        "probabilities", **_CLASSES | {"of": "its own"})
+_metric("confusion_matrix", "metrics:cells", "share of each pair of classes",
+        **_CLASSES | {"of": "its own"})
+_metric("cost", "masses:cost", "mean cost, with cost_matrix",
+        **_CLASSES | {"of": "its own", "range": "any"})
+_metric("mse", "numbers:squared", "mean squared error", **_NUMBERS, word="MSE")
+_metric("rmse", "numbers:root", "its square root", **_NUMBERS, of="its own", word="RMSE",
+        in_default=True)
+_metric("mae", "numbers:absolute", "mean absolute error", **_NUMBERS, word="MAE", in_default=True)
+_metric("median_absolute_error", "numbers:Regressed.numbers", "median absolute error",
+        **_NUMBERS | {"range": "any"}, of="its own")
+_metric("r2", "numbers:explained", "share of the variance explained",
+        **_NUMBERS | {"range": "any"}, of="its own", word="R²", in_default=True)
+_metric("bias", "numbers:excess", "mean of prediction less outcome", **_NUMBERS | {"range": "any"})
+
+_quantity("mean", "quantities:means", "mean; of zeros and ones a share")
+_quantity("proportion", "quantities:proportions", "share of every category",
+          options=("category",), of_categories=True)
+_quantity("total", "quantities:totals", "sum over the population", options=("population_size",))
+_quantity("ratio", "quantities:ratios", "ratio of two means", options=("denominator",),
+          required=("denominator",))
+_quantity("median", "quantities:medians", "median")
+_quantity("quantile", "quantities:quantiles", "quantiles", options=("q",), required=("q",))
+_quantity("cdf", "quantities:distribution", "share of outcomes of at most a value",
+          options=("at",), required=("at",))
+_quantity("difference", "quantities:differences", "differences between groups",
+          options=("reference",), needs=_words("groups"))
+_quantity("coefficients", "coefficients:coefficients", "coefficients of a regression",
+          options=("family", "regressors"), needs=_words("target rows"))
 # fmt: on
 
 register(
