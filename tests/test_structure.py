@@ -85,7 +85,7 @@ LAYERS = [
     ["evaluations", "conformal"],
     ["compare", "persistence"],
     ["report"],
-    ["testing", "reproduction"],
+    ["testing"],
     ["cli"],
     ["__main__"],
 ]
@@ -122,6 +122,14 @@ def test_imports_point_downward(path):
     assert own in HOME, f"{own} has no layer: add it to LAYERS"
     upward = {part for part in imported_parts(path) if HOME[part] > HOME[own]}
     assert not upward
+
+
+def test_the_package_does_not_need_the_papers_experiments():
+    """They are beside the package, and not in the wheel."""
+    for path in SOURCES:
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        froms = [node.module or "" for node in tree if isinstance(node, ast.ImportFrom)]
+        assert not any(name.startswith("reproduction") for name in froms), path
 
 
 def test_no_file_hides_an_import_of_ours_from_the_layers():
