@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         weights,
     )
     from . import torch as torch
+    from ._row_weights import repeat_rows
     from .boosting import VBoostClassifier, VBoostRegressor
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
@@ -87,6 +88,7 @@ _HOME = {
     "estimate_risk": "estimates",
     "evaluate": "evaluations",
     "load": "persistence",
+    "repeat_rows": "_row_weights",
     "save": "persistence",
     "v_matrix": "corrections",
 }
@@ -125,6 +127,7 @@ __all__ = [
     "operators",
     "persistence",
     "plot",
+    "repeat_rows",
     "report",
     "save",
     "testing",

@@ -38,16 +38,14 @@ def weighed(args: argparse.Namespace) -> Weighed:
     named = {f"--{option}": getattr(args, option) for option in LABELS if getattr(args, option)}
     others = [name for name in named.values() if name not in margins.columns]
     rows = training_rows(args, margins, dict.fromkeys(others, "text"))
-    fitted = _asked(args).fit(rows.frame, X_target=margins, sample_weight=rows.design)
-    raw = rows.spread(fitted.weights_)
-    w = rows.weights.final(raw)
-    gaps = (_largest(margins, rows.frame, weight) for weight in (rows.design, rows.taken(w)))
-    before, after = gaps
+    fitted = _asked(args).fit(rows.frame, X_target=margins, sample_weight=rows.weights.w)
+    w = rows.weights.final(fitted.weights_)
+    before, after = (_largest(margins, rows.frame, weight) for weight in (rows.weights.w, w))
     facts = {
         "method": args.method,
         "n_train": len(rows.frame),
-        "n_written": len(w),
-        "effective_sample_size": effective_sample_size(rows.taken(w)),
+        "n_written": len(rows.table),
+        "effective_sample_size": effective_sample_size(w),
         "largest_weight": float(w.max()),
         "gap_before": before[0],
         "gap_after": after[0],
@@ -63,7 +61,9 @@ def weighed(args: argparse.Namespace) -> Weighed:
     labels = {option: rows.table.columns[name].values for option, name in named.items()}
     return Weighed(
         rows.weights,
-        raw,
+        rows.again,
+        len(rows.table),
+        fitted.weights_,
         fitted,
         None if args.id is None else rows.table.columns[args.id].values,
         facts,
@@ -76,7 +76,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
             "size": margins.size,
             "source": margins.source,
         },
-        replicates_of(args, fitted, fit, rows.weights, rows.again, labels, None),
+        replicates_of(args, fitted, fit, rows.weights.w, rows.again, labels, None, len(rows.table)),
         population,
         notes=[*margins.notes],
     )
