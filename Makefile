@@ -42,7 +42,7 @@ demo: $(STAMP)core ## Ask four questions of a made-up survey, check the answers,
 	$(BIN)/covshift demo
 
 reproduce: $(STAMP)core ## Run the paper's experiments again, half an hour (ARGS=--quick: two minutes)
-	$(BIN)/python -m covshift.reproduction $(ARGS)
+	$(BIN)/python -m reproduction $(ARGS)
 
 test: $(STAMP)test ## Run the tests, five minutes on two cores (PYTEST_ARGS="-n 2 --dist worksteal")
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS)
@@ -94,7 +94,7 @@ docs-links: $(STAMP)docs ## Check the links of the documentation that lead elsew
 
 clean: ## Remove outputs and caches
 	rm -rf out docs/_build docs/api docs/commands docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src reproduction tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv, .venv-oldest and .venv-tables as well
 	rm -rf $(VENV) $(OLDEST) $(TABLES)

@@ -103,7 +103,8 @@ def look_into(wheel: Path, sdist: Path) -> None:
     tops = {path.partition("/")[0] for path in in_wheel}
     if len(tops) != 2 or "covshift" not in tops:  # the other one is what pip writes down
         raise SystemExit(f"The wheel installs more than covshift: {', '.join(sorted(tops))}.")
-    for path in ("pyproject.toml", "tests/reference.py", "Makefile", "LICENSE"):
+    others = ("tests/reference.py", "reproduction/settings.toml", "Makefile", "LICENSE")
+    for path in ("pyproject.toml", *others):
         if path not in in_sdist:
             raise SystemExit(f"The sdist lacks {path}.")
     say(f"{wheel.name}: {len(in_wheel)} files; {sdist.name}: {len(in_sdist)}")

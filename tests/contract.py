@@ -15,7 +15,7 @@ COUNTED = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-"""Checks that take ``sample_weight`` for a number of repeats, which is ``frequency_weight``."""
+"""Checks that take ``sample_weight`` for a number of repeats (`covshift.repeat_rows`)."""
 
 either_routing = pytest.mark.parametrize("routing", [False, True], ids=["unrouted", "routed"])
 
@@ -23,7 +23,7 @@ either_routing = pytest.mark.parametrize("routing", [False, True], ids=["unroute
 def run_check(estimator, check):
     """Run one of scikit-learn's own checks; it may skip for one reason only."""
     if getattr(check, "func", check).__name__ in COUNTED:
-        pytest.skip("sample_weight has no scale here; test_weight_meaning.py has both kinds")
+        pytest.skip("sample_weight has no scale here; test_weight_meaning.py says how")
     try:
         check(estimator)
     except SkipTest as skipped:

@@ -33,6 +33,7 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
+from covshift.operators import WeightedSum
 from covshift.operators.trees.bin_loops import add_some, exact_squares
 from covshift.operators.trees.binned import NestedLines
 from covshift.operators.trees.line_form import line_form
@@ -87,6 +88,14 @@ def sample(N=40, n=3, M=25, seed=0, digits=1):
     return np.round(X, digits), np.round(T, digits), g, rng.integers(1, 4, N).astype(float)
 
 
+def counted(correction, X, T, w):
+    """V of the rows X, each of which counts w times."""
+    if w is None:
+        return correction.operator(X, T)
+    V = correction.operator(X, T, sample_weight=w)  # of weights of mean one
+    return WeightedSum([(np.mean(w) ** 2, V)])
+
+
 def grow(V, X, g, w=None, **growth):
     defaults = {
         "max_leaf_nodes": 6,
@@ -118,7 +127,7 @@ def indicators(tree):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_squares_of_prefixes_are_those_of_the_dense_v(correction, weighted):
     X, T, _, w = sample()
-    V = correction.operator(X, T, frequency_weight=w if weighted else None)
+    V = counted(correction, X, T, w if weighted else None)
     dense, rng = V.dense(), np.random.default_rng(1)
     rows, u = rng.permutation(40)[:30], rng.uniform(0.5, 2, 30)
     ends = np.array([0, 4, 4, 11, 29, 30])
@@ -133,7 +142,7 @@ def test_squares_of_prefixes_are_those_of_the_dense_v(correction, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weighted):
     X, T, _, w = sample()
-    V = correction.operator(X, T, frequency_weight=w if weighted else None)
+    V = counted(correction, X, T, w if weighted else None)
     bins = Bins(X, np.ones(40), 255)
     codes, B = bins.codes(X), bins.n_bins
     part, dense, rng = nested(V, codes, B), V.dense(), np.random.default_rng(1)
@@ -157,7 +166,7 @@ def test_the_nested_part_is_below_v_and_equal_where_it_says_so(correction, weigh
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_form_that_trees_are_fast_with_is_v(correction, weighted):
     X, T, _, w = sample()
-    V = correction.operator(X, T, frequency_weight=w if weighted else None)
+    V = counted(correction, X, T, w if weighted else None)
     form, dense = line_form(V), V.dense()
     if form is None:  # views of several features, or no views at all
         assert isinstance(correction, Multiplicative | Pairwise | Gaussian)
@@ -176,7 +185,7 @@ def weights_of_some(order, end):
 @pytest.mark.parametrize("name", ["additive", "symmetric", "doubly", "sliced"])
 def test_forms_bound_squares_and_thresholds_make_them_exact(name):
     X, T, _, w = sample(M=60, digits=2)
-    form = line_form(CORRECTIONS[name].operator(X, T, frequency_weight=w))
+    form = line_form(counted(CORRECTIONS[name], X, T, w))
     lines = form.lines
     V = form.scale * form.u[:, None] * lines.normal(np.eye(40)) * form.u
     order, ends = np.random.default_rng(1).permutation(40), np.array([0, 3, 9, 9, 20, 40])
@@ -202,7 +211,7 @@ def test_forms_bound_squares_and_thresholds_make_them_exact(name):
 @pytest.mark.parametrize("name", ["additive", "blended", "doubly", "sliced"])
 def test_the_sketch_of_a_leaf_is_below_its_squares(name):
     X, T, _, w = sample(M=60, digits=1)
-    form = line_form(CORRECTIONS[name].operator(X, T, frequency_weight=w))
+    form = line_form(counted(CORRECTIONS[name], X, T, w))
     bins = Bins(X, np.ones(40), 255)
     codes, parts = bins.codes(X), Partition(bins.codes(X), form, 4)
     parts.split(0, 1, int(np.median(codes[:, 1])), 1)
@@ -270,7 +279,7 @@ def test_one_feature_is_nested_whole():
 )
 def test_a_tree_is_that_of_brute_force(correction, lam, price, weighted):
     X, T, g, w = sample()
-    V = correction.operator(X, T, frequency_weight=w if weighted else None)
+    V = counted(correction, X, T, w if weighted else None)
     w = w if weighted else np.ones(40)
     tree = grow(V, X, g, w, reg_lambda=lam, reg_leaves=price)
     fit, objective, gains = grown_tree(X, V.dense(), g, 6, 3, lam, price, w)
@@ -287,7 +296,7 @@ def test_a_tree_is_that_of_brute_force(correction, lam, price, weighted):
 @pytest.mark.parametrize("lam", [0.0, 0.7])
 def test_ties_and_coarse_features_change_nothing(seed, lam):
     X, T, g, w = sample(seed=seed, digits=0)
-    V = Additive(symmetric=True).operator(X, T, frequency_weight=w)
+    V = counted(Additive(symmetric=True), X, T, w)
     tree = grow(V, X, g, w, reg_lambda=lam, min_samples_leaf=1, max_leaf_nodes=5)
     _, objective, gains = grown_tree(X, V.dense(), g, 5, 1, lam, 0.0, w)
     np.testing.assert_allclose(gains_in_order(tree), gains, rtol=1e-7)
@@ -355,7 +364,7 @@ def test_a_high_price_of_leaves_leaves_one():
 @both_ways
 def test_leaves_are_as_large_as_asked_by_weight():
     X, T, g, w = sample(seed=5)
-    V = Additive().operator(X, T, frequency_weight=w)
+    V = counted(Additive(), X, T, w)
     tree = grow(V, X, g, w, min_samples_leaf=9, max_leaf_nodes=20)
     assert np.bincount(tree.leaf, w)[np.unique(tree.leaf)].min() >= 9
     assert len(np.unique(tree.leaf)) > 2
@@ -440,21 +449,6 @@ def test_every_round_lowers_the_v_loss(correction):
     V = model.correction_.operator(X, T).dense()
     losses = [(f - y) @ V @ (f - y) for f in model.staged_predict(X)]
     assert (np.diff(losses) < 0).all()
-
-
-@pytest.mark.filterwarnings("ignore::covshift.exceptions.CoverageWarning")
-@pytest.mark.parametrize("correction", ["none", "additive", "blended", "multiplicative"])
-@pytest.mark.parametrize("stopping", [False, True])
-def test_frequencies_are_repeated_rows(correction, stopping):
-    X, T, y, w = sample(N=60)
-    y = np.round(y, 1)
-    times = w.astype(int) - 1  # some rows are absent
-    model = VBoostRegressor(
-        correction, n_estimators=6, min_samples_leaf=4, max_bins=16, early_stopping=stopping
-    )
-    weighted = model.fit(X, y, X_target=T, frequency_weight=times).predict(T)
-    repeated = model.fit(np.repeat(X, times, axis=0), np.repeat(y, times), X_target=T).predict(T)
-    np.testing.assert_allclose(weighted, repeated, atol=1e-8)
 
 
 @pytest.mark.parametrize("correction", ["additive", "blended"])

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import grown_tree, tree_objective
 from sklearn.base import clone
-from test_boosting import CORRECTIONS, SHARES, each_correction, gains_in_order, indicators, sample
+from test_boosting import (
+    CORRECTIONS,
+    SHARES,
+    counted,
+    each_correction,
+    gains_in_order,
+    indicators,
+    sample,
+)
 
 from covshift import VBoostClassifier, VBoostRegressor, _compiled
 from covshift._compiled import Loop
@@ -60,7 +68,7 @@ def counted_diagonal(correction, X, T, w):
 def test_splits_are_those_of_the_diagonal_and_values_those_of_v(correction, lam, price, weighted):
     X, T, g, w = sample()
     w = w if weighted else np.ones(40)
-    V = correction.operator(X, T, frequency_weight=w)
+    V = counted(correction, X, T, w)
     tree = grow(V, X, g, w, lam=lam, price=price)
     diagonal = np.diag(counted_diagonal(correction, X, T, w))
     fit, _, gains = grown_tree(X, diagonal, g, 6, 3, lam, price, w)
@@ -76,7 +84,7 @@ def test_splits_are_those_of_the_diagonal_and_values_those_of_v(correction, lam,
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_gram_of_leaves_is_that_of_the_dense_v(correction, weighted):
     X, T, _, w = sample()
-    V = correction.operator(X, T, frequency_weight=w if weighted else None)
+    V = counted(correction, X, T, w if weighted else None)
     order, ranges = np.random.default_rng(0).permutation(40), np.array([[0, 1], [1, 15], [15, 40]])
     Z = np.zeros((40, 3))
     for leaf, (start, stop) in enumerate(ranges):
@@ -88,7 +96,7 @@ def test_the_gram_of_leaves_is_that_of_the_dense_v(correction, weighted):
 
 def test_depth_leaf_size_and_price_are_limits():
     X, T, g, w = sample(seed=5)
-    V = Additive().operator(X, T, frequency_weight=w)
+    V = counted(Additive(), X, T, w)
     tree = grow(V, X, g, w, leaves=20, least=9)
     assert np.bincount(tree.leaf, w)[np.unique(tree.leaf)].min() >= 9
     assert len(np.unique(tree.leaf)) > 2
@@ -150,16 +158,6 @@ def test_no_round_raises_the_v_loss(seed, N, levels, rate, name):
     start = float((model.baseline_ - y) @ V @ (model.baseline_ - y))
     assert np.isfinite(losses).all()
     assert (np.diff([start, *losses]) <= 1e-8 * start + 1e-12).all()
-
-
-@pytest.mark.parametrize("name", ["additive", "blended", "gaussian"])
-def test_counts_equal_repeated_rows(name):
-    X, T, y, w = sample(seed=3)
-    model = VBoostRegressor(CORRECTIONS[name], leaf_solve="approximate", n_estimators=4)
-    counted = model.fit(X, y, X_target=T, frequency_weight=w).predict(T)
-    times = w.astype(int)
-    repeated = model.fit(np.repeat(X, times, axis=0), np.repeat(y, times), X_target=T).predict(T)
-    np.testing.assert_allclose(counted, repeated, atol=1e-8)
 
 
 def test_classes_subsamples_and_early_stopping():

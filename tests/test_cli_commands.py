@@ -381,7 +381,7 @@ def test_quiet_silences_notes_and_not_warnings(files):
 def test_help_names_every_command_and_the_exit_codes():
     result = covshift("--help")
     assert result.code == 0
-    commands = "estimate diagnose compare fit predict weigh report demo reproduce"
+    commands = "estimate diagnose compare fit predict weigh report demo"
     for word in commands.split():
         assert word in result.out
     assert "exit codes" in result.out
@@ -458,12 +458,6 @@ def test_a_failed_write_keeps_the_old_file(files, model):
     assert result.code == 2
     assert (files / "p.csv").read_text() == "old"
     assert not list(files.glob(".*"))
-
-
-def test_reproduce_is_handed_over():
-    result = covshift("reproduce", "--help")
-    assert result.code == 0
-    assert "--quick" in result.out
 
 
 def test_colour_needs_a_terminal_and_no_no_color(monkeypatch):

@@ -320,15 +320,6 @@ def test_groups_have_thresholds_of_their_own():
         np.testing.assert_array_equal(found.member[there], alone.predict_set(new[there]).member)
 
 
-def test_frequencies_are_repeated_rows():
-    counts = np.arange(240) % 3
-    again = np.repeat(np.arange(240), counts)
-    model = ConformalClassifier(LEARNER, weighter="gaussian-ratio", random_state=0)
-    left = model.fit(X, y, X_target=T, frequency_weight=counts).predict_set(T)
-    right = clone(model).fit(X[again], y[again], X_target=T).predict_set(T)
-    np.testing.assert_array_equal(left.member, right.member)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"conformity_score": "absolute"}, {"penalty": -1}, {"start": 0.5}, {"n_folds": 1}],

@@ -269,15 +269,6 @@ def test_rounding_gives_a_constant_column_no_spread():
     assert (feature.smd, feature.ks, feature.energy, feature.constant) == (0, 0, 0, True)
 
 
-def test_frequencies_are_repeated_rows():
-    X, T = normal(80, 40, shift=0.5)
-    times, seen = np.arange(80) % 3, np.arange(40) % 4
-    counted = diagnose(X, T, frequency_weight=times, target_frequency=seen)
-    repeated = diagnose(np.repeat(X, times, axis=0), np.repeat(T, seen, axis=0))
-    assert (counted.n_train, counted.n_target) == (times.sum(), seen.sum())
-    assert counted.to_dict() == repeated.to_dict()
-
-
 def test_the_scale_of_probability_weights_says_nothing():
     X, T = normal(80, 60, shift=0.5)
     rng = np.random.default_rng(0)

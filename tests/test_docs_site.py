@@ -74,7 +74,7 @@ def test_names_at_the_top_say_what_they_take_and_show_an_example():
             assert re.search(r"^Returns\n-+$|^Save", said, flags=re.MULTILINE), name
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "reproduce"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_page_of_a_command_has_all_of_its_options(extension, command):
     pages = extension("command_pages")
     made = pages.command_page(command, "")

@@ -384,16 +384,6 @@ def test_without_categories_rows_are_plain_arrays():
     assert type(rows) is np.ndarray
 
 
-def test_frequencies_are_repeated_rows():
-    rng = np.random.default_rng(5)
-    frame, target = pd.DataFrame(table(40, 5)), pd.DataFrame(table(50, 6))
-    f, g = rng.integers(0, 4, 40), rng.integers(0, 4, 50)
-    by_weight = TableEncoder().fit(frame, X_target=target, frequency_weight=f, target_frequency=g)
-    again = frame.loc[np.repeat(np.arange(40), f)], target.loc[np.repeat(np.arange(50), g)]
-    by_rows = TableEncoder().fit(again[0], X_target=again[1])
-    assert by_weight.features_ == by_rows.features_
-
-
 # What a review found
 
 

@@ -32,18 +32,6 @@ def test_the_order_of_the_rows_does_not_matter(solver, outcome):
     np.testing.assert_allclose(one, fitted(X[order], outcome[order], solver=solver), atol=1e-6)
 
 
-@pytest.mark.part(3)
-@pytest.mark.parametrize("solver", ["dual", "primal"])
-@pytest.mark.parametrize("correction", ["none", "blended"])
-@pytest.mark.parametrize("outcome", [y, X[:, 0] ** 2])
-def test_frequencies_are_repeated_rows(solver, correction, outcome):
-    w = np.random.default_rng(2).integers(1, 4, 90)
-    rows = np.repeat(np.arange(90), w)
-    options = {"solver": solver, "correction": correction}
-    one = fitted(X, outcome, frequency_weight=w, **options)
-    np.testing.assert_allclose(one, fitted(X[rows], outcome[rows], **options), atol=1e-5)
-
-
 def test_the_scale_of_weights_does_not_change_the_kernel():
     w = np.random.default_rng(3).uniform(1, 2, 90)
     kernels = [

@@ -196,25 +196,6 @@ def test_a_mixture_leaves_the_row_out_of_both_machines():
     np.testing.assert_allclose(without.predict(T[:3]), expected[1], atol=1e-8)
 
 
-@pytest.mark.parametrize("correction", ["none", "additive", "blended", "auto"])
-@pytest.mark.parametrize("solver", ["dual", "primal"])
-def test_of_a_row_of_frequency_three_one_repeat_is_left_out(solver, correction):
-    X, y, T, new = problem(N=12)
-    counts = np.array([1, 3, 1, 2, 1, 1, 0, 1, 4, 1, 1, 1])
-    rows = np.repeat(np.arange(12), counts)
-    reg = "cv" if correction == "auto" else REG
-    model = VSVR(correction, reg=reg, solver=solver, width=1.0, random_state=0)
-    counted = model.fit(X, y, X_target=T, frequency_weight=counts)
-    found = counted.leave_one_out(X, y, X_target=T, frequency_weight=counts)
-    at_rows, at_new = found.predict(), found.predict(new)
-    f, f_new = counted.predict(X), counted.predict(new)
-    repeated = model.fit(X[rows], y[rows], X_target=T).leave_one_out(X[rows], y[rows], X_target=T)
-    np.testing.assert_allclose(at_rows[rows], repeated.predict(), atol=1e-8)
-    np.testing.assert_allclose(at_new[:, rows], repeated.predict(new), atol=1e-8)
-    assert at_rows[6] == pytest.approx(f[6])  # a row of frequency zero was not there
-    np.testing.assert_allclose(at_new[:, 6], f_new)
-
-
 def test_a_given_kernel_matrix():
     X, y, T, new = problem()
     V = as_correction("blended").operator(X, (T,)).dense()

@@ -309,22 +309,6 @@ def test_a_width_by_cv_with_a_fixed_penalty_compares_widths_only():
 # Invariances
 
 
-@quiet
-@pytest.mark.parametrize("correction", CORRECTIONS[:1] + CORRECTIONS[2:], ids=str)
-@pytest.mark.parametrize("reg", [0.3, "cv"])
-def test_frequencies_are_repeated_rows(correction, reg):
-    w = rng.integers(0, 4, size=50)
-    rows = np.repeat(np.arange(50), w)
-    weighted = VSVC(correction, reg=reg).fit(X, y, X_target=T, frequency_weight=w)
-    repeated = VSVC(correction, reg=reg).fit(X[rows], y[rows], X_target=T)
-    if isinstance(correction, Uniform):
-        return  # its box is that of all rows given
-    assert weighted.reg_ == pytest.approx(repeated.reg_)
-    np.testing.assert_allclose(
-        weighted.decision_function(T), repeated.decision_function(T), atol=1e-6
-    )
-
-
 @pytest.mark.parametrize("estimator", [VSVC(), VSVC("additive", kernel="laplacian")], ids=str)
 def test_the_order_of_the_rows_does_not_matter(estimator):
     order = rng.permutation(50)

@@ -365,20 +365,6 @@ def test_rows_of_weight_zero_fill_no_cell():
     assert len(found.single["0"].cells) == 2
 
 
-def test_rows_seen_several_times_are_repeated_rows():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=30).round(1), "k": rng.choice(list("ab"), 30)})
-    times, weight = rng.integers(0, 5, 30), rng.uniform(1, 3, 30)
-    again = np.repeat(np.arange(30), times)
-    counted = Margins.from_rows(frame, frequency=times)
-    assert counted == Margins.from_rows(frame.iloc[again])
-    assert counted.size == times.sum()
-    both = Margins.from_rows(frame, frequency=times, weight=weight)
-    assert both.size == pytest.approx(weight[again].sum() ** 2 / (weight[again] ** 2).sum())
-    with pytest.raises(ValueError, match="frequency holds 30 values that are no whole numbers"):
-        Margins.from_rows(frame, frequency=weight)
-
-
 def test_rows_survive_a_file(tmp_path):
     frame = pd.DataFrame({"x": np.arange(60.0), "k": list("abc") * 20})
     for min_count in (1, 10):

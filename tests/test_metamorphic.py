@@ -25,9 +25,8 @@ SEARCHED = {"rtol": 1e-6, "atol": 1e-6}
 class Question:
     """Both samples, the outcomes and new rows, and what may be done to them."""
 
-    def __init__(self, X=X, T=T, y=Y, labels=LABELS, new=NEW, of_rows=None, of_target=None):
+    def __init__(self, X=X, T=T, y=Y, labels=LABELS, new=NEW):
         self.X, self.T, self.y, self.labels, self.new = X, T, y, labels, new
-        self.of_rows, self.of_target = of_rows or {}, of_target or {}
 
     def reordered(self):
         rows, target = (np.random.default_rng(1).permutation(size) for size in (N, M))
@@ -37,19 +36,11 @@ class Question:
         order = [2, 0, 1]
         return Question(X[:, order], T[:, order], new=NEW[:, order])
 
-    def repeated(self):
-        """Some rows twice, as rows and as frequencies."""
-        seen, met = 1 + (np.arange(N) % 3 == 0), 1 + (np.arange(M) % 4 == 0)
-        rows, target = np.repeat(np.arange(N), seen), np.repeat(np.arange(M), met)
-        again = Question(X[rows], T[target], Y[rows], LABELS[rows])
-        counted = Question(of_rows={"frequency_weight": seen}, of_target={"target_frequency": met})
-        return again, counted, np.searchsorted(rows, np.arange(N))
-
 
 def machine(**options):
     def answer(q):
         model = covshift.VSVC("blended", random_state=0, **options)
-        model.fit(q.X, q.labels, X_target=(q.T,), **q.of_rows, **q.of_target)
+        model.fit(q.X, q.labels, X_target=(q.T,))
         return model.predict_proba(q.new)[:, 1]
 
     return answer
@@ -58,7 +49,7 @@ def machine(**options):
 def regression(**options):
     def answer(q):
         model = covshift.VSVR("blended", random_state=0, **options)
-        model.fit(q.X, q.y, X_target=(q.T,), **q.of_rows, **q.of_target)
+        model.fit(q.X, q.y, X_target=(q.T,))
         return model.predict(q.new)
 
     return answer
@@ -66,18 +57,18 @@ def regression(**options):
 
 def boosted(q):
     model = covshift.VBoostRegressor(n_estimators=5)
-    model.fit(q.X, q.y, X_target=(q.T,), **q.of_rows, **q.of_target)
+    model.fit(q.X, q.y, X_target=(q.T,))
     return model.predict(q.new)
 
 
 def estimated(q):
-    found = covshift.estimate(q.y, q.X, q.T, method="weights", **q.of_rows, **q.of_target)
+    found = covshift.estimate(q.y, q.X, q.T, method="weights")
     return np.array([found.value])
 
 
 def weighed(made):
     def answer(q):
-        model = made().fit(q.X, X_target=(q.T,), **q.of_rows, **q.of_target)
+        model = made().fit(q.X, X_target=(q.T,))
         return model.predict_weights(q.new)
 
     return answer
@@ -90,7 +81,7 @@ def weighted_means(q):
 
 
 def diagnosed(q):
-    found = covshift.diagnose(q.X, q.T, **q.of_rows, **q.of_target)
+    found = covshift.diagnose(q.X, q.T)
     return np.sort([[part.smd, part.ks, part.energy] for part in found.features], axis=0)
 
 
@@ -147,12 +138,6 @@ def test_the_order_of_rows_does_not_matter(name):
 @each(set(ANSWERS) - DRAWN - {"weighted means"})
 def test_the_order_of_columns_does_not_matter(name):
     np.testing.assert_allclose(ANSWERS[name](PLAIN.turned()), plain(name), **SEARCHED)
-
-
-@each(set(ANSWERS) - {"weighted means"})
-def test_repeated_rows_are_rows_of_a_frequency(name):
-    again, counted, _ = PLAIN.repeated()
-    np.testing.assert_allclose(ANSWERS[name](counted), ANSWERS[name](again), **SEARCHED)
 
 
 @each(["estimated", "weighted means"])

@@ -108,7 +108,8 @@ def test_packages_that_lack_a_file_or_hold_too_many_are_refused(tmp_path):
     ]
     wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar"
     with tarfile.open(sdist, "w") as archive:
-        for name in (*names, "pyproject.toml", "tests/reference.py", "Makefile", "LICENSE"):
+        others = ("tests/reference.py", "reproduction/settings.toml", "Makefile", "LICENSE")
+        for name in (*names, "pyproject.toml", *others):
             archive.addfile(tarfile.TarInfo(f"a/{name}"))
 
     def pack(*more, without=""):

@@ -76,13 +76,6 @@ def test_given_weights_make_the_corrected_numbers():
     assert "Weights of the training rows" not in known
 
 
-def test_frequencies_are_repeated_rows():
-    times = np.arange(120) % 3
-    again = np.repeat(np.arange(120), times)
-    one = words(report.build(FRAME, MARGINS, y=Y, frequency_weight=times))
-    assert one == words(report.build(FRAME.iloc[again], MARGINS, y=Y[again]))
-
-
 def test_hostile_names_stay_text():
     columns = [name for name in HOSTILE if name != "\ud800"]
     frame = pd.DataFrame(dict.fromkeys(columns, FRAME.sex))

@@ -10,28 +10,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import covshift.reproduction
+import reproduction
 from covshift.datasets import make_twonorm
-from covshift.reproduction import publish
-from covshift.reproduction.cli import choose, parser, remaining
-from covshift.reproduction.configuration import Key, read_expected, read_settings
-from covshift.reproduction.contenders import CONTENDERS, Sample
-from covshift.reproduction.machine import Machine, unit_diagonal
-from covshift.reproduction.reporting import open_choices
-from covshift.reproduction.reporting.claims import claims
-from covshift.reproduction.reporting.layout import Table
-from covshift.reproduction.reporting.markdown import filled
-from covshift.reproduction.reporting.page import as_html
-from covshift.reproduction.reporting.sections import Section, sections
-from covshift.reproduction.reporting.table_one import COLUMNS, paper_against_measured
-from covshift.reproduction.seeds import seed_of
-from covshift.reproduction.store import Store, read_compact, write_compact
-from covshift.reproduction.table import options_of
-from covshift.reproduction.trials import Trials, as_cell
-from covshift.reproduction.verdict import Cell, clearly_worse, standard_errors, verdict
+from reproduction import publish
+from reproduction.cli import choose, parser, remaining
+from reproduction.configuration import Key, read_expected, read_settings
+from reproduction.contenders import CONTENDERS, Sample
+from reproduction.machine import Machine, unit_diagonal
+from reproduction.reporting import open_choices
+from reproduction.reporting.claims import claims
+from reproduction.reporting.layout import Table
+from reproduction.reporting.markdown import filled
+from reproduction.reporting.page import as_html
+from reproduction.reporting.sections import Section, sections
+from reproduction.reporting.table_one import COLUMNS, paper_against_measured
+from reproduction.seeds import seed_of
+from reproduction.store import Store, read_compact, write_compact
+from reproduction.table import options_of
+from reproduction.trials import Trials, as_cell
+from reproduction.verdict import Cell, clearly_worse, standard_errors, verdict
 
 SETTINGS = read_settings()
-FOLDER = Path(covshift.reproduction.__file__).parent
+FOLDER = Path(reproduction.__file__).parent
 
 
 @pytest.fixture
@@ -134,12 +134,11 @@ def test_seeds_differ_between_trials_cells_and_contenders():
 def test_the_experiments_use_public_names_of_covshift_only():
     outside = 0
     for path in FOLDER.rglob("*.py"):
-        depth = len(path.relative_to(FOLDER).parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level > depth:
-                if node.module in ("_types", "_progress", "_quiet"):  # no number comes from these
-                    continue
-                names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("covshift"):
+                if node.module in ("covshift._types", "covshift._progress", "covshift._quiet"):
+                    continue  # no number comes from these
+                names = [*node.module.split("."), *(alias.name for alias in node.names)]
                 assert not [name for name in names if name.startswith("_")], path
                 outside += 1
     assert outside > 10

@@ -14,12 +14,11 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the figures need matplotlib")
 
-from covshift.cli import main as covshift
 from covshift.datasets import DatasetNotFoundError
-from covshift.reproduction import data, runner
-from covshift.reproduction.cli import main
-from covshift.reproduction.configuration import Key, read_settings
-from covshift.reproduction.store import Store
+from reproduction import data, runner
+from reproduction.cli import main
+from reproduction.configuration import Key, read_settings
+from reproduction.store import Store
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = read_settings("generated")
@@ -110,7 +109,7 @@ def test_a_method_alone_has_the_numbers_it_has_among_others(tmp_path):
 @pytest.mark.thorough
 def test_a_killed_run_goes_on_where_it_was_and_leaves_no_worker(tmp_path):
     options = [*SLICE, "--method", "additive", "--processes", "2", "--output", str(tmp_path)]
-    command = [sys.executable, "-m", "covshift.reproduction", *options, "--trials", "500"]
+    command = [sys.executable, "-m", "reproduction", *options, "--trials", "500"]
     run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     path = tmp_path / "trials.jsonl"
     _wait(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3)
@@ -172,11 +171,6 @@ def test_a_trial_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypat
 class _Bunch:
     def __init__(self, X, y):
         self.X, self.y = X, y
-
-
-def test_covshift_reproduce_hands_its_arguments_on(capsys):
-    assert covshift(["reproduce", "--help"]) == 0
-    assert "--quick" in capsys.readouterr().out
 
 
 def _wait(condition, seconds=120):

@@ -393,18 +393,12 @@ def test_a_saved_weighter_of_a_weighted_sample_gives_the_same_weights(tmp_path):
 
 
 def test_the_wrapper_weighs_the_weighted_sample():
-    """The estimator gets the product, on the scale of one row; frequencies are repeated rows."""
+    """The estimator gets the product, on the scale of one row."""
     y, d = X[:, 0] ** 2, TIMES / TIMES.mean()
     model = Reweighted(Ridge(), weighter="entropy").fit(X, y, X_target=T, sample_weight=TIMES)
     np.testing.assert_allclose(model.weights_, factors(EntropyBalancing(), X, TIMES))
     alone = Ridge().fit(X, y, sample_weight=d * model.weights_)
     np.testing.assert_allclose(model.predict(T), alone.predict(T), rtol=1e-9)
-    counted = Reweighted(Ridge(), weighter="entropy")
-    counted.fit(X, y, X_target=T, frequency_weight=TIMES)
-    repeated = Reweighted(Ridge(), weighter="entropy")
-    repeated.fit(REPEATED, np.repeat(y, TIMES), X_target=T)
-    np.testing.assert_allclose(counted.predict(T), repeated.predict(T), rtol=1e-9)
-    np.testing.assert_allclose(np.repeat(counted.weights_, TIMES), repeated.weights_)
 
 
 def test_the_wrapper_without_a_target_leaves_the_weighted_sample_alone():

@@ -66,7 +66,7 @@ def test_a_million_equal_target_rows_are_a_few_points():
     counts = np.array([200_000, 500_000, 300_000])
     many = np.repeat(values, counts, axis=0)
     for kind in (KMM, EnergyWeights):
-        few = kind().fit(X, X_target=values, target_frequency=counts)
+        few = kind().fit(X, X_target=values, target_weight=counts)
         found = kind().fit(X, X_target=many)
         np.testing.assert_allclose(found.weights_, few.weights_, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(

@@ -85,7 +85,7 @@ LAYERS = [
     ["evaluations", "conformal"],
     ["compare", "persistence"],
     ["report"],
-    ["testing", "reproduction"],
+    ["testing"],
     ["cli"],
     ["__main__"],
 ]
@@ -124,6 +124,14 @@ def test_imports_point_downward():
         higher = {part for part in imported_parts(path) if HOME[part] > HOME[own]}
         upward |= {f"{path.relative_to(PACKAGE)} imports {part}" for part in higher}
     assert not upward
+
+
+def test_the_package_does_not_need_the_papers_experiments():
+    """They are beside the package, and not in the wheel."""
+    for path in SOURCES:
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        froms = [node.module or "" for node in tree if isinstance(node, ast.ImportFrom)]
+        assert not any(name.startswith("reproduction") for name in froms), path
 
 
 def test_no_file_hides_an_import_of_ours_from_the_layers():

@@ -150,15 +150,6 @@ def test_a_file_keeps_what_made_numbers_of_the_table(name, tmp_path):
 
 
 @every
-def test_rows_that_were_seen_twice_are_two_rows(name):
-    times = 1 + np.arange(N) % 2
-    rows = np.repeat(np.arange(N), times)
-    one = fitted(name, X, T, frequency_weight=times)
-    other = fitted(name, X.iloc[rows], T, rows=rows)
-    np.testing.assert_allclose(values(one, T), values(other, T), atol=1e-6)
-
-
-@every
 def test_rows_of_weight_zero_teach_nothing(name):
     odd = X.assign(region=X.region.where(np.arange(N) > 5, "island"))
     weight = 1.0 * (np.arange(N) > 5)

@@ -1,4 +1,4 @@
-"""Probability weights have no scale, frequencies count rows: in every estimator and comparison."""
+"""Weights have no scale, in every estimator and comparison; counts are repeated rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
-from covshift._row_weights import check_frequency, repeated, row_weights
+from covshift._row_weights import row_weights
 from covshift.compare import ImportanceWeightedScorer, Method, compare, compare_methods
 from covshift.corrections import Additive, Importance
 from covshift.testing import check_weights
@@ -50,7 +50,7 @@ ESTIMATORS = {
 
 @pytest.mark.part(4)
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_contract_of_both_kinds_of_weights(name):
+def test_the_contract_of_weights(name):
     estimator = ESTIMATORS[name]
     if name == "wrapper of a pipeline":  # the scaler sees every row, also of weight zero
         estimator = Reweighted(Ridge(), weighter="cdf", preprocess=None)
@@ -60,31 +60,20 @@ def test_the_contract_of_both_kinds_of_weights(name):
 class Counting(BaseEstimator):
     """Takes weights as they come."""
 
-    def fit(
-        self,
-        X,
-        y,
-        *,
-        X_target=None,
-        sample_weight=None,
-        target_weight=None,
-        frequency_weight=None,
-        target_frequency=None,
-    ):
-        check = row_weights(len(X), sample_weight, frequency_weight)
-        self._model = Ridge().fit(X, y, sample_weight=self.weight(check, sample_weight))
+    def fit(self, X, y, *, X_target=None, sample_weight=None, target_weight=None):
+        self._model = Ridge().fit(X, y, sample_weight=self.weight(sample_weight))
         return self
 
-    def weight(self, checked, given):
-        return checked.w if given is None else checked.repeats * np.asarray(given)
+    def weight(self, given):
+        return given
 
     def predict(self, X):
         return self._model.predict(X)
 
 
 class Deaf(Counting):
-    def weight(self, checked, given):
-        return checked.repeats
+    def weight(self, given):
+        return None
 
 
 def test_the_contract_finds_an_estimator_that_counts_weights():
@@ -131,24 +120,6 @@ def test_blocks_with_weights_of_another_scale_are_one_stream():
         found.append(model.decision_function(T))
     np.testing.assert_allclose(found[1], found[0], atol=1e-6)
     np.testing.assert_allclose(found[2], found[0], atol=1e-6)
-
-
-def test_frequencies_in_a_stream_are_repeated_rows():
-    X, y, T, _ = survey()
-    times = np.random.default_rng(1).integers(0, 4, 300)
-    found = []
-    for counted in (True, False):
-        model = VSVR("blended", n_components=20, random_state=0, **FIXED)
-        for k in range(2):
-            rows = np.arange(150 * k, 150 * k + 150)
-            given = {"X_target": T} if k == 0 else {}
-            if counted:
-                model.partial_fit(X[rows], y[rows], frequency_weight=times[rows], **given)
-            else:
-                again = np.repeat(rows, times[rows])
-                model.partial_fit(X[again], y[again], **given)
-        found.append(model.predict(T))
-    np.testing.assert_allclose(*found, atol=1e-8)
 
 
 # Comparisons
@@ -205,17 +176,6 @@ def test_no_comparison_depends_on_the_scale_of_weights(judge):
         assert scaled[2] == weighted[2]
 
 
-@pytest.mark.parametrize("judge", [judged, judged_by_name])
-def test_a_comparison_of_frequencies_is_that_of_repeated_rows(judge):
-    X, y, T, _ = survey(60, 50)
-    rng = np.random.default_rng(1)
-    times, seen = rng.integers(0, 3, 60), rng.integers(0, 3, 50)
-    counted = judge(X, y, T, frequency_weight=times, target_frequency=seen)
-    rows = np.repeat(np.arange(60), times)
-    repeats = judge(X[rows], y[rows], np.repeat(T, seen, axis=0))
-    np.testing.assert_array_equal(counted[0], repeats[0])
-
-
 @pytest.mark.thorough
 def test_a_design_that_makes_the_sample_the_target_leaves_the_risk_alone():
     """Held-out rows are weighted by the product, so that risks are those of the target."""
@@ -234,25 +194,13 @@ def test_a_design_that_makes_the_sample_the_target_leaves_the_risk_alone():
     assert scorer(model, X, y, 1000 * d) == pytest.approx(-np.average(squares, weights=d), rel=1e-6)
 
 
-# The home of both kinds
+# The home of weights
 
 
 def test_weights_sum_to_the_rows_and_kish_counts_them():
-    found = row_weights(4, [10.0, 0.0, 30.0, 20.0], [1, 5, 2, 0])
-    np.testing.assert_allclose(found.w, [3 / 7, 0, 18 / 7, 0])
+    found = row_weights(4, [10.0, 0.0, 30.0, 20.0])
+    np.testing.assert_allclose(found.w, [0.5, 0, 1.5, 1.0])
     assert found.rows == 3
-    as_rows = np.array([10.0, 30.0, 30.0])
-    assert found.size == pytest.approx(as_rows.sum() ** 2 / (as_rows @ as_rows))
-    np.testing.assert_allclose(found.share, [1 / 7, 0, 6 / 7, 0])
-    assert row_weights(3, frequency=[1, 2, 3]).size == 6
-
-
-def test_frequencies_must_be_whole_and_weights_somewhere_positive():
-    with pytest.raises(ValueError, match=r"frequency_weight holds 2 values.*are sample_weight"):
-        check_frequency([1, 0.5, 1.5], 3, "frequency_weight", of="X")
-    with pytest.raises(ValueError, match="zero in every row"):
-        row_weights(2, [1.0, 0.0], [0, 3])
-    with pytest.raises(ValueError, match="at most 5,000,000"):
-        repeated(np.array([10**9]))
-    with pytest.raises(ValueError, match="more rows than can be counted"):
-        check_frequency([2.0**60], 1, "frequency_weight", of="X")
+    assert found.size == pytest.approx(60**2 / 1400)
+    np.testing.assert_allclose(found.share, [1 / 6, 0, 1 / 2, 1 / 3])
+    assert row_weights(3, [2.0, 0.0, 2.0]).size == 2

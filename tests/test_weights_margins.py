@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from contract import run_check
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -411,23 +410,6 @@ def test_factors_are_on_the_design_weights(name):
     np.testing.assert_allclose(kept, without, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_frequencies_are_repeated_rows(name):
-    rng = np.random.default_rng(1)
-    d, times = rng.uniform(0.5, 3.0, 300), rng.integers(0, 3, 300)
-    again = np.repeat(np.arange(300), times)
-    for weight in (None, d):
-        given = {} if weight is None else {"sample_weight": d[again]}
-        repeated = quiet(clone(EVERY[name]), SAMPLE.iloc[again], MARGINS_OF_ALL, **given)
-        given = {} if weight is None else {"sample_weight": 1000 * d}
-        given["frequency_weight"] = times
-        counted = quiet(clone(EVERY[name]), SAMPLE, MARGINS_OF_ALL, **given)
-        np.testing.assert_allclose(counted.weights_[again], repeated.weights_, atol=1e-6)
-        assert counted.effective_sample_size_ == pytest.approx(repeated.effective_sample_size_)
-        new = repeated.predict_weights(SAMPLE)  # rows that were not seen are new rows
-        np.testing.assert_allclose(counted.weights_[times == 0], new[times == 0], atol=1e-6)
-
-
 def test_a_row_of_weight_zero_may_lie_in_no_bracket():
     margins = Margins({"age": {(18, 60): 0.5, (60, 80): 0.5}})
     ages, there = SAMPLE[["age"]], (SAMPLE.age <= 80).to_numpy()
@@ -439,13 +421,11 @@ def test_a_row_of_weight_zero_may_lie_in_no_bracket():
         np.testing.assert_allclose(found[there], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("of_target", ["weight", "frequency"])
-def test_margins_of_weighted_rows_give_the_weights_of_these(of_target):
+def test_margins_of_weighted_rows_give_the_weights_of_these():
     v = np.random.default_rng(1).integers(1, 6, 150)
-    margins = Margins.from_rows(T, bins=None, min_count=1, **{of_target: v})
+    margins = Margins.from_rows(T, bins=None, min_count=1, weight=v)
     found = quiet(CDFWeights(tol=1e-9), X, margins)
-    given = {f"target_{of_target}": v}
-    expected = quiet(CDFWeights(tol=1e-9), X, T, **given)
+    expected = quiet(CDFWeights(tol=1e-9), X, T, target_weight=v)
     np.testing.assert_allclose(found.weights_, expected.weights_, atol=1e-8)
     assert found.noise_ == pytest.approx(expected.noise_)
 
@@ -514,9 +494,8 @@ def test_numbers_may_be_categories():
 
 
 def test_weights_of_the_target_are_for_rows():
-    for name in ("target_weight", "target_frequency"):
-        with pytest.raises(InputError, match=f"{name} is for target rows"):
-            Raking().fit(X, X_target=Margins.from_rows(T), **{name: np.ones(150)})
+    with pytest.raises(InputError, match="target_weight is for target rows"):
+        Raking().fit(X, X_target=Margins.from_rows(T), target_weight=np.ones(150))
 
 
 def test_weights_that_rest_on_few_rows_warn():
@@ -538,8 +517,8 @@ def test_reweighted_weighs_the_columns_as_they_came():
     expected = Raking().fit(numbers[["age"]], X_target=margins).weights_
     np.testing.assert_allclose(model.weights_, expected)
     times = np.arange(300) % 3
-    quiet(model, numbers, margins, y=y, sample_weight=5.0 + times, frequency_weight=times)
-    final = times * (5.0 + times) * model.weights_
+    quiet(model, numbers, margins, y=y, sample_weight=times)
+    final = times * model.weights_
     assert np.average(numbers.age < 40, weights=final) == pytest.approx(0.6)
 
 

@@ -293,7 +293,7 @@ def test_frames_of_other_libraries_give_the_same_weights(library):
     np.testing.assert_allclose(found.predict_weights(make(X)), w, atol=1e-6)
 
 
-# Weights and frequencies
+# Weights
 
 
 @each
@@ -308,18 +308,6 @@ def test_rows_of_weight_zero_are_not_there(weighter):
     assert "region=nowhere" not in found.encoder_.columns
     np.testing.assert_allclose(found.weights_[: len(X)], plain.weights_, atol=1e-8)
     assert np.isfinite(found.weights_).all()
-
-
-@each
-def test_frequencies_are_repeated_rows_of_a_table(weighter):
-    X, T = tables(N=60, M=50)
-    rng = np.random.default_rng(1)
-    times, target_times = rng.integers(1, 4, size=60), rng.integers(1, 4, size=50)
-    again = X.loc[np.repeat(X.index, times)].reset_index(drop=True)
-    many = T.loc[np.repeat(T.index, target_times)].reset_index(drop=True)
-    repeated = fitted(weighter, again, many)
-    counted = fitted(weighter, X, many, frequency_weight=times)
-    np.testing.assert_allclose(np.repeat(counted.weights_, times), repeated.weights_, atol=1e-8)
 
 
 def test_design_weights_count_in_the_levels():

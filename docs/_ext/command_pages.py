@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from api_pages import write
 
 from covshift.cli.parser import COMMANDS, build_parser
-from covshift.reproduction.cli import parser as reproduction_parser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """The parser of one command, with its options."""
-    if command == "reproduce":
-        return reproduction_parser()
     found = build_parser(command)
     choices = next(a for a in found._actions if isinstance(a, argparse._SubParsersAction))
     return choices.choices[command]
@@ -86,7 +83,6 @@ def generate(app: Sphinx, config: Config) -> None:
     folder = Path(app.srcdir) / "commands"
     folder.mkdir(exist_ok=True)
     about = {name: command.about for name, command in COMMANDS.items()}
-    about["reproduce"] = "rerun the paper's experiments"
     for name, words in about.items():
         write(folder / f"{name}.rst", command_page(name, words))
     for path in folder.glob("*.rst"):

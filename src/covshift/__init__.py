@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         weights,
     )
     from . import torch as torch
+    from ._row_weights import repeat_rows
     from .boosting import VBoostClassifier, VBoostRegressor
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
@@ -89,6 +90,7 @@ _HOME = {
     "estimate_risk": "estimates",
     "evaluate": "evaluations",
     "load": "persistence",
+    "repeat_rows": "_row_weights",
     "save": "persistence",
     "v_matrix": "corrections",
 }
@@ -128,6 +130,7 @@ __all__ = [
     "persistence",
     "plot",
     "registry",
+    "repeat_rows",
     "report",
     "save",
     "testing",

@@ -14,8 +14,8 @@ from ._array import like, take_rows, to_numpy
 from ._groups import feature_groups, order_by_content
 from ._overlap import parts_apart, warn_of_apart
 from ._row_units import RowUnits
-from ._row_weights import RowWeights, check_weight, repeated, row_weights, target_weights
-from ._types import Real, Rows, Whole
+from ._row_weights import RowWeights, check_weight, row_weights, target_weights
+from ._types import Real, Rows
 from ._validation import (
     check_points,
     check_samples,
@@ -34,7 +34,7 @@ from .margins.made_rows import value_rows
 from .margins.reading import named_levels
 from .operators import TargetSums, VOperator
 
-TARGET_REQUEST = {"X_target": True, "target_weight": True, "target_frequency": True}
+TARGET_REQUEST = {"X_target": True, "target_weight": True}
 """What metadata routing hands to an estimator that takes a target."""
 
 _SAMPLE_ROWS = 1000  # rows that choose a width or a correction for the primal solver
@@ -45,31 +45,28 @@ class GivenWeights(NamedTuple):
 
     sample_weight: Any = None
     target_weight: Any = None
-    frequency_weight: Any = None
-    target_frequency: Any = None
 
     def of_rows(self, N: int) -> RowWeights:
         """Check those of N training rows."""
-        return row_weights(N, self.sample_weight, self.frequency_weight)
+        return row_weights(N, self.sample_weight)
 
     def mean(self, N: int) -> float:
         """Mean probability weight of N training rows, which `of_rows` divides by."""
         if self.sample_weight is None:
             return 1.0
         weight = check_weight(self.sample_weight, N, "sample_weight", of="X")
-        repeats = self.of_rows(N).repeats
-        return float(repeats @ weight / repeats.sum())
+        return float(weight[self.of_rows(N).kept].mean())
 
     def for_target(self, X_target: Any) -> GivenWeights:
         """Return them with those of the target whole: the rows' own where these are the target."""
-        weight, frequency = map(unwrap_target, (self.target_weight, self.target_frequency))
-        if unwrap_target(X_target) is None and weight is None and frequency is None:
-            weight, frequency = self.sample_weight, self.frequency_weight
-        return self._replace(target_weight=weight, target_frequency=frequency)
+        weight = unwrap_target(self.target_weight)
+        if unwrap_target(X_target) is None and weight is None:
+            weight = self.sample_weight
+        return self._replace(target_weight=weight)
 
     def of_target(self, M: int) -> RowWeights:
         """Check those of M target rows."""
-        return target_weights(M, self.target_weight, self.target_frequency)
+        return target_weights(M, self.target_weight)
 
 
 @dataclass(frozen=True)
@@ -96,16 +93,6 @@ class FitData:
         """What rows are measured in where their content chooses."""
         return RowUnits.of(self.T, self.share)
 
-    @property
-    def rows_seen(self) -> int:
-        """Number of training rows, repeats included."""
-        return self.weights.rows
-
-    @property
-    def repeats(self) -> Whole:
-        """How often each training row was seen: (N,)."""
-        return self.weights.repeats
-
     def operator(self, correction: Any) -> VOperator:
         """Return V as the correction makes it from the samples and their weights."""
         if self.cuts is not None:
@@ -113,8 +100,8 @@ class FitData:
         V: VOperator = of_features(correction, self.groups).operator(
             self.X,
             (self.T,),
-            **self.weights.options("sample_weight", "frequency_weight"),
-            **self.target.options("target_weight", "target_frequency"),
+            **self.weights.options("sample_weight"),
+            **self.target.options("target_weight"),
         )
         return V
 
@@ -135,8 +122,8 @@ class FitData:
         fitted = of_features(weighter, self.groups).fit(
             self.X,
             X_target=self.T,
-            **self.weights.options("sample_weight", "frequency_weight"),
-            **self.target.options("target_weight", "target_frequency"),
+            **self.weights.options("sample_weight"),
+            **self.target.options("target_weight"),
         )
         return np.asarray(fitted.weights_)
 
@@ -180,19 +167,8 @@ class FitData:
 
     def scaled(self, factor: float) -> FitData:
         """Return the problem with the weights of its training rows times a factor."""
-        weights = replace(self.weights, design=self.weights.design * factor)
+        weights = RowWeights(self.weights.w * factor)
         return replace(self, w=weights.w, weights=weights)
-
-    def single(self) -> FitData:
-        """Return the problem with every repeat as a row of its own."""
-        if self.weights.single:
-            return self
-        rows = repeated(self.repeats)
-        weights = RowWeights(self.weights.design[rows], np.ones(len(rows), dtype=np.int64))
-        cuts = None if self.cuts is None else self.cuts.rows(rows)
-        return replace(
-            self, X=self.X[rows], Y=self.Y[rows], w=weights.w, weights=weights, cuts=cuts
-        )
 
 
 def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSamples:
@@ -206,7 +182,6 @@ def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSample
         None,
         more=named_levels(T),
         sample_weight=given.sample_weight,
-        frequency_weight=given.frequency_weight,
     )
     return EncodedSamples(points, cuts, encoder)
 
@@ -233,9 +208,7 @@ def check_fit_data(
     if is_margins(unwrap_target(X_target)):
         X_target = AtCuts.of(unwrap_target(X_target), X)
     if isinstance(X_target, AtCuts):
-        refuse_target_weights(
-            target_weight=given.target_weight, target_frequency=given.target_frequency
-        )
+        refuse_target_weights(target_weight=given.target_weight)
         if kernel_given:
             raise InputError(
                 "kernel='precomputed' gives no columns that margins could speak of. Make V "
@@ -275,7 +248,7 @@ def _check_at_cuts(
     kept = np.flatnonzero(weights.kept)
     weights = weights.take(kept)
     X, T = X[np.ix_(kept, columns)], T[:, columns]
-    target = RowWeights(share * len(share), np.ones(len(share), dtype=np.int64))
+    target = RowWeights(share * len(share))
     seen = cuts.rows(kept).varying()
     return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
 
@@ -288,7 +261,7 @@ def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -
         return found
     if not ordered:
         return replace(found, groups=groups)
-    order = order_by_content(groups, found.X, found.Y, found.repeats, found.T)
+    order = order_by_content(groups, found.X, found.Y, found.T)
     X, T = (np.ascontiguousarray(points[:, order]) for points in (found.X, found.T))
     return replace(found, X=X, T=T, columns=columns[order], groups=groups[order])
 
@@ -296,11 +269,11 @@ def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -
 def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:
     """Do the same for PyTorch tensors, which stay on their device and in their precision."""
     given = given.for_target(X_target)
-    X, T, share = check_samples(X, X_target, given.target_weight, given.target_frequency)
+    X, T, share = check_samples(X, X_target, given.target_weight)
     columns = _varying(*_ends(X, T))
     weights, target = given.of_rows(int(X.shape[0])), given.of_target(int(T.shape[0]))
     kept = np.flatnonzero(weights.kept)
-    if len(kept) < len(weights.repeats):
+    if len(kept) < len(weights.w):
         X, Y, weights = take_rows(X, kept), Y[kept], weights.take(kept)
     return FitData(
         take_columns(X, columns),

@@ -5,8 +5,8 @@ the file does not matter; then single rows are shuffled in a fixed way, without 
 are held out one by one, each on its own: held out together, the ones of a cell would be predicted
 from its zeros, and dealt evenly, every fold would know the cell's share.
 
-Repeats of a row (`covshift._row_weights`) are dealt one by one: of three, one may be held out while
-two stay. So a row of frequency two is a row that stands there twice, also where a penalty is tuned.
+Repeats of a row in a `RowSample` are dealt one by one: of three, one may be held out while two
+stay.
 Weights say how much a row counts and part nothing: a row seen once is held out as a whole.
 """
 

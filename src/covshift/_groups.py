@@ -16,7 +16,7 @@ import numpy as np
 
 from ._hashing import Keys, mixed_hash, row_hash
 from ._row_units import RowUnits
-from ._types import Real, Rows, Whole
+from ._types import Real, Rows
 from .exceptions import InputError
 
 
@@ -68,17 +68,17 @@ def gap_factors(groups: Rows) -> Real:
     return np.where(sizes[groups] > 1, np.sqrt(0.5), 1.0)
 
 
-def order_by_content(groups: Rows, X: Real, Y: Real, repeats: Whole, T: Real) -> Rows:
+def order_by_content(groups: Rows, X: Real, Y: Real, T: Real) -> Rows:
     """Order of the columns that the names of levels have no part in: (n,) column numbers.
 
     Features stay where they are; columns of one feature are sorted by a hash of the rows in which
     they are not zero. So what follows the content of rows, such as folds and samples, is the same
-    whatever the levels of a category are called. X (N, n) with outcomes Y (N, k), each row seen
-    ``repeats`` (N,) times, and T (M, n). O((N + M) n).
+    whatever the levels of a category are called. X (N, n) with outcomes Y (N, k),
+    and T (M, n). O((N + M) n).
     """
     single = np.bincount(groups)[groups] == 1
     outcomes, units = mixed_hash(row_hash(Y, 1, RowUnits.of(Y))), RowUnits.of(T[:, single])
-    rows = mixed_hash(row_hash(X[:, single], units=units) ^ outcomes) * repeats.astype(np.uint64)
+    rows = mixed_hash(row_hash(X[:, single], units=units) ^ outcomes)
     here, there = _added(rows, X), _added(row_hash(T[:, single], units=units), T)
     here[single] = there[single] = 0
     return np.lexsort((there, here, groups))

@@ -48,11 +48,10 @@ class RowSample:
         y: Array,
         w: Array,
         outcome_keys: Keys | None = None,
-        repeats: Whole | None = None,
         *,
         units: RowUnits,
     ) -> RowSample:
-        """Sample rows X (N, n) with outcomes y (N,) or (N, k), weights w (N,) and repeats (N,).
+        """Sample rows X (N, n) with outcomes y (N,) or (N, k) and weights w (N,).
 
         ``outcome_keys`` (N,) are a hash of every outcome where it is not a number, ``units`` what
         the rows are measured in. O(N n).
@@ -66,7 +65,6 @@ class RowSample:
         first = first[:SAMPLE_ROWS]
         some, N = places[first], int(X.shape[0])
         weights = to_numpy(w if len(places) == N else _taken(w, places))
-        seen = np.ones(len(places), dtype=np.int64) if repeats is None else repeats[places]
         return cls(
             keys[: len(some)],
             on_host(_taken(rows, some)),
@@ -74,8 +72,8 @@ class RowSample:
             _taken(X, some).astype(np.float64) + 0.0,
             _taken(y, some),
             _totals(place, weights)[: len(some)],
-            np.rint(_totals(place, seen)[: len(some)]).astype(np.int64),
-            N if repeats is None else int(repeats.sum()),
+            np.rint(_totals(place, np.ones(len(places)))[: len(some)]).astype(np.int64),
+            N,
             float(w.sum() if is_numpy(w) else w.double().sum()),
         )
 

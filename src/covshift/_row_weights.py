@@ -1,16 +1,13 @@
-"""What a weight means: probability weights have no scale, frequencies count rows.
+"""What a weight means: it says how much of the population a row stands for, and has no scale.
 
-Survey software tells two kinds of weights apart, and so does everything here:
+A *probability weight* (``sample_weight``, ``target_weight``) says how much of the population a row
+stands for, such as one over its chance to be drawn. A weight of 1000 is still one row. Only the
+ratios of the weights matter; they are divided by their mean, so that penalties, which are made for
+so many rows, mean the same on any scale. Tests and effective sizes use Kish's number of rows,
+(sum d)^2 / sum d^2. A row of weight zero is not there.
 
-- A *probability weight* (``sample_weight``, ``target_weight``) says how much of the population a
-  row stands for, such as one over its chance to be drawn. A weight of 1000 is still one row. Only
-  the ratios of the weights matter; they are divided by their mean, so that penalties, which are
-  made for so many rows, mean the same on any scale. Tests and effective sizes use Kish's number of
-  rows, (sum d)^2 / sum d^2.
-- A *frequency* (``frequency_weight``, ``target_frequency``) says how often a row was seen: a row
-  of frequency three is three equal rows, and all results are those of the repeated rows.
-
-Both may be given. A row of weight zero, or of frequency zero, is not there.
+A *count* says how often a row was seen: a row of count three is three rows. `repeat_rows` makes
+them.
 """
 
 from __future__ import annotations
@@ -19,121 +16,87 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
-from ._types import Flags, Real, Rows, Whole
+from ._types import Flags, Real, Rows
 from ._values import numbers_of_rows
 from .exceptions import InputError
 
 _MOST_ROWS = 5_000_000  # that are made by repeating others
-_EXACT = 2.0**53  # whole numbers beyond it are rounded
-_PROBABILITY = {
-    "frequency_weight": "sample_weight",
-    "target_frequency": "target_weight",
-    "--frequency": "--weight",
-    "--target-frequency": "--target-weight",
-}
 _EQUAL = 1e-14  # relative: weights that differ by less are equal
 
 
 @dataclass(frozen=True)
 class RowWeights:
-    """How much N rows count, and how often each was seen."""
+    """How much N rows count."""
 
-    design: Real  # (N,): probability weights, mean one over the rows that were seen
-    repeats: Whole  # (N,): frequencies; zero where a row is not there
-
-    @property
-    def w(self) -> Real:
-        """How many rows each row counts for, (N,): they sum to the number of rows."""
-        return self.repeats * self.design
+    w: Real  # (N,): mean one over the rows that are there, zero for the others
 
     @property
     def kept(self) -> Flags:
         """Which rows are there, (N,)."""
-        return self.repeats > 0
+        return self.w > 0
 
     @property
     def rows(self) -> int:
-        """Number of rows, repeats included."""
-        return int(self.repeats.sum())
+        """Number of rows that are there."""
+        return int(self.kept.sum())
 
     @property
     def equal(self) -> bool:
-        """Whether all rows that are there have the same probability weight."""
-        return bool((self.design[self.kept] == 1).all())
+        """Whether all rows that are there have the same weight."""
+        return bool((self.w[self.kept] == 1).all())
 
     @property
-    def single(self) -> bool:
-        """Whether every row is there once."""
-        return bool((self.repeats == 1).all())
+    def uniform(self) -> bool:
+        """Whether all rows are there and have the same weight."""
+        return bool((self.w == 1).all())
 
     @property
     def share(self) -> Real:
         """Shares of the rows, (N,), summing to one."""
-        w = self.w
-        return np.full(len(w), 1 / len(w)) if self.equal and self.single else w / w.sum()
+        return np.full(len(self.w), 1 / len(self.w)) if self.uniform else self.w / self.w.sum()
 
     @property
     def size(self) -> float:
         """Kish's number of rows of equal weight that are as precise."""
-        if self.equal:
-            return float(self.rows)
-        return float(self.w.sum() ** 2 / (self.w @ self.design))
+        return float(self.rows) if self.equal else float(self.w.sum() ** 2 / (self.w @ self.w))
 
     def final(self, factor: Real) -> Real:
-        """Probability weights times factors (N,), of mean one over the rows, repeats included."""
-        w = self.design * factor
-        return np.asarray(w * (self.rows / (self.repeats @ w)))
+        """Weights times factors (N,), of mean one over the rows that are there."""
+        w = self.w * factor
+        return np.asarray(w * (self.rows / w.sum()))
 
     def take(self, rows: Rows) -> RowWeights:
         """Weights of some rows, of mean one again."""
-        design, repeats = self.design[rows], self.repeats[rows]
-        if not (self.equal or (repeats == 0).all()):
-            design = design * (repeats.sum() / (repeats @ design))
-        return RowWeights(design, repeats)
+        w = self.w[rows]
+        if not (self.equal or (w == 0).all()):
+            w = w * (np.count_nonzero(w) / w.sum())
+        return RowWeights(w)
 
-    def options(self, weight: str, frequency: str) -> dict[str, Any]:
-        """Return what must be passed on under these names; nothing where all rows are alike."""
-        given: dict[str, Any] = {}
-        counted = bool((self.repeats > 1).any())
-        if counted:
-            given[frequency] = self.repeats
-        if not (self.equal and (counted or self.single)):
-            given[weight] = self.design
-        return given
+    def options(self, name: str) -> dict[str, Any]:
+        """Return what must be passed on under this name; nothing where all rows are alike."""
+        return {} if self.uniform else {name: self.w}
 
 
 def row_weights(
-    N: int,
-    weight: Any = None,
-    frequency: Any = None,
-    *,
-    names: tuple[str, str] = ("sample_weight", "frequency_weight"),
-    of: str = "X",
+    N: int, weight: Any = None, *, name: str = "sample_weight", of: str = "X"
 ) -> RowWeights:
-    """Check the weights of N rows of ``of``; None: all count alike, and each was seen once.
+    """Check the weights of N rows of ``of``; None: all count alike.
 
     >>> row_weights(3, [10, 10, 20]).w
     array([0.75, 0.75, 1.5 ])
-    >>> row_weights(3, frequency=[10, 10, 20]).w
-    array([10., 10., 20.])
     """
-    repeats = np.ones(N, dtype=np.int64)
-    if frequency is not None:
-        repeats = check_frequency(frequency, N, names[1], of=of)
     if weight is None:
-        return RowWeights((repeats > 0).astype(np.float64), repeats)
-    values = without_scale(check_weight(weight, N, names[0], of=of))
-    repeats = np.where(values > 0, repeats, 0)
-    kept = repeats > 0
-    if not kept.any():
-        raise InputError(f"{names[0]} or {names[1]} is zero in every row; some must have both.")
-    values = np.where(kept, values, 0.0)
+        return RowWeights(np.ones(N))
+    values = without_scale(check_weight(weight, N, name, of=of))
+    kept = values > 0
     there = values[kept]
     if np.ptp(there) <= _EQUAL * there.max():
-        return RowWeights(kept.astype(np.float64), repeats)
-    values[kept] = there / (repeats[kept] @ there / repeats[kept].sum())
-    return RowWeights(values, repeats)
+        return RowWeights(kept.astype(np.float64))
+    values[kept] = there / there.mean()
+    return RowWeights(values)
 
 
 def without_scale(weight: Real) -> Real:
@@ -146,10 +109,9 @@ def without_scale(weight: Real) -> Real:
     return np.asarray(np.ldexp(np.round(mantissa * 2.0**40) / 2.0**40, exponent))
 
 
-def target_weights(M: int, weight: Any = None, frequency: Any = None) -> RowWeights:
+def target_weights(M: int, weight: Any = None) -> RowWeights:
     """Check the weights of M target rows."""
-    names = ("target_weight", "target_frequency")
-    return row_weights(M, weight, frequency, names=names, of="X_target")
+    return row_weights(M, weight, name="target_weight", of="X_target")
 
 
 def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
@@ -168,28 +130,59 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
     return values
 
 
-def check_frequency(frequency: Any, length: int, name: str, *, of: str) -> Whole:
-    """Return frequencies as whole numbers, (length,); refuse fractions, which count nothing."""
-    values = check_weight(frequency, length, name, of=of)
+def repeat_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
+    """Repeat every row as often as it was seen.
+
+    A weight says how much of the population a row stands for, and its scale means nothing. Where a
+    number says instead how many equal rows a line stands for, the lines become these rows here.
+
+    Parameters
+    ----------
+    X : (N, n) array or data frame
+        Rows. A frame stays a frame of its kind, with a fresh index.
+    y : (N,) array, series or None
+        What belongs to the rows, such as outcomes or weights.
+    counts : (N,) array
+        How often each row was seen: whole numbers, zero or more. At most five million rows come
+        out.
+
+    Returns
+    -------
+    X, y : the repeated rows, and what belongs to them; y is None where it was None.
+
+    Examples
+    --------
+    >>> import covshift
+    >>> X, y = covshift.repeat_rows([[0.0], [1.0], [2.0]], [5, 6, 7], counts=[2, 0, 1])
+    >>> X, y
+    ([[0.0], [0.0], [2.0]], [5, 5, 7])
+    """
+    N = _num_samples(X)
+    rows = repeated(counts, N, "counts", of="X", weight="sample_weight")
+    if y is not None and _num_samples(y) != N:
+        raise InputError(f"y has {_num_samples(y)} values, but X has {N} rows.")
+    return _taken(X, rows), None if y is None else _taken(y, rows)
+
+
+def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Rows:
+    """Numbers of the rows, each as often as it was seen; ``weight`` names probability weights."""
+    values = check_weight(counts, length, name, of=of)
     broken = int((values != np.round(values)).sum())
     if broken:
-        weight = _PROBABILITY.get(name, "the other kind")
         raise InputError(
             f"{name} holds {broken} values that are no whole numbers, but says how often each row "
             f"was seen. Weights that say how much a row stands for, on any scale, are {weight}."
         )
-    if values.sum() >= _EXACT:
-        raise InputError(f"{name} sums to {values.sum():.3g}, more rows than can be counted.")
-    return values.astype(np.int64)
-
-
-def repeated(repeats: Whole, name: str = "frequency_weight") -> Rows:
-    """Numbers of the rows, each as often as it was seen."""
-    total = int(repeats.sum())
+    total = values.sum()
     if total > _MOST_ROWS:
+        shown = f"{int(total):,}" if total < 1e15 else f"{total:.3g}"
         raise InputError(
-            f"{name} sums to {total:,}: this step repeats the rows, at most {_MOST_ROWS:,}. Divide "
-            "the frequencies by a constant, or pass them as weights, of which the scale says "
-            "nothing."
+            f"{name} sums to {shown}, and at most {_MOST_ROWS:,} rows are made. Divide it by a "
+            f"constant, or pass it as weights, of which the scale says nothing: {weight}."
         )
-    return np.repeat(np.arange(len(repeats)), repeats)
+    return np.repeat(np.arange(length), values.astype(np.int64))
+
+
+def _taken(values: Any, rows: Rows) -> Any:
+    found = _safe_indexing(values, rows)
+    return found.reset_index(drop=True) if hasattr(found, "reset_index") else found

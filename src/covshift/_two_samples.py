@@ -11,7 +11,7 @@ import numpy as np
 
 from ._feature_columns import FeatureColumns, Made, check_groups, features_of, made_of
 from ._notes import Note
-from ._row_weights import repeated, row_weights, target_weights
+from ._row_weights import row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
 from .encoding import TableEncoder, groups_of
@@ -92,8 +92,6 @@ def two_samples(
     feature_names: Any,
     *,
     sample_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
 ) -> TwoSamples:
     """Check both samples, their weights and their names.
@@ -112,9 +110,7 @@ def two_samples(
         X,
         target,
         sample_weight=sample_weight,
-        frequency_weight=frequency_weight,
         target_weight=target_weight,
-        target_frequency=target_frequency,
     )
     encoder = encoded.encoder
     if encoder is not None:
@@ -125,17 +121,16 @@ def two_samples(
         names = column_names(X) or column_names(target)
         groups = groups_of(X) if groups is None else groups
     X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
-    weights = row_weights(len(X), sample_weight, frequency_weight)
-    of_target = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
+    weights = row_weights(len(X), sample_weight)
+    of_target = target_weights(len(T), unwrap_target(target_weight))
     labels = feature_labels(feature_names, names, X.shape[1])
-    rows = repeated(weights.repeats)
-    target_rows = repeated(of_target.repeats, "target_frequency")
+    rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(of_target.kept)
     return TwoSamples(
         X[rows],
         T[target_rows],
         labels,
-        None if weights.equal else weights.design[rows],
-        None if of_target.equal else of_target.design[target_rows],
+        None if weights.equal else weights.w[rows],
+        None if of_target.equal else of_target.w[target_rows],
         rows,
         target_rows,
         check_groups(groups, X.shape[1]),

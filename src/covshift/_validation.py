@@ -35,9 +35,7 @@ class Samples(NamedTuple):
         return to_numpy(self.X).astype(np.float64), to_numpy(self.T).astype(np.float64)
 
 
-def check_samples(
-    X: Any, X_target: Any = None, target_weight: Any = None, target_frequency: Any = None
-) -> Samples:
+def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Samples:
     """Check a training and a target sample together.
 
     Parameters
@@ -48,8 +46,6 @@ def check_samples(
         scikit-learn's searches whole, where an array as long as X would be cut into folds.
     target_weight : (M,) array, or a one-tuple of it, optional
         Probability weights of the target rows, on any scale.
-    target_frequency : (M,) array, or a one-tuple of it, optional
-        How often each target row was seen.
     """
     names = column_names(X)
     X = check_points(X, "X")
@@ -62,8 +58,7 @@ def check_samples(
         check_same_columns(X, T, names, column_names(given))
         _check_same_library(X, T)
         X, T = _in_one_precision(X, T)
-    given = unwrap_target(target_weight), unwrap_target(target_frequency)
-    share = target_weights(int(T.shape[0]), *given).share
+    share = target_weights(int(T.shape[0]), unwrap_target(target_weight)).share
     xp = namespace(T)
     return Samples(X, T, xp.asarray(share, dtype=xp.float64, device=device(T)))
 

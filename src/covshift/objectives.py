@@ -17,7 +17,6 @@ from sklearn.base import clone
 
 from ._array import to_numpy
 from ._parameters import flag, one_of
-from ._repeats import Repeats
 from ._row_weights import row_weights
 from ._types import Real
 from ._validation import check_samples, refuse_margins, unwrap_target
@@ -43,7 +42,6 @@ def xgboost_objective(
     correction: Any = "blended",
     *,
     target_weight: Any = None,
-    target_frequency: Any = None,
     squash: str | None = None,
     unit_hessian: bool = True,
 ) -> VObjective:
@@ -65,8 +63,6 @@ def xgboost_objective(
         the kernel machines too.
     target_weight : (M,) array, optional
         Probability weights of the target rows, on any scale.
-    target_frequency : (M,) array, optional
-        How often each target row was seen.
     squash : {None, "sigmoid"}
         None: the engine's output f is the prediction. "sigmoid": it is the log odds, and
         p = 1 / (1 + exp(-f)) enters the loss; labels then lie between 0 and 1.
@@ -98,7 +94,6 @@ def xgboost_objective(
         X_target,
         correction,
         target_weight=target_weight,
-        target_frequency=target_frequency,
         squash=squash,
         unit_hessian=unit_hessian,
     )
@@ -110,7 +105,6 @@ def lightgbm_objective(
     correction: Any = "blended",
     *,
     target_weight: Any = None,
-    target_frequency: Any = None,
     squash: str | None = None,
     unit_hessian: bool = True,
 ) -> VObjective:
@@ -122,7 +116,7 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    X, X_target, correction, target_weight, target_frequency, squash, unit_hessian
+    X, X_target, correction, target_weight, squash, unit_hessian
         As of `xgboost_objective`.
 
     Returns
@@ -148,7 +142,6 @@ def lightgbm_objective(
         X_target,
         correction,
         target_weight=target_weight,
-        target_frequency=target_frequency,
         squash=squash,
         unit_hessian=unit_hessian,
     )
@@ -178,7 +171,7 @@ class VObjective:
 
     Parameters
     ----------
-    X, X_target, correction, target_weight, target_frequency, squash, unit_hessian
+    X, X_target, correction, target_weight, squash, unit_hessian
         As of `xgboost_objective`.
 
     Attributes
@@ -225,7 +218,6 @@ class VObjective:
         correction: Any = "blended",
         *,
         target_weight: Any = None,
-        target_frequency: Any = None,
         squash: str | None = None,
         unit_hessian: bool = True,
     ) -> None:
@@ -240,8 +232,6 @@ class VObjective:
             "use VBoostRegressor or VBoostClassifier, which take them; or fit CDFWeights to the "
             "margins, and pass its weights_ to the engine as sample_weight",
         )
-        repeats = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
-        X_target, target_weight = repeats.each(X_target=X_target, target_weight=target_weight)
         X, X_target, encoder = encode_samples(X, X_target)
         groups = groups_of(X) if encoder is None else encoder.groups
         self.correction = of_features(self.correction, groups)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
@@ -16,7 +16,7 @@ from ._both_samples import takes_tables, with_groups
 from ._fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ._fit_data import TARGET_REQUEST
 from ._labels import outcomes_for
-from ._row_weights import check_frequency, check_weight, repeated, row_weights
+from ._row_weights import row_weights
 from ._types import Real
 from ._validation import check_given, is_margins, unwrap_target
 from .encoding import TableEncoder, groups_of
@@ -115,8 +115,6 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit the weighter on (X, X_target), then the estimator with its weights.
 
@@ -133,32 +131,19 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target_weight : (M,) array, or a one-tuple of it, optional
             Probability weights of the target rows, on any scale, for the weighter and for an
             estimator that takes them.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen. Training rows are repeated, so that any estimator will
-            do; ``weights_`` holds the weight of one of the repeats.
         """
         target = unwrap_target(X_target)
         X = check_given(X, "X", text=self._takes_text())
         if target is not None and not is_margins(target):
             target = check_given(target, "X_target", text=self._takes_text())
         y = outcomes_for(self.estimator, y, _num_samples(X))
-        if frequency_weight is not None:
-            given = {"X_target": (target,), "target_weight": target_weight}
-            given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
-            return self._fit_repeated(X, y, frequency_weight, given)
-        weights_of_target = {
-            name: unwrap_target(value)
-            for name, value in (
-                ("target_weight", target_weight),
-                ("target_frequency", target_frequency),
-            )
-            if unwrap_target(value) is not None
-        }
+        target_weight = unwrap_target(target_weight)
+        weights_of_target = {} if target_weight is None else {"target_weight": target_weight}
         itself = target is None and not weights_of_target  # the target is the weighted sample
         target = X if target is None else target
         own = None
         if sample_weight is not None:
-            own = row_weights(_num_samples(X), sample_weight).design
+            own = row_weights(_num_samples(X), sample_weight).w
         *steps, (name, last) = self._steps()
         came = X
         X, target = self._as_numbers(X, target)
@@ -188,20 +173,6 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_ = Pipeline([*before.steps, (name, fitted)]) if before else fitted
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
-        return self
-
-    def _fit_repeated(self, X: Any, y: Any, frequency: Any, given: dict[str, Any]) -> Self:
-        """Fit the rows as often as each was seen."""
-        N = _num_samples(X)
-        repeats = check_frequency(frequency, N, "frequency_weight", of="X")
-        rows = repeated(repeats)
-        if given["sample_weight"] is not None:
-            d = check_weight(given["sample_weight"], N, "sample_weight", of="X")
-            given["sample_weight"] = d[rows]
-        self.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **given)
-        weights: Real = np.zeros(N)
-        weights[rows] = np.asarray(self.weights_)
-        self.weights_ = weights
         return self
 
     def _weigh(

@@ -115,8 +115,6 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -131,8 +129,6 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale. The training sample is the weighted one,
             in the loss and in r.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the result is that of the repeated rows.
         """
         check_parameters(self)
         check_columns(self, X, reset=True)
@@ -141,16 +137,13 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X,
             X_target,
             sample_weight=sample_weight,
-            frequency_weight=frequency_weight,
             target_weight=target_weight,
-            target_frequency=target_frequency,
         )
         groups = groups_of(X) if self._frame is None else self._frame.groups
         labels = check_labels(self, X, y)
         X, T = check_samples(X, X_target).on_host()
-        rows = row_weights(len(X), sample_weight, frequency_weight)
-        given = map(unwrap_target, (target_weight, target_frequency))
-        target = target_weights(len(T), *given)
+        rows = row_weights(len(X), sample_weight)
+        target = target_weights(len(T), unwrap_target(target_weight))
         kept = np.flatnonzero(rows.kept)
         X, labels, rows = X[kept], labels[kept], rows.take(kept)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -165,8 +158,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.weighter_.fit(
                     X,
                     X_target=(T,),
-                    **rows.options("sample_weight", "frequency_weight"),
-                    **target.options("target_weight", "target_frequency"),
+                    **rows.options("sample_weight"),
+                    **target.options("target_weight"),
                 )
         share = rows.share
         mean, std = moments(X, share)

@@ -43,9 +43,6 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         How V is made: a name or an object of `covshift.corrections`.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Probability weights of the rows, on any scale: they are divided by their mean.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen: the loss of all rows is that of the repeated ones, and N is
-        their number.
 
     Attributes
     ----------
@@ -89,24 +86,20 @@ class VLoss(torch.nn.Module):  # type: ignore[misc]
         *,
         target_weight: Any = None,
         sample_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> None:
         super().__init__()
         self.correction = clone(as_correction(correction), safe=False)
         refuse_margins(unwrap_target(X_target), "X_target", "VLoss")
-        none = target_weight is None and target_frequency is None
-        if unwrap_target(X_target) is None and none:
-            target_weight, target_frequency = sample_weight, frequency_weight
+        if unwrap_target(X_target) is None and target_weight is None:
+            target_weight = sample_weight
         self._X, self._T, self._share = check_samples(
-            _host_unless_cuda(X), _host_unless_cuda(X_target), target_weight, target_frequency
+            _host_unless_cuda(X), _host_unless_cuda(X_target), target_weight
         )
         self.n_rows = int(self._X.shape[0])
-        weights = row_weights(self.n_rows, sample_weight, frequency_weight)
-        of_target = map(unwrap_target, (target_weight, target_frequency))
-        target = target_weights(int(self._T.shape[0]), *of_target)
-        self._given = weights.options("sample_weight", "frequency_weight")
-        self._given |= target.options("target_weight", "target_frequency")
+        weights = row_weights(self.n_rows, sample_weight)
+        target = target_weights(int(self._T.shape[0]), unwrap_target(target_weight))
+        self._given = weights.options("sample_weight")
+        self._given |= target.options("target_weight")
         self._total = float(weights.rows)
         self._on: dict[str, _OnDevice] = {}
         self.target_coverage_ = warn_if_unseen(

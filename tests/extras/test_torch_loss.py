@@ -113,22 +113,12 @@ def test_a_batch_of_all_rows_is_the_loss(torch, VLoss):
     assert loss(r[rows], rows).item() == pytest.approx(loss(r).item(), rel=1e-12)
 
 
-def test_frequencies_are_repeated_rows_and_weights_have_no_scale(torch, VLoss):
+def test_weights_have_no_scale(torch, VLoss):
     X, T, r, rng = problem(torch)
-    repeats = rng.integers(0, 4, size=N)
-    owner = np.repeat(np.arange(N), repeats)
+    weight = rng.integers(0, 4, size=N)
     for target in (T, None):
-        one, same = (VLoss(X, target, sample_weight=c * repeats)(r).item() for c in (1, 1000))
+        one, same = (VLoss(X, target, sample_weight=c * weight)(r).item() for c in (1, 1000))
         assert one == pytest.approx(same, rel=1e-10)
-        weighted = VLoss(X, target, frequency_weight=repeats)(r).item()
-        assert weighted == pytest.approx(VLoss(X[owner], target)(r[owner]).item(), rel=1e-10)
-
-
-def test_target_frequencies_are_repeated_target_rows(torch, VLoss):
-    X, T, r, rng = problem(torch)
-    repeats = rng.integers(1, 4, size=len(T))
-    weighted = VLoss(X, (T,), target_frequency=repeats)(r).item()
-    assert weighted == pytest.approx(VLoss(X, np.repeat(T, repeats, axis=0))(r).item(), rel=1e-12)
 
 
 def test_precision_follows_the_residuals(torch, VLoss):

@@ -66,34 +66,6 @@ def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction,
     np.testing.assert_allclose(again.predict(drawn.T), model.predict(drawn.T), atol=1e-5)
 
 
-@fuzz(CASES, CORRECTION, KERNEL, st.sampled_from([0, 2]), of_100_000=3_000)
-def test_frequencies_are_repeats_in_predictions(drawn, correction, kernel, classes):
-    y, (times, often) = outcomes(drawn, classes), drawn.repeats
-    rows = np.repeat(np.arange(len(y)), times)
-    options = {"probability": "clip"} if classes else {}
-    make = VSVC if classes else VSVR
-    repeated = fitted(
-        make(correction, kernel=kernel, width=1.0, reg=0.1, **options),
-        drawn.X[rows],
-        y[rows],
-        np.repeat(drawn.T, often, axis=0),
-    )
-    assume(repeated is not None)
-    counted = fitted(
-        make(correction, kernel=kernel, width=1.0, reg=0.1, **options),
-        drawn.X,
-        y,
-        drawn.T,
-        frequency_weight=times,
-        target_frequency=often,
-    )
-    assert counted is not None, "refused as frequencies"
-    method = "decision_function" if classes else "predict"
-    np.testing.assert_allclose(
-        getattr(counted, method)(drawn.T), getattr(repeated, method)(drawn.T), atol=1e-5
-    )
-
-
 @fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=2_000)
 def test_a_constant_outcome_is_predicted(drawn, kind, correction, kernel):
     y = np.full(len(drawn.X), 3.5)

@@ -72,14 +72,6 @@ def test_v_follows_the_order_of_the_rows_and_no_other(drawn, name):
     )
 
 
-@fuzz(samples(), NAMES, of_100_000=4_000)
-def test_frequencies_of_target_rows_are_repeats_in_v(drawn, name):
-    _, often = drawn.repeats
-    repeated = dense(made(name), drawn.X, np.repeat(drawn.T, often, axis=0))
-    counted = dense(made(name), drawn.X, drawn.T, target_frequency=often)
-    np.testing.assert_allclose(counted, repeated, rtol=1e-7, atol=1e-9 * np.abs(repeated).max())
-
-
 @fuzz(samples(units=(1.0,)), st.sampled_from(list(ORACLES)), st.booleans(), of_100_000=4_000)
 def test_only_the_order_of_values_enters_the_papers_v(drawn, make, symmetric):
     both = np.concatenate([drawn.X, drawn.T])

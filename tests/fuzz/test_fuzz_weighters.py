@@ -82,17 +82,6 @@ def test_weights_follow_the_order_of_the_rows_and_no_other(drawn, name):
     np.testing.assert_allclose(moved.weights_, w[rows], atol=close)
 
 
-@fuzz(CASES, NAMES, of_100_000=4_000)
-@example(Samples(np.zeros((13, 2)), np.zeros((3, 2)), 1), "cdf")  # rounding was no overlap
-def test_frequencies_are_repeats_in_weights(drawn, name):
-    times, often = drawn.repeats
-    X, T = np.repeat(drawn.X, times, axis=0), np.repeat(drawn.T, often, axis=0)
-    repeated = fit_or_skip(made(name), X, T).weights_
-    counted = fitted(made(name), drawn.X, drawn.T, frequency_weight=times, target_frequency=often)
-    assert counted is not None, "refused as frequencies"
-    np.testing.assert_allclose(np.repeat(counted.weights_, times), repeated, atol=TOLERANCE)
-
-
 @fuzz(samples(rows=(3, 25), units=(1.0, 1e6)), st.sampled_from([1, 2]), of_100_000=2_000)
 def test_entropy_balancing_meets_the_moments_or_says_so(drawn, moments):
     found, warned = heard(EntropyBalancing(moments), drawn.X, drawn.T)

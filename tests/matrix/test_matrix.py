@@ -66,7 +66,7 @@ def test_so_they_are_in_every_cell(entry, slot):
 def public_callables():
     """Names of all classes and functions that public modules offer, but results and errors."""
     for module in pkgutil.iter_modules(covshift.__path__):
-        if module.name.startswith("_") or module.name in ("cli", "reproduction", "torch"):
+        if module.name.startswith("_") or module.name in ("cli", "torch"):
             continue
         part = importlib.import_module(f"covshift.{module.name}")
         for name in getattr(part, "__all__", ()):

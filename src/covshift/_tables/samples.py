@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._notes import Note
-from .._row_weights import check_frequency, repeated
-from .._types import Real, Whole
+from .._row_weights import repeated
+from .._types import Real, Rows
 from ..encoding import TableEncoder
 from ..exceptions import InputError
 from .alike import made_alike
@@ -112,8 +112,8 @@ class Samples:
     target_beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     groups: NDArray[Any] | None = None
     target_groups: NDArray[Any] | None = None  # where the target file has them too
-    frequency: Whole | None = None  # how often each row was seen
-    target_frequency: Whole | None = None
+    again: Rows | None = None  # rows, each as often as it was seen; None: each once
+    target_again: Rows | None = None
     target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
     columns: Mapping[str, Column] = field(default_factory=dict)  # of the training file, no values
@@ -135,19 +135,13 @@ class Samples:
             rows=self.rows[rows],
             beside={name: cells[rows] for name, cells in self.beside.items()},
             groups=_taken(self.groups, rows),
-            frequency=_taken(self.frequency, rows),
         )
 
     def repeated(self) -> Samples:
-        """Return the samples with every row as often as it was seen, for any method."""
-        found = self
-        if self.frequency is not None:
-            again = repeated(self.frequency, "--frequency")
-            found = replace(self.take(again), frequency=None)
-        if self.target_frequency is None:
-            return found
-        again = repeated(self.target_frequency, "--target-frequency")
-        return replace(found.take_target(again), target_frequency=None)
+        """Return the samples with every row as often as it was seen."""
+        found = self if self.again is None else self.take(self.again)
+        found = found if self.target_again is None else found.take_target(self.target_again)
+        return replace(found, again=None, target_again=None)
 
     def take_target(self, rows: NDArray[np.intp]) -> Samples:
         """Return some of the target rows, with all training rows."""
@@ -168,7 +162,6 @@ class Samples:
             target_rows=self.target_rows[rows],
             target_beside={name: cells[rows] for name, cells in self.target_beside.items()},
             target_groups=_taken(self.target_groups, rows),
-            target_frequency=_taken(self.target_frequency, rows),
         )
 
 
@@ -247,8 +240,8 @@ def read_samples(
         },
         groups=_groups(a, declared),
         target_groups=_groups(b, declared),
-        frequency=frequencies_of(a, declared.frequency, "--frequency"),
-        target_frequency=frequencies_of(b, declared.target_frequency, "--target-frequency"),
+        again=repeats_of(a, declared.frequency),
+        target_again=repeats_of(b, declared.target_frequency, "--target-"),
         target_rows=np.arange(len(b)),
         left_out={**_left_out(a, b, encoding), **doubts.left_out},
         columns={name: replace(part, values=part.values[:0]) for name, part in a.columns.items()},
@@ -445,13 +438,17 @@ def weights_of(table: Table, name: str | None) -> Real | None:
     return values
 
 
-def frequencies_of(table: Table, name: str | None, option: str) -> Whole | None:
-    """Return the column that ``option`` names, as whole numbers."""
+def repeats_of(table: Table, name: str | None, options: str = "--") -> Rows | None:
+    """Return the rows, each as often as the column says; None where no column is named.
+
+    ``options`` is how the options begin that tell about this table.
+    """
     values = weights_of(table, name)
     if values is None:
         return None
+    option, weight = f"{options}frequency", f"{options}weight"
     try:
-        return check_frequency(values, len(values), option, of=table.title)
+        return repeated(values, len(values), option, of=table.title, weight=weight)
     except InputError as error:
         raise InputError(f"{table.title}, column {name!r}: {error}") from None
 

@@ -32,9 +32,8 @@ class Boosted:
 def fit_auto(booster: Any, problem: FitData) -> Boosted:
     """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
 
-    As many fits as candidates times folds, and one or two more. Repeats are rows of their own.
+    As many fits as candidates times folds, and one or two more.
     """
-    problem = problem.single()
     some = problem.rows(some_rows(problem.N, check_random_state(booster.random_state), _ROWS))
     choice, known = _choose(booster, some, stops=booster._stops(problem.N))
     if some.N < problem.N:

@@ -183,12 +183,12 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     def _parts(self, problem: FitData, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
         """Rows held out for early stopping; and rows to fit, with the share of their weight."""
-        if not (self._stops(problem.rows_seen) if stops is None else stops):
+        if not (self._stops(problem.N) if stops is None else stops):
             nothing = Fold(np.arange(0), np.zeros(0))
             return nothing, nothing.rest(problem.w)
         fraction: Any = self.validation_fraction
         n_folds = max(2, round(1 / float(fraction)))
-        folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w, problem.repeats)
+        folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
         if len(folds) < n_folds:
             raise InputError(
                 f"early_stopping holds out every {n_folds}th row, and there are too few: "

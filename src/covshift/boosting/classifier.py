@@ -52,8 +52,6 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit on labelled rows, corrected for the target.
 
@@ -71,10 +69,8 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the result is that of the repeated rows.
         """
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         X, X_target = self._read_tables(X, X_target, weights)
         labels = check_labels(self, X, y)
         self.classes_ = at_least_two(self, np.unique(labels))

@@ -137,8 +137,6 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit on rows with known outcomes, corrected for the target.
 
@@ -156,10 +154,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the result is that of the repeated rows.
         """
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         X, X_target = self._read_tables(X, X_target, weights)
         Y, self._single = check_outcomes(self, X, y)
         unit = self._unit = outcome_unit(Y)

@@ -21,15 +21,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Ctrl-C.
     """
     argv = [_as_text(part) for part in (sys.argv[1:] if argv is None else argv)]
-    args = None  # "reproduce" has a grammar of its own
-    if argv[:1] != ["reproduce"]:
-        try:
-            args = parse(argv)
-        except SystemExit as done:  # argparse has printed help, the version, or what is wrong
-            return int(done.code or 0)
-    from .run import run_command, run_reproduction
+    try:
+        args = parse(argv)
+    except SystemExit as done:  # argparse has printed help, the version, or what is wrong
+        return int(done.code or 0)
+    from .run import run_command
 
-    return run_reproduction(argv[1:]) if args is None else run_command(args, argv)
+    return run_command(args, argv)
 
 
 def _as_text(part: str) -> str:

@@ -70,7 +70,7 @@ def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[No
     from ..diagnostics import BatchesDiagnosis
 
     found, notes, rows = {}, [], []
-    for name, samples in samples_of_each(args, targets, label=False, repeated=False):
+    for name, samples in samples_of_each(args, targets, label=False):
         found[name] = diagnosis_of(samples, args)
         rows.append((name, samples, found[name].rows))
         notes += [note for note in samples.notes if note not in notes]
@@ -88,7 +88,7 @@ def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     margins = margins_of(args, beside=() if args.label is None else (args.label,))
     rows = training_rows(args, margins, {})
     known = KnownRows.of(margins, rows.frame, "diagnose")
-    found = diagnose_margins(known, weight=None if args.weight is None else rows.design)
+    found = diagnose_margins(known, weight=None if args.weight is None else rows.weights.w)
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
     return found, [], []
@@ -109,8 +109,6 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
         feature_names=names,
         sample_weight=whole.weight,
         target_weight=whole.target_weight,
-        frequency_weight=whole.frequency,
-        target_frequency=whole.target_frequency,
         groups=whole.encoding.groups,
         random_state=seed,
     )

@@ -31,7 +31,7 @@ def estimates_of(
         below = read_numbers(cells[args.denominator], args.denominator, "--denominator")
     options: dict[str, Any] = {
         "weighter": args.weighter,
-        "sample_weight": None if args.weight is None else rows.design,
+        "sample_weight": None if args.weight is None else rows.weights.w,
         "strata": None if args.strata is None else cells[args.strata],
         "cluster": None if args.cluster is None else cells[args.cluster],
         "category": args.category,

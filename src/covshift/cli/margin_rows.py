@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._row_weights import RowWeights, repeated, row_weights
+from .._row_weights import RowWeights, row_weights
 from .._tables.columns import Kind
 from .._tables.declared import named_dates
 from .._tables.frame import TableFrame, read_known
-from .._tables.samples import frequencies_of, weights_of
+from .._tables.samples import repeats_of, weights_of
 from .._tables.table import Table, notes_of
-from .._types import Real, Rows
+from .._types import Rows
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.cells import Categories
@@ -62,23 +62,12 @@ class TrainingRows:
 
     frame: TableFrame  # of the columns that the margins know
     table: Table  # the whole file
-    weights: RowWeights  # of the file's rows
+    weights: RowWeights  # of the frame's rows
     again: Rows  # row of the file that each row of the frame is
-
-    @property
-    def design(self) -> Real:
-        """Probability weights of the frame's rows."""
-        return self.weights.design[self.again]
 
     def taken(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the file's rows, for the rows of the frame."""
         return values[self.again]
-
-    def spread(self, values: Real) -> Real:
-        """Values of the frame's rows, for the rows of the file; zero where a row is not there."""
-        found = np.zeros(len(self.table))
-        found[self.again] = values
-        return found
 
 
 def training_rows(
@@ -107,10 +96,9 @@ def training_rows(
     if free:
         shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
         console.note(f"no margin tells about {shown}: the weights do nothing for these columns.")
-    weights = row_weights(
-        len(frame),
-        weights_of(table, args.weight),
-        frequencies_of(table, args.frequency, "--frequency"),
-    )
-    again = repeated(weights.repeats, "--frequency")
+    weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
+    again = np.arange(len(frame)) if again is None else again
+    weights = row_weights(len(again), None if weight is None else weight[again])
+    kept = np.flatnonzero(weights.kept)
+    again, weights = again[kept], weights.take(kept)
     return TrainingRows(frame.take(again), table, weights, again)

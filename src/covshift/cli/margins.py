@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
     from .._tables.frame import read_frame
-    from .._tables.samples import frequencies_of, weights_of
+    from .._tables.samples import repeats_of, weights_of
     from ..margins import Margins
     from ..margins.csv_form import csv_text
     from ..margins.json_form import json_text
@@ -67,12 +67,14 @@ def run(args: argparse.Namespace) -> int:
     frame, table = read_frame(args.table, declared, options.read_options_of(args), notes)
     for found in notes:
         console.tell(found)
+    weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
+    if again is not None:
+        frame, weight = frame.take(again), None if weight is None else weight[again]
     margins = Margins.from_rows(
         frame,
         bins=args.bins,
         min_count=args.min_count,
-        weight=weights_of(table, args.weight),
-        frequency=frequencies_of(table, args.frequency, "--frequency"),
+        weight=weight,
         tables=[_pair(text) for text in args.cross],
         source=args.source,
     )

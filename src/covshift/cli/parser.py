@@ -93,5 +93,4 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             import_module(module).add(commands)
         else:
             commands.add_parser(name, help=about, add_help=False)
-    commands.add_parser("reproduce", help="rerun the paper's experiments", add_help=False)
     return parser

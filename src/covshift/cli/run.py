@@ -35,17 +35,6 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     return _guarded(work, debug=args.debug)
 
 
-def run_reproduction(argv: list[str]) -> int:
-    """Run the paper's experiments with these arguments."""
-
-    def work() -> int:
-        from ..reproduction.cli import main
-
-        return main(argv)
-
-    return _guarded(work, debug="--debug" in argv)
-
-
 def _guarded(work: Any, *, debug: bool) -> int:
     console.prepare_streams()
     with recorded() as written:

@@ -47,16 +47,14 @@ def weighed(args: argparse.Namespace) -> Weighed:
         notes += more
     else:
         weighter = _asked(args)
-    fitted = weighter.fit(rows.frame, X_target=margins, sample_weight=rows.design)
-    raw = rows.spread(fitted.weights_)
-    w = rows.weights.final(raw)
-    gaps = (_largest(margins, rows.frame, weight) for weight in (rows.design, rows.taken(w)))
-    before, after = gaps
+    fitted = weighter.fit(rows.frame, X_target=margins, sample_weight=rows.weights.w)
+    w = rows.weights.final(fitted.weights_)
+    before, after = (_largest(margins, rows.frame, weight) for weight in (rows.weights.w, w))
     facts = {
         "method": args.method,
         "n_train": len(rows.frame),
-        "n_written": len(w),
-        "effective_sample_size": effective_sample_size(rows.taken(w)),
+        "n_written": len(rows.table),
+        "effective_sample_size": effective_sample_size(w),
         "largest_weight": float(w.max()),
         "gap_before": before[0],
         "gap_after": after[0],
@@ -72,7 +70,9 @@ def weighed(args: argparse.Namespace) -> Weighed:
     labels = {option: rows.table.columns[name].values for option, name in named.items()}
     return Weighed(
         rows.weights,
-        raw,
+        rows.again,
+        len(rows.table),
+        fitted.weights_,
         fitted,
         None if args.id is None else rows.table.columns[args.id].values,
         facts,
@@ -85,7 +85,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
             "size": margins.size,
             "source": margins.source,
         },
-        replicates_of(args, fitted, fit, rows.weights, rows.again, labels, None),
+        replicates_of(args, fitted, fit, rows.weights.w, rows.again, labels, None, len(rows.table)),
         population,
         notes=notes,
     )
@@ -96,7 +96,7 @@ def _of_estimate(
 ) -> tuple[Weighter, tuple[Note, ...]]:
     """Take the weighter that `estimate` would, and its name."""
     given = {"by": None, "strata": None, "cluster": None}
-    sample = check_margin_sample(rows.frame, margins, sample_weight=rows.design, **given)
+    sample = check_margin_sample(rows.frame, margins, sample_weight=rows.weights.w, **given)
     weighter, notes = default_weighter(sample)
     args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
     for note in notes:

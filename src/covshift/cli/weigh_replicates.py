@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from .._influence import Design
 from .._replicates import Fit, Replicates, replicate
-from .._row_weights import RowWeights
 from .._types import Real, Rows
 from ..estimates.columns import texts
 from ..exceptions import InputError
@@ -24,15 +23,17 @@ def replicates_of(
     args: argparse.Namespace,
     weighter: Weighter,
     fit: Fit,
-    rows: RowWeights,
+    d: Real,
     again: Rows,
     labels: Mapping[str, NDArray[Any] | None],
     target_rows: int | None,
+    lines: int,
 ) -> Replicates | None:
     """Make the replicates that were asked for; ``target_rows`` None: the target has none.
 
-    The fit is that of ``rows`` of the file, each as often as it was seen (``again``): a line gets
-    the mean weight of these. ``labels`` are the strata and clusters of the lines.
+    The fit is that of rows with design weights ``d``, each line of the file as often as it was seen
+    (``again``): a line gets the mean weight of these. ``labels`` are the strata and clusters of the
+    ``lines``.
     """
     if args.replicates is None:
         return None
@@ -41,7 +42,6 @@ def replicates_of(
             f"--replicates fits the weights again to other design weights, which {args.method} "
             "does not take. Use --method cdf, entropy or another that takes them."
         )
-    lines = len(rows.design)
     strata, cluster = (
         None if labels.get(option) is None else texts(labels[option], lines, option, args.train)
         for option in ("--strata", "--cluster")
@@ -55,11 +55,12 @@ def replicates_of(
         console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
 
     def of_lines(w: Real) -> Real:
-        return np.bincount(again, weights=w, minlength=lines) / np.maximum(rows.repeats, 1)
+        times = np.bincount(again, minlength=lines)
+        return np.bincount(again, weights=w, minlength=lines) / np.maximum(times, 1)
 
     found = replicate(
         fit,
-        rows.design[again],
+        d,
         design,
         None if target_rows is None or args.finite_population else Design.simple(target_rows),
         kind=args.replicate_method or "bootstrap",

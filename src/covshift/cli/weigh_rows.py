@@ -7,20 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from .._notes import Note
 from .._readable import percent
 from .._replicates import Replicates
-from .._row_weights import RowWeights, repeated, row_weights, target_weights
+from .._row_weights import RowWeights, row_weights, target_weights
 from .._tables import Samples
-from .._types import Real
+from .._types import Real, Rows
 from ..compare import imbalance
 from ..compare.methods import fit_weights
 from ..diagnostics import RowFlags
 from ..encoding import scaled
 from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
+from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console, options
 from .diagnose import diagnosis_of
@@ -41,40 +43,42 @@ def weighed(args: argparse.Namespace) -> Weighed:
         )
     if args.as_estimate:
         args.method = DEFAULT
-    samples = _samples(args)
+    lines = _samples(args)
+    samples = lines.repeated()
     found = diagnosis_of(samples, args)
     if args.restrict is not None and found.rows.count:
         samples = _covered(samples, found.rows)
         found = diagnosis_of(samples, args)
     verdict = found.verdict
-    rows = row_weights(len(samples.X), samples.weight, samples.frequency)
-    target = target_weights(len(samples.X_target), samples.target_weight, samples.target_frequency)
+    rows = row_weights(len(samples.X), samples.weight)
+    target = target_weights(len(samples.X_target), samples.target_weight)
     scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
     X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
-    w = rows.final(fitted.weights_)  # of one row, however often it was seen
-    counted = rows.repeats * w
+    w = rows.final(fitted.weights_)
     facts = {
         "method": args.method,
         "verdict": verdict,
         "n_train": rows.rows,
-        "n_written": len(w),
-        "effective_sample_size": float(counted.sum() ** 2 / (counted @ w)),
+        "n_written": len(lines.X),
+        "effective_sample_size": effective_sample_size(w),
         "largest_weight": float(w.max()),
         "smd_before": imbalance(X, T, None, target.share, rows.share),
-        "smd_after": imbalance(X, T, counted, target.share, rows.share),
+        "smd_after": imbalance(X, T, w, target.share, rows.share),
         **cost_of(fitted, samples.names),
     }
     return Weighed(
         rows,
+        samples.rows,
+        len(lines.X),
         fitted.weights_,
         fitted,
-        samples.ids,
+        lines.ids,
         facts,
         _said(facts),
         samples.encoding.names,
         {"kind": "rows", "file": Path(args.target).name, "rows": target.rows},
-        _replicates(args, samples, fitted, X, T, rows, target),
+        _replicates(args, lines, samples.rows, fitted, X, T, rows, target),
         args.sum_to,
         verdict,
         samples.notes,
@@ -101,28 +105,29 @@ def _samples(args: argparse.Namespace) -> Samples:
 
 def _replicates(
     args: argparse.Namespace,
-    samples: Samples,
+    lines: Samples,
+    again: Rows,
     fitted: Weighter,
     X: Real,
     T: Real,
     rows: RowWeights,
     target: RowWeights,
 ) -> Replicates | None:
-    """Fit the weights again to standardised rows, each as often as it was seen."""
+    """Fit the weights again to standardised rows; ``again`` are their lines."""
     if args.replicates is None:
         return None
-    again = repeated(rows.repeats, "--frequency")
-    there = repeated(target.repeats, "--target-frequency")
-    v = target.design[there]
+    kept, there = np.flatnonzero(rows.kept), np.flatnonzero(target.kept)
+    v = target.w[there]
     made = unfitted(fitted)
 
     def fit(d: Real, drawn: Real | None) -> Real:
         given = {"sample_weight": d, "target_weight": v if drawn is None else v * drawn}
-        found: Real = made.fit(X[again], X_target=(T[there],), **given).weights_
+        found: Real = made.fit(X[kept], X_target=(T[there],), **given).weights_
         return found
 
-    labels = {"--strata": samples.groups, "--cluster": samples.beside.get(args.cluster)}
-    return replicates_of(args, fitted, fit, rows, again, labels, len(there))
+    labels = {"--strata": lines.groups, "--cluster": lines.beside.get(args.cluster)}
+    d, again = rows.w[kept], again[kept]
+    return replicates_of(args, fitted, fit, d, again, labels, len(there), len(lines.X))
 
 
 def _said(facts: dict[str, object]) -> str:

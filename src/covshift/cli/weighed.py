@@ -16,7 +16,7 @@ import covshift
 from .._notes import Note
 from .._replicates import Replicates
 from .._row_weights import RowWeights
-from .._types import Real
+from .._types import Real, Rows
 from ..weights.base import Weighter
 from . import console
 
@@ -34,8 +34,10 @@ _DRAWN = {
 class Weighed:
     """Weights for the lines of a training file."""
 
-    rows: RowWeights  # of the lines
-    raw: Real  # (lines,): factors on their design weights, on any scale
+    rows: RowWeights  # of the rows, each line as often as it was seen
+    again: Rows  # line of each row
+    lines: int
+    raw: Real  # (rows,): factors on their design weights, on any scale
     weighter: Weighter  # fitted
     ids: NDArray[Any] | None
     facts: dict[str, Any]  # what is worth knowing, for --json
@@ -55,9 +57,10 @@ class Weighed:
     @cached_property
     def columns(self) -> dict[str, Real]:
         """Columns of the file by name; the first is the product of the two that follow."""
-        design = self.rows.design * self.unit
+        design, factor = np.zeros(self.lines), np.zeros(self.lines)
+        design[self.again] = self.rows.w * self.unit
         mean = self.rows.w @ self.raw / self.rows.rows
-        factor = np.where(self.rows.kept, self.raw / mean, 0.0)
+        factor[self.again] = np.where(self.rows.kept, self.raw / mean, 0.0)
         found = {"weight": design * factor, "design_weight": design, "factor": factor}
         if self.replicates is not None:
             digits = max(3, len(str(self.replicates.count)))
@@ -91,8 +94,7 @@ def write_weights(found: Weighed, args: argparse.Namespace) -> None:
     """Write one line per line of the training file, with its id or number."""
     with console.table_file(args.output) as writer:
         writer.writerow([_first(found, args), *found.columns])
-        count = len(found.raw)
-        numbered: Any = range(1, count + 1) if found.ids is None else found.ids.tolist()
+        numbered: Any = range(1, found.lines + 1) if found.ids is None else found.ids.tolist()
         table = np.column_stack(list(found.columns.values()))
         for line, values in zip(numbered, table, strict=True):
             writer.writerow([line, *values.tolist()])
@@ -115,7 +117,7 @@ def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
         "format": "covshift weights codebook",
         "covshift_version": covshift.__version__,
         "file": None if args.output in (None, "-") else Path(args.output).name,
-        "lines": len(found.raw),
+        "lines": found.lines,
         "rows": found.rows.rows,
         "columns": _meanings(found, args),
         "method": {

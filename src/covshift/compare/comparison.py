@@ -18,7 +18,7 @@ from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
 from .._quiet import alone, heard, quiet
-from .._row_weights import check_weight, repeated, row_weights, target_weights
+from .._row_weights import check_weight, row_weights, target_weights
 from .._types import Real
 from .._validation import unwrap_target
 from ..encoding import encoded as grouped
@@ -60,8 +60,6 @@ def compare_methods(
     scored_weight: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     methods: list[Method] | None = None,
     weighter: str | None = None,
     n_folds: int = 5,
@@ -96,8 +94,6 @@ def compare_methods(
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Probability weights of the rows, such as those of a survey, on any scale: the methods' own
         weights are factors on ``sample_weight``.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen: the comparison is that of the repeated rows, which it makes.
     methods : list of Method, optional
         Default `covshift.compare.methods_for`.
     weighter : str, optional
@@ -135,8 +131,7 @@ def compare_methods(
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []
-    of_target = {"target_weight": target_weight, "target_frequency": target_frequency}
-    known = margin_rows(X, X_target, of_target)
+    known = margin_rows(X, X_target, target_weight)
     groups = None
     if known is None:
         both = BothSamples.of(X, unwrap_target(X_target))
@@ -158,23 +153,23 @@ def compare_methods(
     y = _outcomes(task, y, "y", len(X), "X")
     for method in methods:
         check_method(learner, method.name)
-    seen = row_weights(len(X), sample_weight, frequency_weight)
-    given = repeated(seen.repeats)
+    seen = row_weights(len(X), sample_weight)
+    given = np.flatnonzero(seen.kept)
     rng = np.random.default_rng(random_state)
     limit = learner_entry(learner).max_rows if max_rows is None else max_rows
     rows = given[_some(len(given), limit, rng, "training", notes)]
-    own = None if seen.equal else _mean_one(seen.design[rows])
+    own = None if seen.equal else _mean_one(seen.w[rows])
     with alone():
         scaler = StandardScaler().fit(X[rows], sample_weight=own)
     scaled = alone()(scaler.transform)
     target: RowTarget | MarginTarget
     if known is None:
-        there = target_weights(len(T), *map(unwrap_target, (target_weight, target_frequency)))
+        there = target_weights(len(T), unwrap_target(target_weight))
         if y_target is not None and X_scored is None:
             X_scored, scored_weight = T, there.w
-        given = repeated(there.repeats, "target_frequency")
+        given = np.flatnonzero(there.kept)
         there_rows = given[_some(len(given), limit, rng, "target", notes)]
-        share = None if there.equal else _mean_one(there.design[there_rows])
+        share = None if there.equal else _mean_one(there.w[there_rows])
         target = RowTarget(scaled(X[rows]), scaled(T[there_rows]), share, groups)
     else:
         target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)

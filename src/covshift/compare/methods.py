@@ -160,9 +160,9 @@ def fit_weights(
         weighter.set_params(allow_no_overlap=True)
     given = {"target_weight": target_weight, "sample_weight": sample_weight}
     if rows is not None:
-        given |= rows.options("sample_weight", "frequency_weight")
+        given |= rows.options("sample_weight")
     if target is not None:
-        given |= target.options("target_weight", "target_frequency")
+        given |= target.options("target_weight")
     weighter = with_groups(weighter, groups_of(X))[0]
     return weighter.fit(X, y, X_target=(unwrap_target(X_target),), **given)
 
@@ -206,7 +206,7 @@ def fit_method(
     X_target = unwrap_target(X_target)
     refuse_no_rows(X, "X")
     if sample_weight is not None:
-        sample_weight = row_weights(_num_samples(X), sample_weight).design
+        sample_weight = row_weights(_num_samples(X), sample_weight).w
     if method in WEIGHTERS and weights is None:
         fitted = fit_weights(method, X, y, X_target, target_weight, random_state, sample_weight)
         weights = fitted.weights_

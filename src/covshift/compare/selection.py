@@ -23,7 +23,7 @@ from .._labels import outcomes_for
 from .._parallel import one_thread
 from .._parameters import function, one_of
 from .._quiet import quiet
-from .._row_weights import check_weight, repeated, row_weights, target_weights
+from .._row_weights import check_weight, row_weights, target_weights
 from .._types import Real
 from .._validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
@@ -116,16 +116,12 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
         X_target: Any,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Any:
         """Estimate the weights of the training rows for the target; weights as in `compare`."""
         self.weighter_ = with_groups(clone(as_weighter(self.weighter)), groups_of(X))[0]
         given = {
             "sample_weight": sample_weight,
             "target_weight": target_weight,
-            "frequency_weight": frequency_weight,
-            "target_frequency": target_frequency,
         }
         given = {name: value for name, value in given.items() if value is not None}
         self.weighter_.fit(X, y, X_target=X_target, **given)
@@ -204,8 +200,6 @@ def compare(
     cv: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
 ) -> Comparison:
     """Estimate the target risk of several estimators by importance-weighted cross-validation.
 
@@ -233,8 +227,6 @@ def compare(
         Probability weights of the rows, such as those of a survey, on any scale. Contenders are
         fitted with ``sample_weight``, which all of them must take, and the weights of held-out rows
         are factors on it.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen: the comparison is that of the repeated rows, which it makes.
 
     Returns
     -------
@@ -271,25 +263,25 @@ def compare(
     splitter = TargetSafeSplit() if cv is None else cv
     refuse_no_rows(X, "X")
     y = outcomes_for(contenders[NONE], y, _num_samples(X))
-    rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
-    target, of_target = unwrap_target(X_target), (target_weight, target_frequency)
+    rows = row_weights(_num_samples(X), sample_weight)
+    target, target_weight = unwrap_target(X_target), unwrap_target(target_weight)
     margins = target if is_margins(target) else None
     if margins is not None:
-        refuse_target_weights(target_weight=target_weight, target_frequency=target_frequency)
+        refuse_target_weights(target_weight=target_weight)
         if isinstance(weighter, str):
             refuse_what_needs_rows(weighter, judge=True)
     weighter = default_judge(margins) if weighter is None else weighter
-    design = None if rows.equal else rows.design
-    if not rows.single:
-        kept = repeated(rows.repeats)
+    design = None if rows.equal else rows.w
+    if not rows.kept.all():
+        kept = np.flatnonzero(rows.kept)
         X, y = _safe_indexing(X, kept), _safe_indexing(y, kept)
         design = None if design is None else design[kept]
-    if target is not None and any(given is not None for given in of_target):
+    if target is not None and target_weight is not None:
         refuse_no_rows(target, "X_target")
-        there = target_weights(_num_samples(target), *map(unwrap_target, of_target))
-        kept = repeated(there.repeats, "target_frequency")
+        there = target_weights(_num_samples(target), target_weight)
+        kept = np.flatnonzero(there.kept)
         X_target = (_safe_indexing(target, kept),)
-        target_weight = None if there.equal else there.design[kept]
+        target_weight = None if there.equal else there.w[kept]
     judged = EncodedSamples(X, X_target, None) if margins else encode_samples(X, X_target)
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
         judged.X, y, X_target=judged.X_target, sample_weight=design, target_weight=target_weight
@@ -335,7 +327,7 @@ def _fits(
 ) -> Iterator[tuple[Any, Any]]:
     target, own = unwrap_target(X_target), None
     if sample_weight is not None:
-        own = row_weights(_num_samples(X), sample_weight).design
+        own = row_weights(_num_samples(X), sample_weight).w
     for train, test in splitter.split(X, y):
         rows, outcomes = _safe_indexing(X, train), _safe_indexing(y, train)
         inside = None if own is None else own[train]

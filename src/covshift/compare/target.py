@@ -137,14 +137,14 @@ class MarginRows:
         return notes
 
 
-def margin_rows(X: Any, X_target: Any, of_target: dict[str, Any]) -> MarginRows | None:
+def margin_rows(X: Any, X_target: Any, target_weight: Any) -> MarginRows | None:
     """Return the training rows beside margins; None where the target has rows."""
     target = unwrap_target(X_target)
     if is_margins(target):
         target = MarginRows.of(target, X)
     if not isinstance(target, MarginRows):
         return None
-    refuse_target_weights(**of_target)
+    refuse_target_weights(target_weight=target_weight)
     return target
 
 

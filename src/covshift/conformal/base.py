@@ -71,8 +71,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit the estimator and the weighter, and score the calibration rows.
 
@@ -84,8 +82,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             None: the target is the population of X, and this is ordinary conformal prediction.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen; rows are repeated.
         """
         rows = self._begin(
             X,
@@ -93,8 +89,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             X_target=X_target,
             sample_weight=sample_weight,
             target_weight=target_weight,
-            frequency_weight=frequency_weight,
-            target_frequency=target_frequency,
         )
         if self.prefit:
             return self._calibrate(rows, rows)

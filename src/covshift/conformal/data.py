@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from .._frames import cells_of
-from .._row_weights import check_frequency, repeated, row_weights
+from .._row_weights import row_weights, target_weights
 from .._types import Real, Rows
 from .._validation import (
     check_given,
@@ -77,32 +77,27 @@ def labelled_rows(
     X_target: Any,
     sample_weight: Any,
     target_weight: Any,
-    frequency_weight: Any,
-    target_frequency: Any,
 ) -> LabelledRows:
-    """Check the weights, and repeat rows by their frequencies."""
+    """Check the weights; rows of weight zero are left out."""
     X_target = unwrap_target(X_target)
     if X_target is not None and not is_margins(X_target):
         X_target = rows_of(X_target, "X_target", text=text)
     N = _num_samples(X)
     if len(y) != N:
         raise InputError(f"y has {len(y)} values, but X has {N} rows.")
-    weights = row_weights(N, sample_weight, frequency_weight)
-    again = repeated(weights.repeats)
-    design = None if weights.equal else weights.design[again]
+    weights = row_weights(N, sample_weight)
+    kept = np.flatnonzero(weights.kept)
+    design = None if weights.equal else weights.w[kept]
     target, of_target = X_target, None
-    given = {
-        "target_weight": unwrap_target(target_weight),
-        "target_frequency": unwrap_target(target_frequency),
-    }
-    if target is None and any(value is not None for value in given.values()):
-        raise InputError("target_weight and target_frequency need X_target, whose rows they weigh.")
+    target_weight = unwrap_target(target_weight)
+    if target is None and target_weight is not None:
+        raise InputError("target_weight needs X_target, whose rows it weighs.")
     if is_margins(target):
-        refuse_target_weights(**given)
-    elif target is not None:
-        target, of_target = _target_rows(target, **given)
-    rows_again = len(again) == N and (again == np.arange(N)).all()
-    X, y = (X, y) if rows_again else (_safe_indexing(X, again), y[again])
+        refuse_target_weights(target_weight=target_weight)
+    elif target is not None and target_weight is not None:
+        given = target_weights(_num_samples(target), target_weight)
+        of_target = None if given.uniform else given.w
+    X, y = (X, y) if len(kept) == N else (_safe_indexing(X, kept), y[kept])
     groups = None if by is None else groups_of(X, by, "X")
     in_target = None
     if by is not None and target is not None and not is_margins(target):
@@ -127,22 +122,6 @@ def rows_of(X: Any, title: str, *, text: bool) -> Any:
             "while a minimum of 1 is required."
         )
     return X
-
-
-def _target_rows(target: Any, *, target_weight: Any, target_frequency: Any) -> tuple[Any, Any]:
-    M = _num_samples(target)
-    if target_frequency is not None:
-        repeats = check_frequency(target_frequency, M, "target_frequency", of="X_target")
-        again = repeated(repeats, "target_frequency")
-        target = _safe_indexing(target, again)
-        if target_weight is not None:
-            weights = row_weights(M, target_weight, names=("target_weight", ""), of="X_target")
-            target_weight = weights.design[again]
-        M = len(again)
-    if target_weight is None:
-        return target, None
-    weights = row_weights(M, target_weight, names=("target_weight", ""), of="X_target")
-    return target, None if weights.equal and weights.single else weights.design
 
 
 def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:

@@ -29,9 +29,8 @@ def calibrate(
     rows suit these and new rows alike.
     """
     of_target = {"X_target": X_target, "target_weight": target_weight}
-    nobody = {"frequency_weight": None, "target_frequency": None}
-    rows = model._begin(X, y, sample_weight=sample_weight, **of_target, **nobody)
+    rows = model._begin(X, y, sample_weight=sample_weight, **of_target)
     without = np.zeros(_num_samples(trained))  # outcomes, of which weights know nothing
-    given = {"sample_weight": trained_weight, **of_target, **nobody}
+    given = {"sample_weight": trained_weight, **of_target}
     weighed = labelled_rows(trained, without, None, text=model._takes_text(), **given)
     return model._calibrate(rows, weighed)

@@ -85,7 +85,7 @@ class AtCuts:
 
     def weigh(self, weighter: Any, rows: RowWeights) -> Real:
         """Fit a weighter, or the one of a name, to the margins: the weights (N,) of the rows."""
-        given = rows.options("sample_weight", "frequency_weight")
+        given = rows.options("sample_weight")
         fitted = clone(as_weighter(weighter)).fit(self.X, X_target=self.margins, **given)
         return np.asarray(fitted.weights_)
 
@@ -93,7 +93,7 @@ class AtCuts:
         """Make V; ``X`` (N, n) are the rows for corrections that do not look at the target."""
         found: VOperator
         ready = self.ready(correction, rows)
-        given = rows.options("sample_weight", "frequency_weight")
+        given = rows.options("sample_weight")
         if not ready.uses_target:
             found = ready.operator(X, **given)
             return found

@@ -67,8 +67,6 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         *,
         target_weight: Any = None,
         sample_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> VOperator:
         """Make V for the training sample ``X`` under the target ``X_target``.
 
@@ -82,8 +80,6 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             corrections that see one column at a time; see `covshift.corrections.at_cuts`.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the points, on any scale: they are divided by their mean.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each point was seen: V is that of the repeated rows, added up.
 
         Returns
         -------
@@ -91,36 +87,33 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
-        target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
+        target_weight = unwrap_target(target_weight)
         if is_margins(unwrap_target(X_target)):
-            refuse_target_weights(target_weight=target_weight, target_frequency=target_frequency)
+            refuse_target_weights(target_weight=target_weight)
             from .at_cuts import AtCuts
 
             cuts = AtCuts.of(unwrap_target(X_target), X)
-            weights = row_weights(len(cuts.Z), sample_weight, frequency_weight)
+            weights = row_weights(len(cuts.Z), sample_weight)
             return cuts.operator(self, X, weights)
         X, X_target, encoder = encode_samples(
             X,
             X_target,
             sample_weight=sample_weight,
-            frequency_weight=frequency_weight,
             target_weight=target_weight,
-            target_frequency=target_frequency,
         )
         groups = groups_of(X) if encoder is None else encoder.groups
         known = self if groups is None or self._groups is not None else self.of_features(groups)
-        itself = unwrap_target(X_target) is None
-        if itself and target_weight is None and target_frequency is None:
-            target_weight, target_frequency = sample_weight, frequency_weight
-        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
-        rows = row_weights(int(X.shape[0]), sample_weight, frequency_weight)
-        target = target_weights(int(T.shape[0]), target_weight, target_frequency)
+        if unwrap_target(X_target) is None and target_weight is None:
+            target_weight = sample_weight
+        X, T, share = check_samples(X, X_target, target_weight)
+        rows = row_weights(int(X.shape[0]), sample_weight)
+        target = target_weights(int(T.shape[0]), target_weight)
         found = known.weighed(X, T, rows, target)
         V = found._build(X, T, share)
         own = found._row_weights(X, T, share)
-        if rows.equal and rows.single:
+        if rows.uniform:
             return found._finish(V, own)
-        given = weight_like(rows.w, X, "frequency_weight")
+        given = weight_like(rows.w, X, "sample_weight")
         return found._finish(V, given if own is None else given * own)
 
     def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .._array import Array, take_rows
-from .._row_weights import RowWeights, check_weight, repeated, target_weights
+from .._array import Array
+from .._row_weights import RowWeights, check_weight, target_weights
 from .._validation import weight_like
 from ..exceptions import InputTypeError
 from ..weights import as_weighter
@@ -34,9 +34,9 @@ def importance_weights(
     if hasattr(weights, "fit"):
         if target is None:
             target = target_weights(int(T.shape[0]), share)
-        given = target.options("target_weight", "target_frequency")
+        given = target.options("target_weight")
         if rows is not None:
-            given |= rows.options("sample_weight", "frequency_weight")
+            given |= rows.options("sample_weight")
         weights = _fitted(of_features(clone(weights), groups), X, T, given).weights_
     w = check_weight(weights, int(X.shape[0]), "The importance weights", of="X")
     return weight_like(w, X, "The importance weights")
@@ -55,10 +55,6 @@ def is_weighter(weights: Any) -> bool:
 
 
 def _fitted(weighter: Any, X: Array, T: Array, given: dict[str, Any]) -> Any:
-    if "target_frequency" in given and not has_fit_parameter(weighter, "target_frequency"):
-        again = repeated(given.pop("target_frequency"), "target_frequency")
-        T = take_rows(T, again)
-        given |= {name: given[name][again] for name in given if name == "target_weight"}
     if has_fit_parameter(weighter, "target_weight"):
         weight = given.get("target_weight", np.ones(int(T.shape[0])))
         given["target_weight"] = weight / weight.sum()

@@ -59,7 +59,6 @@ def v_matrix(
     correction: Any = "additive",
     *,
     target_weight: Any = None,
-    target_frequency: Any = None,
 ) -> Array:
     """Return V as a dense (N, N) array, for any correction.
 
@@ -78,8 +77,6 @@ def v_matrix(
         the identity), or an object of `covshift.corrections`.
     target_weight : (M,) array, optional
         Probability weights of the target points, on any scale.
-    target_frequency : (M,) array, optional
-        How often each target point was seen.
 
     Returns
     -------
@@ -105,8 +102,7 @@ def v_matrix(
            [0.75, 0.75]])
     """
     correction = as_correction(correction)
-    given = {"target_weight": target_weight, "target_frequency": target_frequency}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {} if target_weight is None else {"target_weight": target_weight}
     V = correction.operator(X, X_target, **given).dense()
     warn_if_unseen(namespace(V).linalg.diagonal(V), correction=correction)
     return V

@@ -19,7 +19,7 @@ from .verdict import Verdict
 _ORDER: tuple[Verdict, ...] = ("no shift", "correctable", "strong", "no overlap")
 _HEAD = ["rows", "verdict", "AUC", "effective rows", "no rows near", "worst column"]
 _NAMED = 3  # targets that the first line names
-_OF_ROWS = ("target_weight", "target_frequency")
+_OF_ROWS = ("target_weight",)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> Batche
     targets : dict of str to target rows
         Such as the months of a year, in their order.
     **given
-        Further parameters of `covshift.diagnose`; ``target_weight`` and ``target_frequency`` by the
-        names of the targets.
+        Further parameters of `covshift.diagnose`; ``target_weight`` by the names of the
+        targets.
 
     Returns
     -------

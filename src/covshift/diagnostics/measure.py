@@ -13,7 +13,7 @@ from .._notes import Note
 from .._parallel import one_blas_thread
 from .._parameters import number, whole
 from .._quiet import quiet
-from .._row_weights import repeated, row_weights
+from .._row_weights import row_weights
 from .._support import NO_OVERLAP, STRONG
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
@@ -50,8 +50,6 @@ def diagnose(
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
@@ -67,8 +65,6 @@ def diagnose(
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
@@ -83,8 +79,6 @@ def diagnose(
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
@@ -107,8 +101,6 @@ def diagnose(
         Probability weights of the rows, such as those of a survey, on any scale. The training
         sample is then the weighted sample: weights that correct it are factors on these. Tests,
         intervals and effective sizes count rows by Kish's number.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen: the diagnosis is that of the repeated rows, which it makes.
     groups : (n,) array of int, optional
         For arrays that were encoded elsewhere: the number of the feature that each column belongs
         to. Columns of zeros and ones that are named "region=north" are levels of a category, and
@@ -155,21 +147,18 @@ def diagnose(
         refuse_target_weights(
             feature_names=feature_names,
             target_weight=target_weight,
-            target_frequency=target_frequency,
             groups=groups,
         )
-        rows = row_weights(_num_samples(X), sample_weight, frequency_weight)
-        again = repeated(rows.repeats)
-        known = KnownRows.of(target, _safe_indexing(X, again), "diagnose")
-        return diagnose_margins(known, weight=rows.design[again], methods=methods)
+        rows = row_weights(_num_samples(X), sample_weight)
+        kept = np.flatnonzero(rows.kept)
+        known = KnownRows.of(target, _safe_indexing(X, kept), "diagnose")
+        return diagnose_margins(known, weight=rows.w[kept], methods=methods)
     return diagnose_and_weigh(
         X,
         X_target,
         feature_names=feature_names,
         sample_weight=sample_weight,
         target_weight=target_weight,
-        frequency_weight=frequency_weight,
-        target_frequency=target_frequency,
         groups=groups,
         methods=methods,
         confidence=confidence,
@@ -185,8 +174,6 @@ def diagnose_and_weigh(
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
@@ -194,8 +181,8 @@ def diagnose_and_weigh(
 ) -> tuple[Diagnosis, Real | None]:
     """`diagnose`, and the CDF weights of the training rows that it found on the way.
 
-    They are final weights, factors times ``sample_weight``, of all rows that were seen, repeats
-    included, and have mean one; None where there are none.
+    They are final weights, factors times ``sample_weight``, of all rows of positive weight, and
+    have mean one; None where there are none.
     """
     samples = two_samples(
         X,
@@ -203,8 +190,6 @@ def diagnose_and_weigh(
         target_weight,
         feature_names,
         sample_weight=sample_weight,
-        frequency_weight=frequency_weight,
-        target_frequency=target_frequency,
         groups=groups,
     )
     return diagnose_samples(

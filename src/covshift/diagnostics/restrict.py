@@ -53,7 +53,7 @@ def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> R
     random_state : int
         As there.
     **given
-        Further parameters of `covshift.diagnose`: weights, frequencies, names and groups.
+        Further parameters of `covshift.diagnose`: weights, names and groups.
 
     Notes
     -----

@@ -31,7 +31,7 @@ class Diagnosis:
     reason, advice : str
         Why, and what to do next, in a sentence each.
     n_train, n_target : int
-        Rows of the samples, repeats included; rows of weight zero are left out.
+        Rows of the samples; rows of weight zero are left out.
     features : tuple of FeatureShift
         In the order of the columns; `worst` sorts them.
     auc : TwoSampleAUC or None

@@ -34,7 +34,5 @@ def tree_reduce(
         if held is not None:
             total = held if total is None else combine(held, total)
     if total is None:
-        raise InputError(
-            f"{what} has no rows of positive weight: sample_weight or frequency_weight is zero."
-        )
+        raise InputError(f"{what} has no rows of positive weight: sample_weight is zero.")
     return total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +48,6 @@ def read_target(
     target_bins: int | None,
     estimator: Any,
     training: Callable[[], Iterable[Any]],
-    target_frequency: Any = None,
 ) -> FixedTarget:
     """Check the target, or reduce it; ``training`` yields (X, y[, w]), should it be the target."""
     X_target = unwrap_target(X_target)
@@ -60,9 +58,7 @@ def read_target(
         f"call the method fit of {type(estimator).__name__} with rows in memory, which takes them",
     )
     if target_bins is None:
-        return _in_memory(X_target, target_weight, target_frequency)
-    if target_frequency is not None:
-        raise InputError("target_bins takes no target_frequency. Use target_weight.")
+        return _in_memory(X_target, target_weight)
     bins = check_bins(target_bins)
     check_by_features(estimator)
     if X_target is None:
@@ -71,7 +67,7 @@ def read_target(
         with numbers_only("A fit in blocks", X_target=X_target):
             T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
         if T.shape[0] <= bins:
-            return _in_memory(X_target, target_weight, None)
+            return _in_memory(X_target, target_weight)
         return of_margins(margins([(T, target_weight)], bins))
     if target_weight is not None:
         raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
@@ -109,7 +105,7 @@ def _is_nested(X: Any) -> bool:
     return isinstance(X, list) and bool(X) and isinstance(X[0], list | tuple | float | int)
 
 
-def _in_memory(X_target: Any, target_weight: Any, target_frequency: Any) -> FixedTarget:
+def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
     if X_target is None:
         raise InputError(
             "X_target is missing. Pass target rows; or target_bins, to let the training rows be "
@@ -124,14 +120,14 @@ def _in_memory(X_target: Any, target_weight: Any, target_frequency: Any) -> Fixe
     with numbers_only("A fit in blocks", X_target=X_target):
         T = to_numpy(check_points(X_target, "X_target"))
     narrow = T.dtype == np.float32
-    weights = target_weights(len(T), target_weight, target_frequency)
+    weights = target_weights(len(T), target_weight)
     return FixedTarget(T.astype(np.float64), weights.share, narrow, weights.size, names)
 
 
 def _training_blocks(training: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
     for X, _, *weights in training():
-        given = [np.asarray(w, dtype=np.float64) for w in weights if w is not None]
-        yield X, (math.prod(given[1:], start=given[0]) if given else None)
+        w = weights[0] if weights else None
+        yield X, None if w is None else np.asarray(w, dtype=np.float64)
 
 
 def _target_blocks(make: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:

@@ -31,7 +31,6 @@ def fit_blocks(
     X_target: Any = None,
     *,
     target_weight: Any = None,
-    target_frequency: Any = None,
     target_bins: int | None = None,
 ) -> Any:
     """Fit `VSVC` or `VSVR` to rows that do not fit in memory, block by block.
@@ -44,9 +43,9 @@ def fit_blocks(
     estimator : VSVC or VSVR
         Fitted in place. ``solver="dual"`` and a precomputed kernel need all rows at once and are
         refused. Coordinates, kernel and probabilities are learned from a sample of 5000 rows.
-    blocks : iterable of (X, y), (X, y, sample_weight) or (X, y, sample_weight, frequency_weight)
+    blocks : iterable of (X, y), or (X, y, sample_weight)
         Or a callable that returns one. The scale of ``sample_weight`` says nothing, but is the same
-        in all blocks; ``frequency_weight`` says how often each row was seen. Either may be None.
+        in all blocks; it may be None.
         They are read twice: the first pass finds classes, landmarks and the sample, the
         second one sums. (A third time where some columns never vary, which are left out.) An
         iterator that can be read once only is refused: pass the function that makes it. See
@@ -54,9 +53,8 @@ def fit_blocks(
     X_target : (M, n) array or data frame, or iterable or callable as ``blocks``, optional
         Target rows. Blocks of them are (T,) or (T, weight), and need ``target_bins``. None, with
         ``target_bins``: the training rows.
-    target_weight, target_frequency : (M,) arrays, optional
-        Probability weights of the target rows, on any scale, and how often each was seen, where
-        the target is one array.
+    target_weight : (M,) array, optional
+        Probability weights of the target rows, on any scale, where the target is one array.
     target_bins : int, optional
         Reduce the target to so many quantiles of each feature, for corrections that look at each
         feature by itself. Its distribution functions move by about 1 / target_bins at most.
@@ -90,10 +88,10 @@ def fit_blocks(
     """
     if not isinstance(estimator, KernelMachine):
         raise InputTypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
-    target_weight, target_frequency = map(unwrap_target, (target_weight, target_frequency))
+    target_weight = unwrap_target(target_weight)
     make = _as_callable(blocks, "blocks")
     header = _header(make)
-    target = read_target(X_target, target_weight, target_bins, estimator, make, target_frequency)
+    target = read_target(X_target, target_weight, target_bins, estimator, make)
     target.check_columns(header)
     fit = BlockFit(estimator, header, target.T, target.share, narrow=target.narrow)
     return run_block_fit(
@@ -131,14 +129,13 @@ def from_arrays(
     y: Any,
     sample_weight: Any = None,
     *,
-    frequency_weight: Any = None,
     batch_rows: int = 1 << 17,
 ) -> Callable[[], Iterator[tuple[Any, ...]]]:
     """Cut arrays into blocks for `fit_blocks`; memory-mapped ones are read a block at a time.
 
     Parameters
     ----------
-    X, y, sample_weight, frequency_weight : arrays of N rows
+    X, y, sample_weight : arrays of N rows
         For example ``np.load("X.npy", mmap_mode="r")``.
     batch_rows : int
         Rows of a block.
@@ -160,8 +157,6 @@ def from_arrays(
     N, own = _num_samples(X), {"y": y, "sample_weight": sample_weight}
     if not N:
         raise InputError("X is empty: it has no rows.")
-    if frequency_weight is not None:
-        own["frequency_weight"] = frequency_weight
     given = {
         name: None if values is None else plain_values(values, name) for name, values in own.items()
     }
@@ -253,11 +248,8 @@ def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
 
 def _header(make: Callable[[], Iterable[Any]]) -> Any:
     for block in make():
-        if not isinstance(block, tuple | list) or len(block) not in (2, 3, 4):
-            raise InputError(
-                "A block must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, "
-                "frequency_weight)."
-            )
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            raise InputError("A block must be (X, y) or (X, y, sample_weight).")
         return block[0]
     raise InputError("There are no blocks: the iterable is empty.")
 

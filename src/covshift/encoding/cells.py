@@ -40,7 +40,6 @@ class Cells:
     values: NDArray[Any]  # float64 with NaN for gaps; of text, places in ``words``, or -1
     words: tuple[str, ...] = ()  # the distinct texts
     levels: tuple[str, ...] = ()  # of ordered categories, in order
-    repeats: NDArray[np.int64] | None = None  # how often each row was seen; None: once
 
     @classmethod
     def of_text(
@@ -68,38 +67,23 @@ class Cells:
         """Whether all cells are missing."""
         return bool(self.gaps.all())
 
-    @property
-    def size(self) -> int:
-        """Number of rows that were seen."""
-        return len(self) if self.repeats is None else int(self.repeats.sum())
-
-    def seen(self, repeats: NDArray[np.int64] | None) -> Cells:
-        """Return the rows that were seen, which then count as often as they were."""
-        if repeats is None:
-            return self
-        kept = repeats > 0
-        return replace(self, values=self.values[kept], repeats=repeats[kept])
+    def rows(self, kept: NDArray[np.bool_] | None) -> Cells:
+        """Return some of the rows; None: all of them."""
+        return self if kept is None else replace(self, values=self.values[kept])
 
     def counts(self) -> dict[Any, int]:
-        """How often each word was seen, and gaps under None."""
+        """How often each word is there, and gaps under None."""
         least = len(self.words) + 1
-        found = np.bincount(self.values + 1, weights=self.repeats, minlength=least)
-        every = zip((None, *self.words), found.astype(np.int64).tolist(), strict=True)
+        found = np.bincount(self.values + 1, minlength=least)
+        every = zip((None, *self.words), found.tolist(), strict=True)
         return {word: count for word, count in every if count}
-
-    def repeated(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers of the rows, without gaps, as often as each was seen."""
-        kept = ~np.isnan(values)
-        if self.repeats is None:
-            return values[kept]
-        return np.repeat(values[kept], self.repeats[kept])
 
     def as_text(self) -> Cells:
         """Return the same cells as categories."""
         if self.is_text:
             return replace(self, kind="category", levels=())
         words = (spelled(cell, self.kind) for cell in self.values.tolist())
-        return replace(Cells.of_text(self.name, "category", words), repeats=self.repeats)
+        return Cells.of_text(self.name, "category", words)
 
     def mapped(self, place: Mapping[Any, float], rest: float) -> NDArray[np.float64]:
         """Return a number for each cell, by its word, or None for gaps: (rows,)."""

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._fields import PLAIN, Each, Kind, Part, Texts
 from .._notes import Note, Severity
 from .._parameters import Rules, check_parameters, whole
-from .._row_weights import check_frequency
-from .._types import Real, Rows
+from .._types import Flags, Real, Rows
 from .._validation import check_columns, unwrap_target
 from ..exceptions import InputError
 from .cells import Cells, is_table
@@ -111,8 +110,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y: Any = None,
         *,
         X_target: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Learn what each column is.
 
@@ -123,11 +120,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
         X_target : data frame, or array (M, n), or a one-tuple of it, optional
             Target rows, aligned by the names of their columns.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the rules are those of the repeated rows.
         """
-        repeats = frequency_weight, unwrap_target(target_frequency)
-        self._learn(X, unwrap_target(X_target), {}, repeats)
+        self._learn(X, unwrap_target(X_target), {})
         check_columns(self, X, reset=True)
         return self
 
@@ -138,24 +132,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         *,
         more: Mapping[str, Iterable[str]] | None = None,
-        repeats: tuple[Any, Any] = (None, None),
     ) -> TableEncoder | None:
         """Learn from a table; None where all columns are numbers without gaps, and need no rule.
 
-        ``more`` are further levels of some columns, known without rows; ``repeats`` says how often
-        each row of X and of X_target was seen, None for once.
+        ``more`` are further levels of some columns, known without rows.
         """
         target = unwrap_target(X_target)
         if not need_rules(X, target):
             return None
-        return cls()._learn(X, target, more or {}, repeats)
+        return cls()._learn(X, target, more or {})
 
     def _learn(
         self,
         X: Any,
         target: Any,
         more: Mapping[str, Iterable[str]],
-        repeats: tuple[Any, Any],
     ) -> Self:
         check_parameters(self)
         kinds = dict(self.kinds or {})
@@ -167,22 +158,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{', '.join(map(repr, train))}."
             )
         there = None if target is None else aligned(rows_of(target, "X_target"), train)
-        often = _frequency(repeats[0], train, "frequency_weight", "X"), None
-        if there is not None:
-            often = often[0], _frequency(repeats[1], there, "target_frequency", "X_target")
-        return self.fit_cells(train, there, more, often)
+        return self.fit_cells(train, there, more)
 
     def fit_cells(
         self,
         train: Mapping[str, Cells],
         target: Mapping[str, Cells] | None,
         more: Mapping[str, Iterable[str]] | None = None,
-        repeats: tuple[Any, Any] = (None, None),
+        kept: tuple[Flags | None, Flags | None] = (None, None),
     ) -> Self:
-        """Learn from columns of cells; both samples have the same columns."""
+        """Learn from columns of cells; both samples have the same columns.
+
+        ``kept`` says which rows of each sample are there; None: all of them.
+        """
         limits = Limits(int(self.max_levels), int(self.min_rows))
         kinds = dict(self.kinds or {})
-        found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, repeats=repeats)
+        found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, kept=kept)
         self.features_ = tuple(found.features)
         self._said = tuple((note.kind, note.text, note.severity) for note in found.notes())
         self._names = np.array(list(train), dtype=object)
@@ -294,9 +285,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _frequency(given: Any, cells: Mapping[str, Cells], name: str, of: str) -> Any:
-    if given is None:
-        return None
-    return check_frequency(given, len(next(iter(cells.values()))), name, of=of)

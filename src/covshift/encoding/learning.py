@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._dates import is_iso
-from .._types import Real
+from .._types import Flags, Real
 from ..exceptions import InputError
 from .cells import PLURAL, Cells, spelled
 from .feature import MISSING, OTHER, Feature, Unseen, hours_of
@@ -43,13 +43,13 @@ def learn(
     kinds: Mapping[str, Any],
     limits: Limits,
     more: Mapping[str, Iterable[str]],
-    repeats: tuple[Any, Any] = (None, None),
+    kept: tuple[Flags | None, Flags | None] = (None, None),
 ) -> Learned:
     """Find a rule for every column of the training rows.
 
     ``kinds`` says what some columns are: a kind, a list of levels in order, or "drop". ``more``
-    are further levels of some columns, known without rows. ``repeats`` says how often each row of
-    the two samples was seen.
+    are further levels of some columns, known without rows. ``kept`` says which rows of the
+    two samples are there.
     """
     found = Learned()
     blocks: dict[bytes, str] = {}
@@ -57,9 +57,9 @@ def learn(
     for name in train:
         if kinds.get(name) == "drop":
             continue
-        pair = [train[name].seen(repeats[0])]
+        pair = [train[name].rows(kept[0])]
         if target is not None:
-            pair.append(target[name].seen(repeats[1]))
+            pair.append(target[name].rows(kept[1]))
         pair = _alike(name, pair, kinds.get(name), found)
         feature = _rule(name, pair, kinds.get(name), limits, tuple(more.get(name, ())), found)
         if feature is None:
@@ -194,7 +194,7 @@ def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | 
     if not len(present) or (present.min() == present.max() and not gaps.any()):
         found.constant.append(name)
         return None
-    own = pair[0].repeated(pair[0].values)
+    own = pair[0].values[~pair[0].gaps]
     fill = float(np.median(own if len(own) else present))
     if pair[0].kind == "boolean":
         fill = float(fill > 0.5)
@@ -215,7 +215,7 @@ def _rule_of_order(name: str, pair: list[Cells], found: Learned) -> Feature | No
         found.constant.append(name)
         return None
     ranks = pair[0].mapped({level: float(k) for k, level in enumerate(levels)}, np.nan)
-    ranks = pair[0].repeated(ranks)
+    ranks = ranks[~np.isnan(ranks)]
     fill = float(np.quantile(ranks, 0.5, method="lower")) if len(ranks) else 0.0
     return Feature(name, "ordered", levels, fill, None in seen, None in seen)
 
@@ -230,7 +230,7 @@ def _rule_of_levels(
 ) -> Feature | None:
     counts: list[Counter[Any]] = [Counter(part.counts()) for part in pair]
     levels: set[str] = set().union(*counts) - {None}
-    rows = pair[0].size
+    rows = len(pair[0])
     different = len(counts[0].keys() - {None})
     if not insisted:
         if different == rows >= _ID_ROWS:
@@ -243,7 +243,7 @@ def _rule_of_levels(
         found.constant.append(name)
         return None
     mass = {
-        level: sum(count[level] / part.size for count, part in zip(counts, pair, strict=True))
+        level: sum(count[level] / len(part) for count, part in zip(counts, pair, strict=True))
         for level in levels | set(more)
     }
     own = counts[0]  # the order must not depend on how the target is known
@@ -279,7 +279,7 @@ def _joined(
         for level in free
         if sum(count[level] for count in counts) < limits.min_rows
         and all(
-            count[level] < _RARE_SHARE * part.size for count, part in zip(counts, pair, strict=True)
+            count[level] < _RARE_SHARE * len(part) for count, part in zip(counts, pair, strict=True)
         )
     }
     kept = sorted((k for k in free if k not in rare), key=lambda level: (-mass[level], level))

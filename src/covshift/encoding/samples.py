@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 from .._numbers import category_columns, date_columns
 from .._quiet import quiet
 from .._row_weights import RowWeights, row_weights, target_weights
-from .._types import Real
+from .._types import Flags, Real
 from .._validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from .cells import read_cells
@@ -34,23 +34,19 @@ def encode_samples(
     *,
     more: Mapping[str, Iterable[str]] | None = None,
     sample_weight: Any = None,
-    frequency_weight: Any = None,
     target_weight: Any = None,
-    target_frequency: Any = None,
 ) -> EncodedSamples:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
 
     ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
-    A row counts as often as it was seen, and rows of weight zero are not there: what they alone
-    have is unknown, as it is in new rows.
+    Rows of weight zero are not there: what they alone have is unknown, as it is in new rows.
     """
     T = unwrap_target(X_target)
     if not need_rules(X, T):
         return EncodedSamples(X, X_target, None)
-    here, there = _times_seen(X, sample_weight, frequency_weight, row_weights), None
+    here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
-        weight, frequency = map(unwrap_target, (target_weight, target_frequency))
-        there = _times_seen(T, weight, frequency, target_weights)
+        there = _kept(T, unwrap_target(target_weight), target_weights)
     train = rows_of(X, "X")
     target = None if T is None else aligned(rows_of(T, "X_target"), train)
     encoder = TableEncoder().fit_cells(train, target, more, (here, there))
@@ -60,17 +56,14 @@ def encode_samples(
     return EncodedSamples(points, _encoded(encoder, target, "X_target", there), encoder)
 
 
-def _times_seen(X: Any, weight: Any, frequency: Any, check: Callable[..., RowWeights]) -> Any:
-    """Return how often each row counts (rows,); None where all count once."""
-    if weight is None and frequency is None:
-        return None
-    weights = check(_num_samples(X), weight, frequency)
-    times = np.where(weights.kept, weights.repeats, 0)
-    return None if (times == 1).all() else times
+def _kept(X: Any, weight: Any, check: Callable[..., RowWeights]) -> Flags | None:
+    """Return which rows have a weight (rows,); None where all have."""
+    kept = None if weight is None else check(_num_samples(X), weight).kept
+    return None if kept is None or kept.all() else kept
 
 
-def _encoded(encoder: TableEncoder, cells: Any, title: str, times: Any) -> Real:
-    if times is None or times.all():
+def _encoded(encoder: TableEncoder, cells: Any, title: str, kept: Flags | None) -> Real:
+    if kept is None:
         return encoder.encode_read(cells, title)
     with quiet(UnseenLevelWarning):  # of rows that weigh nothing
         return encoder.encode_read(cells, title)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._parameters import flag, number, one_of, whole
-from .._repeats import Repeats, repeated_pair
-from .._validation import is_margins, refuse_target_weights, unwrap_target
+from .._validation import is_margins, unwrap_target
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
@@ -20,7 +18,6 @@ from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates
 from .run import Run, Settings
-from .weighing import are_weights
 
 _MANY_ROWS = 100_000
 
@@ -37,8 +34,6 @@ def estimate(
     outcome_model: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     strata: Any = None,
     cluster: Any = None,
     finite_population: bool = False,
@@ -110,9 +105,6 @@ def estimate(
         and boosted trees, mixed by cross-fitted error.
     sample_weight, target_weight : (N,) and (M,) arrays, optional
         Design weights, on any scale.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen. The answer is that of the repeated rows, which it makes;
-        ``weights`` holds the weight of one of the repeats.
     strata, cluster : (N,) arrays or names of columns of X, optional
         Strata and primary units of the training sample's design. Rows of a cluster are never
         parted between a model and its check.
@@ -171,22 +163,6 @@ def estimate(
     of_these = margins is not None and what == "total" and population_size is None
     if margins is not None and of_these:
         population_size = margins.size
-    if margins is not None:
-        refuse_target_weights(target_frequency=target_frequency)
-    train = Repeats.of_rows(X, frequency_weight, "frequency_weight", "X")
-    target = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
-    by = repeated_pair(by, train, target)
-    y, X, sample_weight, strata, cluster, denominator = train.each(
-        y=y,
-        X=X,
-        sample_weight=sample_weight,
-        strata=strata,
-        cluster=cluster,
-        denominator=denominator,
-    )
-    if are_weights(weighter):
-        (weighter,) = train.each(weighter=weighter)
-    X_target, target_weight = target.each(X_target=X_target, target_weight=target_weight)
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors
     )
@@ -241,10 +217,4 @@ def estimate(
         random_state=random_state,
         verbose=verbose,
     )
-    found = Run(covered, asked, settings).found(outcomes)
-    drawn = found.replicate_weights
-    return replace(
-        found,
-        weights=train.mean_of_repeats(found.weights),
-        replicate_weights=None if drawn is None else train.mean_of_repeats(drawn),
-    )
+    return Run(covered, asked, settings).found(outcomes)

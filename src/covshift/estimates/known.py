@@ -11,7 +11,6 @@ from scipy.special import stdtrit
 from .._gains import weighted_means
 from .._html import Record
 from .._parameters import number
-from .._repeats import Repeats
 from .._row_weights import check_weight
 from .._types import Real
 from .._values import numbers_of_rows
@@ -38,9 +37,7 @@ class WeightedMean(Record):
         )
 
 
-def estimate_mean(
-    y: Any, weights: Any, *, frequency_weight: Any = None, confidence: float = 0.95
-) -> WeightedMean:
+def estimate_mean(y: Any, weights: Any, *, confidence: float = 0.95) -> WeightedMean:
     """Estimate a mean of ``y`` from rows whose weights are known.
 
     m = sum w_i y_i / sum w_i, and, the weights and the target taken as known exactly (design
@@ -59,8 +56,6 @@ def estimate_mean(
         Outcomes of the rows.
     weights : (N,) array
         Their weights, on any scale.
-    frequency_weight : (N,) array, optional
-        How often each row was seen: the result is that of the repeated rows.
     confidence : float between 0 and 1
         Coverage of the interval.
 
@@ -84,15 +79,13 @@ def estimate_mean(
     >>> found.effective_sample_size
     3.0
     """
-    values, w = _check_rows(y, weights, frequency_weight, "y")
+    values, w = _check_rows(y, weights, "y")
     value, error = mean_and_error(values, w)
     size = effective_sample_size(w)
     return WeightedMean(value, error, _student(value, error, size, confidence), confidence, size)
 
 
-def estimate_risk(
-    loss_values: Any, weights: Any, *, frequency_weight: Any = None, confidence: float = 0.95
-) -> WeightedMean:
+def estimate_risk(loss_values: Any, weights: Any, *, confidence: float = 0.95) -> WeightedMean:
     """Estimate a model's target risk from its losses on weighted rows.
 
     The weighted mean m of the losses, with the standard error of `estimate_mean`. Losses are
@@ -108,8 +101,6 @@ def estimate_risk(
         Loss of each row, for example ``(y - prediction) ** 2`` or ``y != prediction``.
     weights : (N,) array
         Weights of these rows, for example ``weighter.predict_weights(X_held_out)``.
-    frequency_weight : (N,) array, optional
-        How often each row was seen: the result is that of the repeated rows.
     confidence : float between 0 and 1
         Coverage of the interval.
 
@@ -123,7 +114,7 @@ def estimate_risk(
     >>> estimate_risk([0, 0, 1, 1], [2, 2, 1, 1]).value
     0.3333333333333333
     """
-    losses, w = _check_rows(loss_values, weights, frequency_weight, "loss_values")
+    losses, w = _check_rows(loss_values, weights, "loss_values")
     found = estimate_mean(losses, w, confidence=confidence)
     if losses.min() < 0 or found.value <= 0:
         return found
@@ -142,14 +133,10 @@ def mean_and_error(y: Real, w: Real) -> tuple[float, float]:
     return float(means[0]), unit * float(np.sqrt(((influence / unit) ** 2).sum()))
 
 
-def _check_rows(values: Any, weights: Any, frequency: Any, name: str) -> tuple[Real, Real]:
-    """Values and weights of the rows, the largest one, each row as often as it was seen."""
+def _check_rows(values: Any, weights: Any, name: str) -> tuple[Real, Real]:
+    """Values and weights of the rows, the largest weight one."""
     found = _check_values(values, name)
     w = check_weight(weights, len(found), "weights", of=name)
-    repeats = Repeats.of_rows(found, frequency, "frequency_weight", name)
-    found, w = repeats.each(**{name: found, "weights": w})
-    if not w.any():
-        raise InputError("weights or frequency_weight is zero in every row; some must have both.")
     return found, w / w.max()
 
 

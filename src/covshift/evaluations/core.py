@@ -11,20 +11,17 @@ import numpy as np
 from .._crossfit import Features
 from .._notes import Note
 from .._parameters import flag, number, one_of, whole
-from .._repeats import Repeats, repeated_pair
 from .._types import Flags, Real, Rows
 from .._validation import is_margins, unwrap_target
 from ..diagnostics import Diagnosis
 from ..estimates.columns import Outcome
 from ..estimates.data import check_sample
 from ..estimates.overlap import check_overlap
-from ..estimates.weighing import are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from .asking import Task
 from .batches import labels_of_batches, rows_of_batches, single_rows
 from .methods import METHODS, Method
 from .reader import Reader
-from .repeated import of_given_rows, refuse_listed_folds, repeated_scores
 from .result import Evaluations
 from .run import Run
 from .scores import Scored
@@ -55,8 +52,6 @@ def evaluate(
     outcome_model: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     strata: Any = None,
     cluster: Any = None,
     finite_population: bool = False,
@@ -146,9 +141,6 @@ def evaluate(
         Folds of the outcome models; default 5, or 3 above 20,000 rows of X.
     weighter, sample_weight, target_weight, strata, cluster, finite_population
         As for `covshift.estimate`. With a ``weighter``, or weights, "dr" does not lean.
-    frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-        How often each row was seen, as for `covshift.estimate`. ``cv`` deals the repeats into folds
-        one by one; pass the row numbers as ``cluster`` to keep those of a row together.
     restrict, max_weight, confidence, feature_names, diagnosis, random_state
         As for `covshift.estimate`.
 
@@ -208,27 +200,6 @@ def evaluate(
             "CDFWeights, EntropyBalancing, Raking or PostStratification."
         )
     batch, X_target = labels_of_batches(batch, X, X_target)
-    train = Repeats.of_rows(X, frequency_weight, "frequency_weight", "X")
-    target = Repeats.of_rows(X_target, target_frequency, "target_frequency", "X_target")
-    refuse_listed_folds(cv, train)
-    if train.again is not None and trained_on is not None:
-        trained_on = _trained(trained_on, train.count)
-    by = repeated_pair(by, train, target)
-    X, y, trained_on, sample_weight, strata, cluster = train.each(
-        X=X,
-        y=y,
-        trained_on=trained_on,
-        sample_weight=sample_weight,
-        strata=strata,
-        cluster=cluster,
-    )
-    if are_weights(weighter):
-        (weighter,) = train.each(weighter=weighter)
-    X_target, y_target, batch, target_weight = target.each(
-        X_target=X_target, y_target=y_target, batch=batch, target_weight=target_weight
-    )
-    model = repeated_scores(model, train, "model")
-    target_scores = repeated_scores(target_scores, target, "target_scores")
     sample = check_sample(
         X,
         X_target,
@@ -275,7 +246,7 @@ def evaluate(
     )
     found = Run(covered, given, used, trained, settings).found(models, known)
     if batch is None:
-        return of_given_rows(found, train)
+        return found
     batches, notes = {}, list(found.notes)
     for label, rows in rows_of_batches(batch, len(sample.T)):
         if not sample.share[rows].any():
@@ -292,7 +263,7 @@ def evaluate(
         nothing: list[Outcome | None] = [None] * len(models)
         batches[label] = Run(covered, given, used, trained, settings).found(models, nothing)
     notes += single_rows(batches)
-    return of_given_rows(replace(found, batches=batches, notes=tuple(notes)), train)
+    return replace(found, batches=batches, notes=tuple(notes))
 
 
 def _check_alike(models: list[Scored]) -> None:

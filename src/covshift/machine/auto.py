@@ -26,11 +26,10 @@ def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
     """Mix the correction of least estimated target error with the uncorrected machine.
 
     The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
-    ``kernels`` it takes the uncorrected machine's. Repeats are rows of their own.
+    ``kernels`` it takes the uncorrected machine's.
     """
     if machine.kernel == "precomputed":
         raise InputError("correction='auto' needs points, not a precomputed kernel.")
-    problem = problem.single()
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)
     some = problem if exact else problem.rows(some_rows(problem.N, random_state))

@@ -180,9 +180,7 @@ class KernelMachine(LandmarksFit):
     def _choose_kernels(self, problem: FitData) -> Sequence[Any]:
         """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
         keys = self._outcome_keys(problem.Y)
-        sample = RowSample.of(
-            problem.X, problem.Y, problem.w, keys, problem.repeats, units=problem.units
-        )
+        sample = RowSample.of(problem.X, problem.Y, problem.w, keys, units=problem.units)
         return self._choose_from(
             sample, sample.y, problem.T, problem.share, problem.groups, problem.units
         )
@@ -253,7 +251,7 @@ class KernelMachine(LandmarksFit):
         folds: Sequence[Fold] = []
         if compared or self._uses_held_out():
             n_folds = int(self.n_folds)
-            folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w, problem.repeats)
+            folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
                 K = given if given is not None else kernels[0](problem.X, problem.X)

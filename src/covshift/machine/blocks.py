@@ -23,8 +23,8 @@ from .._hashing import HashedSample, draw_seed
 from .._overlap import beyond, warn_of_apart
 from .._row_sample import RowSample
 from .._row_units import RowUnits
-from .._row_weights import check_frequency, check_weight
-from .._types import Real, Whole
+from .._row_weights import check_weight
+from .._types import Real
 from .._validation import check_columns, check_points
 from .._values import numbers_of_rows
 from ..corrections import as_correction
@@ -43,8 +43,7 @@ class Block(NamedTuple):
 
     X: Real
     y: NDArray[Any]
-    w: Real  # of all repeats
-    repeats: Whole
+    w: Real
     single: bool  # whether X came in single precision
 
 
@@ -110,9 +109,7 @@ class BlockFit:
         self._units = RowUnits.of(*self._target)
         self.unit = 1.0  # mean probability weight, once all rows were surveyed
 
-    def read(
-        self, X: Any, y: Any, sample_weight: Any = None, frequency_weight: Any = None
-    ) -> Block | None:
+    def read(self, X: Any, y: Any, sample_weight: Any = None) -> Block | None:
         """Check a block; None where no row has a weight."""
         if _length(X) == 0:
             return None
@@ -130,15 +127,11 @@ class BlockFit:
         points = points.astype(np.float64)
         if len(self.columns) < points.shape[1]:
             points = points[:, self.columns]
-        w, repeats = np.ones(len(points)), np.ones(len(points), dtype=np.int64)
+        w = np.ones(len(points))
         if sample_weight is not None:
             w = _block_weight(sample_weight, len(points), "sample_weight")
-        if frequency_weight is not None:
-            seen = _block_weight(frequency_weight, len(points), "frequency_weight")
-            repeats = seen.astype(np.int64)
-        kept = np.flatnonzero((w > 0) & (repeats > 0))
-        points, values, repeats = points[kept], values[kept], repeats[kept]
-        return Block(points, values, repeats * w[kept], repeats, single) if len(kept) else None
+        kept = np.flatnonzero(w > 0)
+        return Block(points[kept], values[kept], w[kept], single) if len(kept) else None
 
     def survey(self, block: Block) -> Survey:
         """Learn what the sums need to be prepared; O(b n)."""
@@ -156,7 +149,6 @@ class BlockFit:
                 block.y,
                 block.w,
                 estimator._label_keys(block.y),
-                block.repeats,
                 units=self._units,
             ),
             bool(block.single),
@@ -204,7 +196,7 @@ class BlockFit:
     def partial(self, primal: Primal, block: Block) -> Partial:
         """Sum over the rows of a block."""
         Y = self.estimator._outcome_columns(block.y)
-        return primal.partial(block.X, Y, block.w / self.unit, block.repeats)
+        return primal.partial(block.X, Y, block.w / self.unit)
 
     def finish(self, primal: Primal, sums: Partial) -> KernelMachine:
         """Solve, from the sums over all rows; returns the fitted estimator."""
@@ -224,12 +216,10 @@ def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
 
 
 def _block_weight(weight: Any, length: int, name: str) -> Real:
-    """Check the weights or frequencies of a block, of which all may be zero."""
+    """Check the weights of a block, of which all may be zero."""
     values = numbers_of_rows(weight, name, "one weight per row of X")
     if values.shape == (length,) and (values == 0).all():
         return values
-    if name == "frequency_weight":
-        return check_frequency(values, length, name, of="X").astype(np.float64)
     return check_weight(values, length, name, of="X")
 
 

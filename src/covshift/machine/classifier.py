@@ -221,8 +221,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit on labelled rows, corrected for the target.
 
@@ -240,10 +238,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the result is that of the repeated rows.
         """
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         labels = check_labels(self, X, y)
@@ -260,8 +256,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         classes: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Add a block of labelled rows, for data that do not fit in memory.
 
@@ -285,7 +279,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         if len(unknown):
             raise InputError(f"y holds {unknown.tolist()}, which are not among the classes.")
         Y = one_hot(labels, self.classes_)
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         return self._partial_fit(X, Y, X_target, weights)
 
     def decision_function(self, X: Any) -> Any:
@@ -340,8 +334,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> LeaveOneOutClassifier:
         """Return the classifiers that leaving out one training row gives, without fitting again.
 
@@ -352,7 +344,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='qp' bounds f, and f without a row has a closed form only where it is "
                 "not bounded. Use probability='logistic' or 'clip'."
             )
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         return LeaveOneOutClassifier(self, X, y, X_target, weights)
 
     def _log_odds(self, f: Any, points: Any) -> Real:

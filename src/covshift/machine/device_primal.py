@@ -16,7 +16,7 @@ from .._device.kernels import features, row_blocks
 from .._device.products import device_eigh
 from .._folds import hashed_folds
 from .._row_units import RowUnits
-from .._types import Real, Whole
+from .._types import Real
 from ..operators import TargetSums
 from .primal import FoldSums, Partial, Primal, SquaresOnce
 
@@ -45,12 +45,12 @@ class DevicePrimal(Primal):
         )
         self._features = features(kernel, Z, example)
 
-    def partial(self, X: Array, Y: Array, w: Array, repeats: Whole | None = None) -> Partial:
+    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
         """Sum over the rows, block by block."""
         xp = namespace(X)
         folds = {}
         if self.n_folds > 1:
-            folds = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
+            folds = hashed_folds(X, Y, self.n_folds, w, units=self.units)
         dealt = {
             number: (xp.asarray(fold.rows, device=X.device), like(fold.weight, X))
             for number, fold in folds.items()

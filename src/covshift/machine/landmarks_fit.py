@@ -87,7 +87,7 @@ class LandmarksFit(FittedFunction):
         kernel = self._best_of(kernels)
         target_sums = problem.target_sums(self.correction_, problem.X)
         stream = self._primal(kernel, Z, target_sums, problem.units, example=problem.X[:1])
-        stream.folds = stream.partial(problem.X, problem.Y, problem.w, problem.repeats)
+        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
         self._solve(stream)
         self.__dict__.pop("_sample", None)
         for name in ("coef_", "intercept_", "landmarks_"):
@@ -98,7 +98,7 @@ class LandmarksFit(FittedFunction):
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
-        stream.add(problem.X, problem.Y, problem.w, problem.repeats)
+        stream.add(problem.X, problem.Y, problem.w)
         self._solve(stream)
 
     def _solve(self, stream: Primal) -> None:
@@ -151,7 +151,7 @@ class LandmarksFit(FittedFunction):
             self._start_primal(problem, self._choose_kernels(problem), None)
             self._by_blocks = True
         else:
-            of_target = (X_target, weights.target_weight, weights.target_frequency)
+            of_target = (X_target, weights.target_weight)
             if any(unwrap_target(given) is not None for given in of_target):
                 raise InputError(
                     "X_target and its weights belong to the first call of partial_fit only."

@@ -16,11 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import to_numpy
 from .._fit_data import FitData, GivenWeights, check_fit_data
-from .._folds import part_of
 from .._parallel import one_blas_thread
 from .._quiet import quiet
-from .._row_weights import repeated
-from .._types import Real, Rows
+from .._types import Real
 from .._validation import check_points
 from ..corrections.auto import candidates
 from ..exceptions import InputError
@@ -42,7 +40,7 @@ class LeaveOneOut:
         check_is_fitted(machine, "_f")
         self._machine = machine
         problem, Y = _read(machine, X, y, X_target, weights)
-        if problem.rows_seen < 2:
+        if problem.N < 2:
             raise InputError("Leaving out one row needs two at least; X has one with a weight.")
         self._N = len(Y)
         self._kept = np.flatnonzero(weights.of_rows(self._N).kept)
@@ -108,7 +106,7 @@ class LeaveOneOutRegressor(LeaveOneOut):
     takes to choose the penalty), O(N^2) memory, and O(N^2) time per new row. On
     landmarks: O(N D^2) time, O(N D) memory, O(N D) per new row.
     What was chosen on all rows stays as it is (theory, section 3.8). A row of weight zero was not
-    in the fit, so nothing changes without it; of a row of frequency m one repeat is left out.
+    in the fit, so nothing changes without it.
 
     Examples
     --------
@@ -219,38 +217,28 @@ def _on_landmarks(machine: Any) -> bool:
 
 def _parts(machine: Any, problem: FitData) -> list[tuple[float, LeftOut]]:
     """Leave out rows of every machine that is mixed: shares, and what they do."""
-    units = repeated(problem.repeats)
     return [
-        (share, _left_out(machine, V, problem, units, reg))
-        for share, V, reg in _mixed(machine, problem, units)
+        (share, _left_out(machine, V, problem, reg)) for share, V, reg in _mixed(machine, problem)
     ]
 
 
-def _mixed(machine: Any, problem: FitData, units: Rows) -> list[tuple[float, VOperator, float]]:
-    """Return share, V of single rows and penalty of every machine that is mixed."""
+def _mixed(machine: Any, problem: FitData) -> list[tuple[float, VOperator, float]]:
+    """Return share, V and penalty of every machine that is mixed."""
     report = getattr(machine, "selection_report_", None)
     if report is None:
-        V = problem.operator(machine.correction_)
-        if not problem.weights.single:
-            V = part_of(V, units, 1 / problem.repeats[units])
-        return [(1.0, V, float(machine.reg_))]
-    single = problem.single()
-    known = candidates(target_weights(single) if report["share"] > 0 else np.ones(single.N))
+        return [(1.0, problem.operator(machine.correction_), float(machine.reg_))]
+    known = candidates(target_weights(problem) if report["share"] > 0 else np.ones(problem.N))
     return [
-        (float(found["share"]), single.operator(known[found["correction"]]), float(found["reg"]))
+        (float(found["share"]), problem.operator(known[found["correction"]]), float(found["reg"]))
         for found in report["candidates"]
         if found["share"] > 0
     ]
 
 
-def _left_out(machine: Any, V: VOperator, problem: FitData, units: Rows, reg: float) -> LeftOut:
-    f, Y = machine._f, problem.Y[units]
-    first = None if problem.weights.single else np.searchsorted(units, np.arange(problem.N))
+def _left_out(machine: Any, V: VOperator, problem: FitData, reg: float) -> LeftOut:
+    f = machine._f
     if _on_landmarks(machine):
         W = LandmarkBasis(f.kernel(f.Z, f.Z), SMALLEST).W
-        found = landmark_left_out(V, (f.kernel(problem.X, f.Z) @ W)[units], W, Y, reg)
-        return found if first is None else found.taken(first)
+        return landmark_left_out(V, f.kernel(problem.X, f.Z) @ W, W, problem.Y, reg)
     K = problem.X if f.kernel is None else f.kernel(problem.X, problem.X)
-    if first is None:
-        return exact_left_out(V, K, Y, reg)
-    return exact_left_out(V, K[np.ix_(units, units)], Y, reg).taken(first).summed(first)
+    return exact_left_out(V, K, problem.Y, reg)

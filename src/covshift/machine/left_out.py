@@ -52,22 +52,6 @@ class LeftOut:
             found[:, self.alone] = np.tensordot(basis, self.others[:-1], 1) + self.others[-1]
         return found
 
-    def taken(self, rows: Rows) -> LeftOut:
-        """Keep the f_{-i} of some rows, in ascending order."""
-        places = np.searchsorted(rows, self.alone)
-        inside = rows[np.minimum(places, len(rows) - 1)] == self.alone
-        moves = tuple((move[:, rows], size[rows]) for move, size in self.moves)
-        return LeftOut(self.coef, self.errors[rows], moves, places[inside], self.others[:, inside])
-
-    def summed(self, first: Rows) -> LeftOut:
-        """Add up coefficients of equal basis functions, each run of which begins at ``first``."""
-
-        def sums(coef: Real) -> Real:
-            return np.concatenate([np.add.reduceat(coef[:-1], first, axis=0), coef[-1:]])
-
-        moves = tuple((sums(move), size) for move, size in self.moves)
-        return LeftOut(sums(self.coef), self.errors, moves, self.alone, sums(self.others))
-
 
 def exact_left_out(V: VOperator, K: Real, Y: Real, reg: float) -> LeftOut:
     """Leave out every row of the exact machine; the basis are the kernels of the N rows.

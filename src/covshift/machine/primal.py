@@ -101,17 +101,17 @@ class Primal:
         self.__dict__.update(state)
         self._values = values_at(self.kernel, self.Z)
 
-    def partial(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> Partial:
-        """Sum over training rows X (N, n) with outcomes Y (N, k), weights w and repeats (N,)."""
+    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
+        """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
         if self.n_folds == 1:
             folds = {0: Fold(np.arange(len(X)), w)}
         else:
-            folds = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
+            folds = hashed_folds(X, Y, self.n_folds, w, units=self.units)
         return {number: self._sums(X, Y, fold) for number, fold in folds.items()}
 
-    def add(self, X: Real, Y: Real, w: Real, repeats: Whole | None = None) -> None:
+    def add(self, X: Real, Y: Real, w: Real) -> None:
         """Add training rows to the sums kept here."""
-        self.folds = combine(self.folds, self.partial(X, Y, w, repeats))
+        self.folds = combine(self.folds, self.partial(X, Y, w))
         self._without = {}
 
     def fit(self, reg: float) -> tuple[Real, Real]:

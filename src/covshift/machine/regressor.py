@@ -50,8 +50,6 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Fit on rows with known outcomes, corrected for the target.
 
@@ -69,10 +67,8 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, such as those of a survey. Their scale says nothing:
             they are divided by their mean, so that a penalty means the same on any scale.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen: the result is that of the repeated rows.
         """
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         X, X_target = self._read_frames(X, X_target, weights)
         check_points(X, "X")
         Y, self._single = check_outcomes(self, X, y)
@@ -87,8 +83,6 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Add a block of rows, for data that do not fit in memory; see `VSVC.partial_fit`."""
         first = self._is_first_block()
@@ -102,7 +96,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
                 f"y has {Y.shape[1]} outputs, but those of earlier blocks had "
                 f"{len(self.intercept_)}."
             )
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         return self._partial_fit(X, Y / self._unit, X_target, weights)._in_unit_of_y()
 
     def predict(self, X: Any) -> Any:
@@ -118,14 +112,12 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> LeaveOneOutRegressor:
         """Return the regressors that leaving out one training row gives, without fitting again.
 
         Takes what `fit` took. See `LeaveOneOutRegressor` for what it answers and what it costs.
         """
-        weights = GivenWeights(sample_weight, target_weight, frequency_weight, target_frequency)
+        weights = GivenWeights(sample_weight, target_weight)
         return LeaveOneOutRegressor(self, X, y, X_target, weights)
 
     def _values_at(self, points: Any) -> Any:

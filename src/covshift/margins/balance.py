@@ -22,15 +22,13 @@ class Balance(NamedTuple):
     gap: float  # their difference; of a mean and a standard deviation, in units of the latter
 
 
-def balance_of(
-    margins: Margins, X: Any, weight: Any = None, frequency: Any = None
-) -> list[Balance]:
+def balance_of(margins: Margins, X: Any, weight: Any = None) -> list[Balance]:
     """Compare all shares, means and standard deviations with those of a weighted sample."""
     names = tuple(margins.columns)
     features, means, labels = moment_features(margins, names)
     levels = tuple(levels_of(margins, name) for name in names)
     Z = Reading(names, levels, features).encode(X)
-    w = row_weights(len(Z), weight, frequency, names=("weight", "frequency")).w
+    w = row_weights(len(Z), weight, name="weight").w
     found: Real = w @ Z / w.sum()
     rows = []
     for k, label in enumerate(labels):

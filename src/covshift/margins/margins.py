@@ -132,8 +132,6 @@ class Margins:
         weight : (M,) array, optional
             Probability weights of the rows, on any scale; the shares are then weighted,
             ``min_count`` still counts rows. A row of weight zero is not there.
-        frequency : (M,) array, optional
-            How often each row was seen; ``min_count`` counts all of them.
         tables : list of pairs of columns, optional
             Tables to add. Their cells are made of whole cells of the single columns, so that no
             difference of two numbers tells of fewer rows than ``min_count``.
@@ -227,10 +225,10 @@ class Margins:
         given: dict[str, Any] = {"size": self.size, "source": self.source, "notes": self.notes}
         return Margins.of(single, tables, **given)
 
-    def balance(self, X: Any, weight: Any = None, frequency: Any = None) -> list[Any]:
+    def balance(self, X: Any, weight: Any = None) -> list[Any]:
         """Compare every number here with the one of a sample, weighted or not.
 
-        ``weight`` holds one weight per row, on any scale, ``frequency`` how often it was seen.
+        ``weight`` holds one weight per row, on any scale.
 
         Returns a list of tuples (what, target, sample, gap): a share, mean or standard deviation,
         its value here, in the sample, and the difference. Gaps of means and standard deviations
@@ -245,7 +243,7 @@ class Margins:
         """
         from .balance import balance_of
 
-        return balance_of(self, X, weight, frequency)
+        return balance_of(self, X, weight)
 
     def __str__(self) -> str:
         from .text import described

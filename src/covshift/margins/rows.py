@@ -12,7 +12,7 @@ from .._frames import cells_of, column_label
 from .._notes import Note
 from .._numbers import category_columns
 from .._parameters import one_of, whole
-from .._row_weights import repeated, row_weights
+from .._row_weights import row_weights
 from .._types import Real, Whole
 from .._validation import check_points, column_names
 from ..exceptions import InputError
@@ -29,7 +29,6 @@ def summarised(
     bins: int | None,
     min_count: int,
     weight: Any = None,
-    frequency: Any = None,
     tables: Iterable[Sequence[Any]] = (),
     source: str = "",
 ) -> Any:
@@ -37,11 +36,9 @@ def summarised(
     (whole(1) | one_of(None)).check(bins, "bins")
     whole(1).check(min_count, "min_count")
     columns = _columns(T)
-    names = ("weight", "frequency")
-    given = row_weights(len(next(iter(columns.values()))), weight, frequency, names=names, of="T")
-    again = repeated(given.repeats, "frequency")
-    columns = {name: values[again] for name, values in columns.items()}
-    share, M = given.design[again], given.rows
+    given = row_weights(len(next(iter(columns.values()))), weight, name="weight", of="T")
+    columns = {name: values[given.kept] for name, values in columns.items()}
+    share, M = given.w[given.kept], given.rows
     if M < min_count:
         raise InputError(
             f"T has {M} rows, fewer than min_count={min_count}: no cell could hold them. Summarise "

@@ -32,8 +32,6 @@ _OF_ROWS = (
     "feature_names",
     "sample_weight",
     "target_weight",
-    "frequency_weight",
-    "target_frequency",
     "groups",
     "date_names",
 )
@@ -69,9 +67,8 @@ def build_batches(
         As in `build`.
     **given
         Of `build`: ``weights``, ``weights_name``, ``diagnosis`` (or what `diagnose_batches` found),
-        ``feature_names``, ``sample_weight``, ``target_weight``, ``frequency_weight``,
-        ``target_frequency``, ``groups``, ``date_names``: for all targets, or as a dict by their
-        names.
+        ``feature_names``, ``sample_weight``, ``target_weight``, ``groups``, ``date_names``: for all
+        targets, or as a dict by their names.
 
     Notes
     -----

@@ -48,8 +48,6 @@ def build(
     feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     date_names: Sequence[str] | None = None,
     title: str | None = None,
@@ -94,7 +92,7 @@ def build(
         usually for the target: coverage and width come after that.
     feature_names, random_state
         As in `covshift.diagnose`.
-    sample_weight, target_weight, frequency_weight, target_frequency, groups
+    sample_weight, target_weight, groups
         As in `covshift.diagnose`.
     date_names : sequence of str, optional
         Names of columns that hold days since 1970-01-01, which are shown as dates; those of data
@@ -133,7 +131,6 @@ def build(
             y_target=y_target,
             feature_names=feature_names,
             target_weight=target_weight,
-            target_frequency=target_frequency,
             groups=groups,
             evaluations=evaluations,
         )
@@ -164,7 +161,7 @@ def build(
             weights=weights,
             weights_name=weights_name,
             diagnosis=diagnosis,
-            rows=row_weights(_num_samples(X), sample_weight, frequency_weight),
+            rows=row_weights(_num_samples(X), sample_weight),
             random_state=random_state,
             model=model,
             numbers=numbers,
@@ -179,8 +176,6 @@ def build(
         feature_names=feature_names,
         sample_weight=sample_weight,
         target_weight=target_weight,
-        frequency_weight=frequency_weight,
-        target_frequency=target_frequency,
         groups=groups,
         date_names=date_names,
         random_state=random_state,

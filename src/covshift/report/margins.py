@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from .._labels import labels_of_rows
-from .._row_weights import RowWeights, check_weight, repeated
+from .._row_weights import RowWeights, check_weight
 from .._types import Real
 from ..compare.target import MarginRows
 from ..diagnostics import MarginsDiagnosis
@@ -40,10 +40,10 @@ def margins_page(
     **facts: Any,
 ) -> str:
     """Return the page; ``facts`` are shown as they are, ``numbers`` stand in it as JSON."""
-    again = repeated(rows.repeats)
+    kept = np.flatnonzero(rows.kept)
     whole = MarginRows.of(margins, X)
-    read = whole.rows(again)
-    own = None if rows.equal else rows.design[again]
+    read = whole.rows(kept)
+    own = None if rows.equal else rows.w[kept]
     w: Real | None = None
     name = None
     if diagnosis is None:
@@ -55,7 +55,7 @@ def margins_page(
             f"diagnosis={diagnosis!r:.80} is none of margins. Pass what covshift.diagnose found."
         )
     if weights is not None:
-        w = check_weight(weights, _num_samples(X), "weights", of="X")[again]
+        w = check_weight(weights, _num_samples(X), "weights", of="X")[kept]
         name = weights_name or "the given weights"
     if w is not None:
         balances = balance_of(margins, read.known, own), balance_of(margins, read.known, w)
@@ -63,8 +63,8 @@ def margins_page(
     diagnosis = _with_printable_names(diagnosis)
     curves = None
     if y is not None:
-        y = labels_of_rows(y, "y", _num_samples(X), "X")[again]
-        train = Labelled(whole.numbers(X, "X")[again], y, own)
+        y = labels_of_rows(y, "y", _num_samples(X), "X")[kept]
+        train = Labelled(whole.numbers(X, "X")[kept], y, own)
         curves = reliability_curves(train, w, random_state, model=model)
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
     return render(

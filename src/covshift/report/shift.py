@@ -76,8 +76,6 @@ def shift_of(
     feature_names: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
-    frequency_weight: Any = None,
-    target_frequency: Any = None,
     groups: Any = None,
     date_names: Collection[str] | None = None,
     most: int | None = None,
@@ -91,8 +89,6 @@ def shift_of(
             target_weight,
             feature_names,
             sample_weight=sample_weight,
-            frequency_weight=frequency_weight,
-            target_frequency=target_frequency,
             groups=groups,
         )
     )

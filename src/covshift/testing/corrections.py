@@ -19,8 +19,9 @@ def check_correction(
     """Check that ``correction`` makes a sound V on random, tied and degenerate samples.
 
     Every operator passes `check_operator`; permuting the training rows permutes V; the order of
-    the target does not matter; the scale of target weights does not either, and frequencies are
-    repeated rows; the target may come as a one-tuple, or not at all; V has no negative entry where
+    the target does not matter; the scale of target weights does not either, and a row
+    of weight zero is not there; the target may come
+    as a one-tuple, or not at all; V has no negative entry where
     the correction says so; the correction can be cloned and leaves its input and its own parameters
     as they were.
 
@@ -61,18 +62,15 @@ def check_correction(
             _close(permuted, V[np.ix_(rows, rows)], scale, "permuting the rows permutes V")
         order = rng.permutation(len(T))
         _close(_dense(correction, X, T[order]), V, scale, "the order of the target does not matter")
-        repeats = rng.integers(1, 4, size=len(T))
-        repeated = _dense(correction, X, np.repeat(T, repeats, axis=0))
-        _close(
-            _dense(correction, X, T, target_frequency=repeats),
-            repeated,
-            1e-9 * float(np.abs(repeated).max()),
-            "target frequencies are repeated target rows",
-        )
-        weighted = _dense(correction, X, T, target_weight=repeats)
-        scaled = _dense(correction, X, T, target_weight=1000.0 * repeats)
+        weight = rng.integers(0, 4, size=len(T))
+        weight[0] += 1
+        weighted = _dense(correction, X, T, target_weight=weight)
+        scaled = _dense(correction, X, T, target_weight=1000.0 * weight)
         scale = 1e-9 * float(np.abs(weighted).max())
         _close(scaled, weighted, scale, "the scale of target weights does not matter")
+        kept = weight > 0
+        without = _dense(correction, X, T[kept], target_weight=weight[kept])
+        _close(without, weighted, scale, "a target row of weight zero is not there")
         check_operator(clone(correction).operator(X))
     _check_input_untouched(correction, X, T)
 

@@ -1,7 +1,7 @@
 """Rows as single observations: how many of them a sample holds, and how they are dealt into folds.
 
 A row that comes several times is that many observations: one of them is left out, the others stay.
-A row of frequency m stands for m equal rows (`covshift._row_weights`). All of it depends on the
+All of it depends on the
 rows as a set, not on their order.
 """
 
@@ -35,16 +35,14 @@ class Distinct(NamedTuple):
         return int(self.repeats.sum())
 
 
-def distinct(points: Real, share: Real, count: Whole | None = None) -> Distinct:
-    """Merge equal rows of positive share; ``count`` says how many rows each stands for (one)."""
+def distinct(points: Real, share: Real) -> Distinct:
+    """Merge equal rows of positive share."""
     kept = share > 0
     points, share = points[kept], share[kept]
-    count = np.ones(len(points), dtype=np.int64) if count is None else count[kept]
     order, value = _values(points)
     first = np.flatnonzero(np.diff(value, prepend=-1))
     shares = np.bincount(value, weights=share[order]).astype(np.float64)
-    counts = np.add.reduceat(count[order], first)
-    return Distinct(points[order][first], shares, counts)
+    return Distinct(points[order][first], shares, np.bincount(value))
 
 
 def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:

@@ -16,7 +16,7 @@ from .._array import to_numpy
 from .._fields import COUNT, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
 from .._overlap import parts_apart, warn_of_apart
 from .._parameters import Rules, check_parameters
-from .._row_weights import check_frequency, check_weight, repeated, target_weights
+from .._row_weights import target_weights
 from .._support import Uncovered
 from .._types import Real, Rows
 from .._validation import (
@@ -78,7 +78,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "X_target": True,
         "target_weight": True,
-        "target_frequency": True,
     }
     _rules: ClassVar[Rules] = {}
     _takes_sample_weight: ClassVar[bool] = False
@@ -107,8 +106,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         X_target: Any = None,
         target_weight: Any = None,
         sample_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         """Estimate the weights that make the training sample look like the target.
 
@@ -128,37 +125,29 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             their chance to be drawn. ``weights_`` are then factors on them: d times ``weights_``
             makes the sample look like the target. The scale of d says nothing; a row of weight
             zero, or below 1e-9 of the largest, is not there: its factor is that of a new row.
-        frequency_weight, target_frequency : (N,) and (M,) arrays, optional
-            How often each row was seen. The fit is that of the repeated rows, which it makes;
-            ``weights_`` holds the weight of one of the repeats.
         """
-        if frequency_weight is not None:
-            given = {"X_target": X_target, "target_weight": target_weight}
-            given |= {"sample_weight": sample_weight, "target_frequency": target_frequency}
-            return self._fit_repeated(X, y, frequency_weight, given)
         check_parameters(self)
         check_columns(self, X, reset=True)
         for name in ("_reading", "encoder_", "balance_cost_", "_unlimited"):
             self.__dict__.pop(name, None)
-        of_target = unwrap_target(target_weight), unwrap_target(target_frequency)
+        target_weight = unwrap_target(target_weight)
         known = self._given_groups if self._given_groups is not None else groups_of(X)
-        given = dict(zip(("target_weight", "target_frequency"), of_target, strict=True))
         if is_margins(unwrap_target(X_target)):
-            return self._fit_to_margins(X, unwrap_target(X_target), given, sample_weight)
+            return self._fit_to_margins(X, unwrap_target(X_target), target_weight, sample_weight)
         X, X_target, self.encoder_ = encode_samples(
-            X, X_target, sample_weight=sample_weight, **given
+            X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
-        samples = check_samples(X, X_target, *of_target)
+        samples = check_samples(X, X_target, target_weight)
         X, T = samples.on_host()
         share = to_numpy(samples.share)
         design = design_of(sample_weight, len(X))
         self._refuse_if_ignored(design)
-        if unwrap_target(X_target) is None and all(given is None for given in of_target):
-            of_target = design.of_all(), None
-            share = shares_of(of_target[0])
+        if unwrap_target(X_target) is None and target_weight is None:
+            target_weight = design.of_all()
+            share = shares_of(target_weight)
         rows, y = X[design.kept], _labels_of(y, design)
-        target = target_weights(len(T), *of_target)
-        self._target_counts, self._target_size = target.repeats, target.size
+        target = target_weights(len(T), target_weight)
+        self._target_size = target.size
         self._own, self._layout = design.share, self._layout_of(X.shape[1], known)
         apart = parts_apart(rows, T, share, target.size, kish(design.share))
         try:
@@ -176,7 +165,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 self._warn_of_levels(rows, design.share, T, share, target.size)
                 self._warn_of_the_shift(rows, design.share, final, T, share, target.size)
         finally:
-            del self._target_counts, self._target_size, self._own, self._layout
+            del self._target_size, self._own, self._layout
         return self
 
     def of_features(self, groups: Any, names: Any = None) -> Self:
@@ -221,11 +210,11 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         return Features.of(groups, n, self._column_names)
 
     def _fit_to_margins(
-        self, X: Any, margins: Margins, of_target: dict[str, Any], sample_weight: Any
+        self, X: Any, margins: Margins, target_weight: Any, sample_weight: Any
     ) -> Self:
         if type(self)._fit_margins is Weighter._fit_margins:
             refuse_margins(margins, "X_target", type(self).__name__)
-        refuse_target_weights(**of_target)
+        refuse_target_weights(target_weight=target_weight)
         self.encoder_ = None
         design = design_of(sample_weight, _num_samples(X))
         self._refuse_if_ignored(design)
@@ -292,22 +281,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self.effective_sample_size_ = effective_sample_size(final)
         self._warn_if_few_rows(design.size)
         return final
-
-    def _fit_repeated(self, X: Any, y: Any, frequency: Any, given: dict[str, Any]) -> Self:
-        """Fit the rows as often as each was seen; rows that were not seen are new rows."""
-        N = _num_samples(X)
-        repeats = check_frequency(frequency, N, "frequency_weight", of="X")
-        rows = repeated(repeats)
-        if given["sample_weight"] is not None:
-            d = check_weight(given["sample_weight"], N, "sample_weight", of="X")
-            given["sample_weight"] = d[rows]
-        self.fit(_safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows), **given)
-        weights, seen = np.empty(N), repeats > 0
-        weights[rows] = self.weights_
-        if not seen.all():
-            weights[~seen] = self._scaled(self._ratio_of_unused(self._points(X)[~seen]))
-        self.weights_, self._n_rows = weights, N
-        return self
 
     def predict_weights(self, X: Any) -> Real:
         """Return the weights of new rows, on the scale of ``weights_``.

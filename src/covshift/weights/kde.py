@@ -200,10 +200,10 @@ class KDE(LogRatioWeighter):
         if groups is not None:  # where two levels of a category are at distance one
             scale = np.where(np.bincount(groups)[groups] > 1, 1.0, scale)
         varies = (T.min(axis=0) != T.max(axis=0)) | (X.min(axis=0) != X.max(axis=0))
-        samples = ((X, self._own, None), (T, share, self._target_counts))
+        samples = ((X, self._own), (T, share))
         self._densities = tuple(
-            _Density.fit(distinct(self._units(points), *rest), self.width, scale, groups)
-            for points, *rest in samples
+            _Density.fit(distinct(self._units(points), shares), self.width, scale, groups)
+            for points, shares in samples
         )
         in_units = np.stack([density.h for density in self._densities])
         self.width_ = np.where(varies, in_units * scale, np.inf)

@@ -128,7 +128,7 @@ class NearestNeighbors(Weighter):
         X, T = self._units(X), self._units(T)
         self._train = _Sample(X, self._own)
         self._target = _Sample(T[share > 0], share[share > 0])
-        self.n_neighbors_ = self._choose(X, distinct(T, share, self._target_counts))
+        self.n_neighbors_ = self._choose(X, distinct(T, share))
         return self._values(X, self.n_neighbors_)
 
     def _ratio(self, X: Real) -> Real:

@@ -27,7 +27,6 @@ from sklearn.exceptions import ConvergenceWarning
 from .._fields import ESTIMATOR, Kind
 from .._parameters import Rules, flag
 from .._quiet import heard
-from .._row_weights import repeated
 from .._types import Real
 from ..exceptions import OverlapWarning, WeightWarning
 from ._design import kish
@@ -83,9 +82,6 @@ class TiltedCDFWeights(Weighter):
         return bool(self._cdf.overlap_)
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        if (self._target_counts != 1).any():
-            again = repeated(self._target_counts, "target_frequency")
-            T, share = T[again], (share / np.maximum(self._target_counts, 1))[again]
         rows, target = (self._drawn(len(part)) for part in (X, T))
         own, share = self._own[rows], share[target]
         noise = 1 / kish(own) + 1 / kish(share)

@@ -69,7 +69,7 @@ class _LeastSquaresRatio(Weighter):
             X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
         )
         X = self._units(X)
-        target = distinct(self._units(T), share, self._target_counts)
+        target = distinct(self._units(T), share)
         T, share = target.points, target.share
         chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
         self.centers_ = T[chosen]  # (b, n)

@@ -68,14 +68,12 @@ class OnDevice(Weighter):
             )
 
     @enough_memory("the fit; nothing is fitted", "Use fewer rows, or float32")
-    def _fit_on_device(
-        self, X: Any, X_target: Any, target_weight: Any, target_frequency: Any
-    ) -> Self:
+    def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
         check_parameters(self)
         self.__dict__.pop("weights_", None)  # a fit that fails leaves no half of another one
         self.encoder_ = self._sides = None
         check_columns(self, X, reset=True)
-        X, T, share = check_samples(X, X_target, target_weight, target_frequency)
+        X, T, share = check_samples(X, X_target, target_weight)
         self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
         try:
             target: Any = self._target(T, share)
@@ -85,8 +83,7 @@ class OnDevice(Weighter):
 
         parts = LocalParts([target.rows(X)])
         problem = ThresholdMatching(parts, N, target, max_iter=self.max_iter)
-        given = unwrap_target(target_weight), unwrap_target(target_frequency)
-        size = target_weights(int(T.shape[0]), *given).size
+        size = target_weights(int(T.shape[0]), unwrap_target(target_weight)).size
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(problem, N, size, gaps)

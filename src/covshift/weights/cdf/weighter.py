@@ -134,7 +134,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. Probability weights of either sample enter the noise by
-    its effective size, frequencies by its number of rows. ``sample_weight``, margins and ``limits``
+    its effective size. ``sample_weight``, margins and ``limits``
     are taken in memory, not on a device or a cluster.
 
     `covshift.Margins` as a target: the distribution function of each number is compared at the
@@ -241,25 +241,20 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         X_target: Any = None,
         target_weight: Any = None,
         sample_weight: Any = None,
-        frequency_weight: Any = None,
-        target_frequency: Any = None,
     ) -> Self:
         if self._runs_on_device(X):
             self._refuse_on_device(
                 sample_weight=sample_weight,
-                frequency_weight=frequency_weight,
                 margins=X_target if is_margins(unwrap_target(X_target)) else None,
                 limits=self.limits,
             )
-            return self._fit_on_device(X, X_target, target_weight, target_frequency)
+            return self._fit_on_device(X, X_target, target_weight)
         return super().fit(
             X,
             y,
             X_target=X_target,
             target_weight=target_weight,
             sample_weight=sample_weight,
-            frequency_weight=frequency_weight,
-            target_frequency=target_frequency,
         )
 
     fit.__doc__ = Weighter.fit.__doc__
@@ -395,7 +390,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             lambda X, own, T, share: self._problem(X, own, self._target(T, share)),
             X,
             self._own,
-            distinct(T, share, self._target_counts),
+            distinct(T, share),
             n_folds=self.n_folds,
             random_state=self.random_state,
             verbose=bool(self.verbose),

@@ -1,7 +1,0 @@
-"""The paper's experiments, from covshift's public names alone.
-
-One module for each experiment (`experiment_1` to `experiment_5`, `robustness`), one file for each
-contender (`contenders/`), settings and published numbers as data (`settings.toml`,
-`expected.toml`). Run it with ``python -m covshift.reproduction`` or ``make reproduce``; a checkout
-keeps the full run in ``docs/reproduction/``.
-"""

@@ -1,8 +1,0 @@
-"""Run the reproduction: ``python -m covshift.reproduction --help``."""
-
-import sys
-
-from .cli import main
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
