@@ -93,8 +93,8 @@ def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
     refused = covshift("weigh", path, path)
     assert refused.code == 2
     assert "--missing answer=999" in refused.err
-    assert covshift("weigh", path, path, "--missing", "answer=999", "--impute").code == 0
-    assert covshift("weigh", path, path, "--missing", "999", "--impute").code == 0
+    assert covshift("weigh", path, path, "--missing", "answer=999").code == 0
+    assert covshift("weigh", path, path, "--missing", "999").code == 0
 
 
 def test_missing_dates_count_by_value(tmp_path):

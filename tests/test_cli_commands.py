@@ -206,7 +206,7 @@ def test_a_model_fitted_with_imputation_predicts_with_it(files):
     holes[3][0] = ""
     train, model = write(files / "holes.csv", holes), files / "i.covshift"
     target = write(files / "g.csv", rows(50, 0.4, seed=1, label=False))
-    assert covshift("fit", train, target, "--label", "y", "--impute", "-o", model).code == 0
+    assert covshift("fit", train, target, "--label", "y", "-o", model).code == 0
     result = covshift("predict", model, "-", stdin=b"age,income,town\n,2,u\n1,,u\n")
     assert result.code == 0
     assert "missing in column 'income', which had no gaps in training" in result.err

@@ -511,7 +511,6 @@ def test_missing_outcomes_are_left_out_with_margins_too(files):
     [
         (["--label", "typo"], "no column 'typo', which --label names"),
         (["--drop", "typo"], "no column 'typo', which --drop names"),
-        (["--impute"], "--impute is for target rows"),
     ],
 )
 def test_options_that_margins_cannot_follow_are_refused(files, option, words):

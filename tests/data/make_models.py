@@ -2,8 +2,8 @@
 
     python tests/data/make_models.py
 
-writes ``tests/data/models/format-N/``, N the format of this version. Files of an earlier format
-stay as they are: `tests/test_old_models.py` loads them all.
+writes ``tests/data/models/format-N/``, N the format of this version, which
+`tests/test_committed_models.py` loads.
 """
 
 from __future__ import annotations

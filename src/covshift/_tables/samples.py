@@ -44,7 +44,6 @@ class ColumnOptions:
     ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
     boolean: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    impute: bool = False  # accepted; gaps are always filled
     task: str | None = None  # "classification" or "regression"; None: find out
     beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
     beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well

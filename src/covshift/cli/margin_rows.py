@@ -27,11 +27,6 @@ from . import console, options
 def margins_of(args: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> Margins:
     """Read the margins, without columns that --drop names or that stand ``beside`` the features."""
     options.refuse_target_weights(args)
-    if args.impute:
-        raise InputError(
-            "--impute is for target rows: margins do not say how common missing values are. Leave "
-            "out rows with gaps, or a column's margin with --drop."
-        )
     margins = read_margins(args.target)
     outside = [name for name in margins.columns if name in (*args.drop, *beside)]
     if not outside:

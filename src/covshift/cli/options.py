@@ -98,12 +98,6 @@ def add_columns(group: Any) -> None:
         "--drop", metavar="COL", action="append", default=[], help="leave out (repeatable)"
     )
     group.add_argument(
-        "--impute",
-        action="store_true",
-        help="fill missing numbers with the training median, and add a column that marks them: the "
-        "default, whether it is said or not",
-    )
-    group.add_argument(
         "--auto",
         action="store_true",
         help="where a column could be read in two ways, take the safest, and say so",
@@ -293,7 +287,6 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
         ordered={**getattr(args, "known_levels", {}), **named_levels(args.ordered)},
         boolean=tuple(getattr(args, "known_booleans", ())),
         drop=tuple(args.drop),
-        impute=args.impute,
         schema=tuple(getattr(args, "schema_columns", ())),
         missing_in=tuple(read_options_of(args).missing_in),
         **more,

@@ -19,13 +19,11 @@ from typing import BinaryIO, NamedTuple
 from ..exceptions import InputError
 
 FORMAT = "covshift-model"
-VERSION = 3  # 2: every estimator can be saved, and kernels have a width; 3: the seal
-OLDEST = 2  # whose seal is the digest of the manifest alone
+VERSION = 3
 MAX_MEMBERS = 1024
 _MAX_DIRECTORY = 1 << 19  # bytes; 1024 members with names of 400 letters
 _PIECE = 1 << 20
 _SEAL = re.compile(rb"covshift-model ([0-9]{1,6}) ([0-9a-f]{64})")
-_OLD = re.compile(rb"[0-9a-f]{64}")
 _END = struct.Struct("<4s4H2LH")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR = struct.Struct("<4sLQL")
@@ -60,9 +58,7 @@ def read_seal(name: str, file: BinaryIO, size: int) -> Seal:
     for match in _SEAL.finditer(tail):
         found = match if match.end() == len(tail) else None
     if found is None:
-        if not _OLD.fullmatch(tail[-64:]):
-            raise Damaged("it does not end as a model file does: it may have been cut off")
-        return Seal(OLDEST, tail[-64:].decode(), 64)
+        raise Damaged("it does not end as a model file does: it may have been cut off")
     seal = Seal(int(found[1]), found[2].decode(), len(found[0]))
     check_version(name, seal.version)
     if _digest(file, size - seal.length) != seal.digest:
@@ -76,13 +72,13 @@ def check_version(name: str, version: object) -> None:
         raise Damaged(f"its format version is {str(version)[:20]!r}")
     if version > VERSION:
         raise InputError(
-            f"{name} was written by a newer covshift (format {version}; this one reads formats "
-            f"{OLDEST} to {VERSION}). Upgrade covshift to read it."
+            f"{name} was written by a newer covshift (format {version}; this one reads format "
+            f"{VERSION}). Upgrade covshift to read it."
         )
-    if version < OLDEST:
+    if version < VERSION:
         raise InputError(
-            f"{name} was written by an older covshift (format {version}; this one reads formats "
-            f"{OLDEST} to {VERSION}). Fit the model again."
+            f"{name} was written by an older covshift (format {version}; this one reads format "
+            f"{VERSION}). Fit the model again."
         )
 
 
