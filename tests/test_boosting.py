@@ -1,6 +1,11 @@
-"""Boosted trees on the V-loss: exact against brute force, known limits, scikit-learn at V = I."""
+"""Exact boosted trees on the V-loss: against brute force, known limits, scikit-learn at V = I.
+
+The trees of the default, ``leaf_solve="approximate"``, are in test_boosting_approximate.py.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +17,8 @@ from reference import grown_tree, tree_objective
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from covshift import VBoostClassifier, VBoostRegressor, _compiled
+import covshift
+from covshift import _compiled
 from covshift._compiled import Loop
 from covshift._fit_data import GivenWeights, check_fit_data
 from covshift.boosting import candidates
@@ -38,6 +44,9 @@ from covshift.operators.trees.bin_loops import add_some, exact_squares
 from covshift.operators.trees.binned import NestedLines
 from covshift.operators.trees.line_form import line_form
 from covshift.operators.trees.prefixes import nested, prefix_squares
+
+VBoostClassifier = partial(covshift.VBoostClassifier, leaf_solve="exact")
+VBoostRegressor = partial(covshift.VBoostRegressor, leaf_solve="exact")
 
 SHARES = np.linspace(0.3, 2.0, 40)
 CORRECTIONS = {

@@ -191,16 +191,16 @@ def slow_fit(**options):
 
 def test_a_long_fit_says_so_after_a_round(monkeypatch):
     monkeypatch.setattr(waiting, "LONG", 0.0)
-    slow_fit(leaf_solve="approximate")
+    slow_fit()
     if _compiled.has_numba():
-        slow_fit()
+        slow_fit(leaf_solve="exact")
         monkeypatch.setattr(waiting, "_LONG_WITH_NUMBA", 0.0)
         with pytest.warns(SlowWarning, match='2 rounds .* leaf_solve="approximate"') as caught:
-            slow_fit()
+            slow_fit(leaf_solve="exact")
         assert caught[0].filename == __file__
         return
     with pytest.warns(
         SlowWarning, match=r'pip install numba; or use leaf_solve="approximate"'
     ) as caught:
-        slow_fit()
+        slow_fit(leaf_solve="exact")
     assert caught[0].filename == __file__

@@ -38,11 +38,11 @@ OTHER: dict[str, Any] = {
     "min_samples_leaf": 1,
     "reg_lambda": 0.5,
 }
-APPROXIMATE: dict[str, Any] = {"n_estimators": 5, "leaf_solve": "approximate"}
+EXACT: dict[str, Any] = {"n_estimators": 5, "leaf_solve": "exact"}
 
 
 @parametrize_with_checks(
-    [Booster(**variant) for Booster in BOOSTERS for variant in ({"n_estimators": 5}, APPROXIMATE)]
+    [Booster(**variant) for Booster in BOOSTERS for variant in ({"n_estimators": 5}, EXACT)]
 )
 def test_scikit_learns_own_checks(estimator, check):
     run_check(estimator, check)

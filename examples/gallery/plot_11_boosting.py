@@ -24,14 +24,11 @@ T = rng.normal([1.0, 0.5], 0.6, size=(400, 2))
 y = truth(X) + 0.4 * rng.normal(size=len(X))
 
 # %%
-# The error on the target, round by round. ``leaf_solve="approximate"`` is the fast way to grow
-# trees.
+# The error on the target, round by round.
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 looks = {"none": "#0072B2", "cdf": "#E69F00", "blended": "#009E73"}
 for name, colour in looks.items():
-    model = VBoostRegressor(
-        name, n_estimators=60, max_leaf_nodes=4, leaf_solve="approximate", random_state=0
-    )
+    model = VBoostRegressor(name, n_estimators=60, max_leaf_nodes=4, random_state=0)
     model.fit(X, y, X_target=T)
     errors = [np.mean((f - truth(T)) ** 2) for f in model.staged_predict(T)]
     ax.plot(range(1, len(errors) + 1), errors, color=colour, label=f'"{name}"')

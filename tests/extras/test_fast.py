@@ -72,7 +72,7 @@ def test_compiled_products_are_those_of_numpy(monkeypatch):
 @pytest.mark.parametrize("correction", ["none", "additive", "blended"])
 def test_threads_change_nothing(correction, monkeypatch):
     X, y, T = sample()
-    model = VBoostClassifier(correction, n_estimators=3, reg_lambda=0.1)
+    model = VBoostClassifier(correction, n_estimators=3, reg_lambda=0.1, leaf_solve="exact")
     one = model.fit(X, y > 0, X_target=T).predict_proba(T)
     for module, limit in (
         (candidates, "_CELLS"),
@@ -102,7 +102,7 @@ def test_threads_change_nothing(correction, monkeypatch):
 
 def test_threads_change_nothing_in_approximate_trees(monkeypatch):
     X, y, T = sample()
-    model = VBoostRegressor(n_estimators=3, leaf_solve="approximate")
+    model = VBoostRegressor(n_estimators=3)
     one = model.fit(X, y, X_target=T).predict(T)
     for module in (cuts, leaf_gram):
         monkeypatch.setattr(module, "_CELLS", 1)

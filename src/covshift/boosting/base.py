@@ -85,7 +85,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         min_samples_leaf: float = 20,
         reg_lambda: float = 0.0,
         reg_leaves: float = 0.0,
-        leaf_solve: str = "exact",
+        leaf_solve: str = "approximate",
         max_bins: int = 255,
         subsample: float = 1.0,
         early_stopping: Any = "auto",

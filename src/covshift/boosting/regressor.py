@@ -44,12 +44,14 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         leaf of m rows has D = 2m + reg_lambda, there m + l2.
     reg_leaves : float
         Price of a leaf, the appendix's gamma: a split must gain more.
-    leaf_solve : {"exact", "approximate"}
-        "exact": the gain of every split is the fall of the objective with all leaves solved anew.
+    leaf_solve : {"approximate", "exact"}
         "approximate": splits are chosen as by ordinary boosting, for V's diagonal alone, and the
-        values of all leaves are then solved together under V, once for each tree. Many times as
-        fast, above all without numba, and no round raises the V-loss either; the same trees where V
-        is diagonal ("none", "importance"). ``reg_leaves`` is compared with the diagonal's gain.
+        values of all leaves are then solved together under V, once for each tree; ``reg_leaves``
+        is compared with the diagonal's gain.
+        "exact", the paper's: the gain of every split is the fall of the objective with all leaves
+        solved anew. Many times as slow, above all without numba, and no better on the target
+        (``benchmarks/results/boosting_quality.md``). No round raises the V-loss either way; the
+        trees are the same where V is diagonal ("none", "importance").
     max_bins : int
         Most bins per feature; thresholds lie between values, at quantiles where there are more.
     subsample : float
