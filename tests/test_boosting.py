@@ -21,6 +21,7 @@ import covshift
 from covshift import _compiled
 from covshift._compiled import Loop
 from covshift._fit_data import GivenWeights, check_fit_data
+from covshift._row_weights import row_weights, target_weights
 from covshift.boosting import candidates
 from covshift.boosting.binning import Bins
 from covshift.boosting.ensemble import Ensemble
@@ -39,7 +40,6 @@ from covshift.corrections import (
     Unweighted,
 )
 from covshift.exceptions import CoverageWarning
-from covshift.operators import WeightedSum
 from covshift.operators.trees.bin_loops import add_some, exact_squares
 from covshift.operators.trees.binned import NestedLines
 from covshift.operators.trees.line_form import line_form
@@ -101,8 +101,10 @@ def counted(correction, X, T, w):
     """V of the rows X, each of which counts w times."""
     if w is None:
         return correction.operator(X, T)
-    V = correction.operator(X, T, sample_weight=w)  # of weights of mean one
-    return WeightedSum([(np.mean(w) ** 2, V)])
+    share = np.full(len(T), 1 / len(T))
+    found = correction.weighed(X, T, row_weights(len(X)), target_weights(len(T)))
+    own = found._row_weights(X, T, share)
+    return found._finish(found._build(X, T, share), w if own is None else w * own)
 
 
 def grow(V, X, g, w=None, **growth):
