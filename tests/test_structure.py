@@ -39,7 +39,6 @@ LAYERS = [
         "_numbers",
         "_validation",
         "_row_weights",
-        "_repeats",
         "_labels",
         "_notes",
         "_plain",
