@@ -11,7 +11,8 @@ from harness import table
 from joblib import Parallel, delayed
 
 from covshift import diagnose
-from covshift.compare import compare_methods, methods_for
+from covshift.comparison import compare
+from covshift.comparison.methods import methods_for
 
 VERDICTS = ("no shift", "correctable", "strong", "no overlap")
 LEVEL = 0.05
@@ -164,7 +165,7 @@ def recommend(draw, N, seed):
     weighters = [method for method in methods_for("linear", 3) if method.kind != "correction"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = compare_methods(
+        found = compare(
             X, y, T, learner="linear", task="regression", y_target=y_T, methods=weighters
         )
     risk = {row["method"]: row["true_risk"] for row in found.rows if row["true_risk"] is not None}
@@ -204,7 +205,7 @@ def sections(pairs, problems, most, n_jobs=-1):
         "samples are the control. Details: results/overlap.md.",
         judged,
         judged_say,
-        "Recommendations of `compare_methods` for a ridge regression under every weighter. "
+        "Recommendations of `compare` for a ridge regression under every weighter. "
         "“Recommended”: the chosen model is not the unweighted one; “and is worse”: it has a "
         "larger squared error on the target's labels; risks are relative to the unweighted model. "
         "The straight problems and those without a shift are the control. Details: "

@@ -3,7 +3,7 @@
     python benchmarks/recommendation.py             the table of results/recommendation.md
     python benchmarks/recommendation.py --quick     a few runs, as the tests run it
 
-A linear model is compared with itself under every weighter (`compare_methods`). In the first
+A linear model is compared with itself under every weighter (`compare`). In the first
 problems the truth bends and the target lies to one side, so that weights lower the risk there; in
 the others the line is right everywhere, or there is no shift, and weights only cost precision. The
 same tables are judged by two rules: the one of `covshift._gains`, and the one it replaced, by which
@@ -20,7 +20,8 @@ from harness import machine, publish, table
 from joblib import Parallel, delayed
 from scipy import stats
 
-from covshift.compare import compare_methods, methods_for
+from covshift.comparison import compare
+from covshift.comparison.methods import methods_for
 from covshift.weights import CDFWeights, effective_sample_size
 
 RUNS = 100
@@ -61,9 +62,7 @@ def run(draw, seed):
     X, y, T, y_T = draw(np.random.default_rng(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = compare_methods(
-            X, y, T, learner="linear", task="regression", y_target=y_T, methods=METHODS
-        )
+        found = compare(X, y, T, learner="linear", task="regression", y_target=y_T, methods=METHODS)
         scaled = [(Z - X.mean(axis=0)) / X.std(axis=0) for Z in (X, T)]
         judge = CDFWeights(allow_no_overlap=True, random_state=0)
         size = effective_sample_size(judge.fit(scaled[0], X_target=scaled[1]).weights_)

@@ -22,7 +22,7 @@ IMPORTED = [
     "sklearn.linear_model",
     "sklearn.pipeline",
     "scipy.stats",
-    "covshift.compare",
+    "covshift.comparison",
     "covshift.conformal",
     "covshift.boosting",
     "covshift.machine",

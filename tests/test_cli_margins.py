@@ -400,7 +400,7 @@ def test_a_fit_says_what_margins_cannot_do(files):
 
 
 def test_a_fit_by_margins_uses_what_compare_recommends(files, monkeypatch):
-    from covshift.compare import Comparison
+    from covshift.comparison import Comparison
 
     monkeypatch.setattr(Comparison, "recommended", "raking")
     path, _ = make(files, "--bins", "4", "--cross", "town,age")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from command import covshift
 
-from covshift.compare import Method, comparison
+from covshift.comparison import Method
+from covshift.comparison import core as comparison
 
 rng = np.random.default_rng(0)
 N, M = 50, 40

@@ -9,20 +9,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
+import covshift
 from covshift import Reweighted
 from covshift._gains import paired_gains
-from covshift.compare import (
+from covshift.comparison import (
     Comparison,
     Method,
-    compare_methods,
-    fit_method,
     imbalance,
-    methods_for,
     target,
 )
-from covshift.compare import compare as compare_estimators
-from covshift.compare.methods import check_method
+from covshift.comparison.methods import check_method, fit_method, methods_for
 from covshift.datasets import make_survey
 from covshift.weights import CDFWeights
 
@@ -32,7 +30,7 @@ BASELINE = Method("none", "baseline")
 
 def compare(**options):
     options = {"learner": "linear", **options}
-    return compare_methods(DATA.X, DATA.y, DATA.X_target, **options)
+    return covshift.compare(DATA.X, DATA.y, DATA.X_target, **options)
 
 
 def test_risk_and_paired_gain_are_those_of_a_plain_loop():
@@ -176,11 +174,11 @@ def test_both_comparisons_give_one_table_with_one_rule():
     X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
     model = LogisticRegression(max_iter=2000)
     by_name = compare(methods=[BASELINE, Method("entropy", "weights")])
-    given = compare_estimators(
-        {"entropy": Reweighted(model, weighter="entropy")},
+    given = covshift.compare(
         X,
         DATA.y,
         T,
+        estimators={"entropy": Reweighted(model, weighter="entropy")},
         weighter=CDFWeights(random_state=0, allow_no_overlap=True),
     )
     assert type(by_name) is type(given) is Comparison
@@ -218,7 +216,7 @@ def test_a_misspecified_line_is_clearly_better_when_weighted():
     X, T = rng.normal(0, 1, size=(300, 1)), rng.normal(1.0, 0.4, size=(300, 1))
     y = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
     y_target = T[:, 0] ** 2
-    found = compare_methods(X, y, T, learner="linear", task="regression", y_target=y_target)
+    found = covshift.compare(X, y, T, learner="linear", task="regression", y_target=y_target)
     assert found.recommended != "none"
     truth = {row["method"]: row["true_risk"] for row in found.rows}
     assert truth[found.recommended] < truth["none"] / 2
@@ -291,3 +289,52 @@ def test_columns_without_spread_have_no_balance():
     assert imbalance(zeros, zeros[:4]) == 0
     mixed = np.column_stack([zeros, np.arange(5.0)])
     assert np.isfinite(imbalance(mixed, np.column_stack([ones, np.arange(4.0)])))
+
+
+# One function, and what its result can do
+
+
+def test_compare_is_a_function_whatever_was_imported():
+    import importlib
+
+    importlib.import_module("covshift.comparison.core")
+    importlib.import_module("covshift.cli.compare")
+    assert callable(covshift.compare)
+    assert covshift.compare is covshift.comparison.compare
+
+
+def test_the_result_fits_a_method_to_all_rows_as_they_were_given():
+    found = compare(methods=["entropy"], max_rows=100)
+    scaler = StandardScaler().fit(DATA.X)
+    X, T = scaler.transform(DATA.X), scaler.transform(DATA.X_target)
+    w = fit_weights_of("entropy", X, T)
+    np.testing.assert_allclose(found.weights("entropy"), w, rtol=1e-10)
+    expected = LogisticRegression(max_iter=2000).fit(X, DATA.y, w).predict_proba(T)
+    model = found.fit("entropy")
+    np.testing.assert_allclose(model.predict_proba(DATA.X_target), expected, rtol=1e-6)
+    assert found.fit() is not None
+    with pytest.raises(ValueError, match="'kmm' was not compared"):
+        found.fit("kmm")
+
+
+def test_the_result_fits_a_contender_to_all_rows():
+    model = Reweighted(DecisionTreeClassifier(max_depth=2, random_state=0), weighter="entropy")
+    found = covshift.compare(
+        DATA.X, DATA.y, DATA.X_target, estimators={"e": model}, weighter="entropy"
+    )
+    expected = model.fit(DATA.X, DATA.y, X_target=DATA.X_target)
+    np.testing.assert_array_equal(found.fit("e").predict(DATA.X), expected.predict(DATA.X))
+    np.testing.assert_allclose(found.weights(), expected.weighter_.weights_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"estimators": {}, "max_rows": 100}, "max_rows belongs to a learner's name"),
+        ({"cv": 3}, "cv belongs to estimators"),
+        ({"methods": ["magic"]}, "'magic' is unknown"),
+    ],
+)
+def test_options_of_the_other_kind_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        covshift.compare(DATA.X, DATA.y, DATA.X_target, **given)

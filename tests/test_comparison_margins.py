@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import covshift
 from covshift import Margins, Reweighted
-from covshift.compare import Method, compare, compare_methods, methods_for
+from covshift.comparison import Method, compare
+from covshift.comparison.methods import methods_for
 from covshift.exceptions import InputError
 from covshift.margins.encoded import encoded
 from covshift.registry import TABLE, corrections, weighters
@@ -44,7 +45,7 @@ def numbers(frame=FRAME):
 def test_risks_and_gains_are_those_of_a_plain_loop(design):
     methods = [BASELINE, Method("raking", "weights")]
     given = {"learner": "linear", "methods": methods, "sample_weight": design}
-    found = compare_methods(FRAME, Y, MARGINS, **given)
+    found = compare(FRAME, Y, MARGINS, **given)
     known = FRAME[["age", "town"]]
     d = np.ones(150) if design is None else design / design.mean()
     judge = d * CDFWeights().fit(known, X_target=MARGINS, sample_weight=design).weights_
@@ -76,7 +77,7 @@ def test_margins_of_every_value_compare_as_the_rows_do():
     names = [("none", "baseline"), ("cdf", "weights"), ("blended", "correction")]
     given = {"methods": [Method(*pair) for pair in names], "n_folds": 3, "weighter": "cdf"}
     exact = Margins.from_rows(T, bins=None, min_count=1)
-    by_rows, by_margins = (compare_methods(X, y, target, **given) for target in (T, exact))
+    by_rows, by_margins = (compare(X, y, target, **given) for target in (T, exact))
     for one, other in zip(by_rows.rows, by_margins.rows, strict=True):
         assert other["note"] == ""
         for key in ("risk", "gain", "gain_standard_error"):
@@ -84,7 +85,7 @@ def test_margins_of_every_value_compare_as_the_rows_do():
 
 
 def test_methods_that_need_rows_are_left_out_and_named():
-    found = compare_methods(FRAME, Y, MARGINS, learner="linear", max_rows=60, n_folds=2)
+    found = compare(FRAME, Y, MARGINS, learner="linear", max_rows=60, n_folds=2)
     methods = ["none", "cdf", "entropy", "raking", "vsvm:none", "vsvm:blended"]
     assert [row["method"] for row in found.rows] == methods
     assert all(np.isfinite(row["risk"]) for row in found.rows)
@@ -111,14 +112,14 @@ def test_methods_that_need_rows_are_left_out_and_named():
 )
 def test_what_margins_are_not_enough_for_is_refused_by_name(given, words):
     with pytest.raises(InputError, match=words):
-        compare_methods(FRAME, Y, MARGINS, **given)
+        compare(FRAME, Y, MARGINS, **given)
 
 
 def test_rows_with_labels_score_methods_and_have_no_part_in_the_choice():
     methods = [BASELINE, Method("cdf", "weights")]
     given = {"learner": "linear", "methods": methods}
-    scored = compare_methods(FRAME, Y, MARGINS, y_target=Y, X_scored=FRAME, **given)
-    plain = compare_methods(FRAME, Y, MARGINS, **given)
+    scored = compare(FRAME, Y, MARGINS, y_target=Y, X_scored=FRAME, **given)
+    plain = compare(FRAME, Y, MARGINS, **given)
     assert [row["risk"] for row in scored.rows] == [row["risk"] for row in plain.rows]
     model = LogisticRegression(max_iter=2000)
     X = StandardScaler().fit_transform(numbers())
@@ -129,10 +130,8 @@ def test_rows_with_labels_score_methods_and_have_no_part_in_the_choice():
 def test_means_alone_are_judged_by_entropy_balancing():
     means = Margins({"age": {"mean": 45.0, "sd": 17.0}})
     methods = [BASELINE, Method("entropy", "weights"), Method("blended", "correction")]
-    found = compare_methods(FRAME[["age"]], Y, means, methods=methods, n_folds=2)
-    judged = compare_methods(
-        FRAME[["age"]], Y, means, methods=methods, n_folds=2, weighter="entropy"
-    )
+    found = compare(FRAME[["age"]], Y, means, methods=methods, n_folds=2)
+    judged = compare(FRAME[["age"]], Y, means, methods=methods, n_folds=2, weighter="entropy")
     assert [row["risk"] for row in found.rows[:2]] == [row["risk"] for row in judged.rows[:2]]
     assert np.isfinite(found.rows[1]["gain"])
     assert "blended compares distribution functions" in found.rows[2]["note"]
@@ -145,10 +144,10 @@ def test_estimators_are_compared_with_weights_that_meet_the_margins():
     contenders = {"raked": Reweighted(plain, weighter=Raking())}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the column without a margin
-        found = compare(contenders, X, Y, (margins,), sample_weight=DESIGN)
+        found = compare(X, Y, (margins,), estimators=contenders, sample_weight=DESIGN)
         w = CDFWeights().fit(X, X_target=margins, sample_weight=DESIGN).weights_ * DESIGN
         losses = np.zeros((2, 150))
-        folds = covshift.compare.TargetSafeSplit().split(X, Y)
+        folds = covshift.comparison.TargetSafeSplit().split(X, Y)
         for train, test in folds:
             rows, d = X.iloc[train], DESIGN[train]
             raking = Raking().fit(rows, X_target=margins, sample_weight=d)
@@ -163,11 +162,11 @@ def test_a_contender_that_needs_rows_is_refused_by_its_name():
     X, margins = FRAME[["age"]], MARGINS.select(["age"])
     contenders = {"mine": Reweighted(LogisticRegression(), weighter="kliep")}
     with pytest.raises(InputError, match=r"The contender 'mine': .*KLIEP needs target rows: fit"):
-        compare(contenders, X, Y, margins)
+        compare(X, Y, margins, estimators=contenders)
     with pytest.raises(InputError, match="The weighter 'kde' needs target rows"):
-        compare(contenders, X, Y, margins, weighter="kde")
+        compare(X, Y, margins, estimators=contenders, weighter="kde")
     with pytest.raises(InputError, match="target_weight is for target rows"):
-        compare(contenders, X, Y, margins, target_weight=np.ones(3))
+        compare(X, Y, margins, estimators=contenders, target_weight=np.ones(3))
 
 
 # The table of names
@@ -224,8 +223,8 @@ def test_margins_follow_the_columns_that_learners_see():
 def test_the_judge_of_the_comparison_is_not_a_contender_s_weighter():
     methods = [BASELINE, Method("entropy", "weights")]
     given = {"learner": "linear", "methods": methods}
-    one = compare_methods(FRAME, Y, MARGINS, weighter="entropy", **given)
+    one = compare(FRAME, Y, MARGINS, weighter="entropy", **given)
     w = EntropyBalancing().fit(FRAME[["age", "town"]], X_target=MARGINS).weights_
-    other = compare_methods(FRAME, Y, MARGINS, **given)
+    other = compare(FRAME, Y, MARGINS, **given)
     assert one.rows[0]["risk"] != other.rows[0]["risk"]
     assert one.rows[1]["effective_sample_size"] == pytest.approx(w.sum() ** 2 / (w @ w))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from covshift.compare import Comparison, Method, compare_methods
-from covshift.compare.text import Scale
+from covshift.comparison import Comparison, Method, compare
+from covshift.comparison.text import Scale
 from covshift.report.comparison import checked
 
 
@@ -121,7 +121,7 @@ def test_a_control_that_halves_the_risk_is_what_to_use():
         Method("vsvm:none", "correction", control=True),
         Method("vsvm:blended", "correction"),
     ]
-    found = compare_methods(X, y, T, learner="linear", methods=methods)
+    found = compare(X, y, T, learner="linear", methods=methods)
     assert found.rows[2]["risk"] < found.rows[0]["risk"] / 2
     assert found.recommended == "vsvm:none"
     over = found.rows[3]["gain_over_control"]
@@ -132,7 +132,7 @@ def test_a_control_that_halves_the_risk_is_what_to_use():
 
 
 def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
-    from covshift.compare import target
+    from covshift.comparison import target
 
     real, names = target.fit_weights, []
 
@@ -144,13 +144,13 @@ def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
     rng = np.random.default_rng(1)
     X, T = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
     methods = [Method("none", "baseline"), Method("cdf", "weights"), Method("entropy", "weights")]
-    compare_methods(X, X[:, 0], T, learner="linear", task="regression", methods=methods)
+    compare(X, X[:, 0], T, learner="linear", task="regression", methods=methods)
     assert sorted(names) == ["cdf", "entropy"]
 
 
 def test_a_kernel_that_is_remembered_is_the_kernel():
     from covshift import VSVR
-    from covshift.compare.remembered import Remembered
+    from covshift.comparison.remembered import Remembered
 
     rng = np.random.default_rng(2)
     X, new = rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
@@ -182,14 +182,14 @@ def test_a_kernel_that_is_remembered_is_the_kernel():
 
 
 def test_the_target_labels_are_scored_by_values_that_are_remembered(monkeypatch):
-    from covshift.compare import comparison
+    from covshift.comparison import core as comparison
 
     rng = np.random.default_rng(3)
     X, T = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
     y, y_target = X[:, 0] + rng.normal(size=40), T[:, 0]
     methods = [Method("none", "baseline"), Method("entropy", "weights")]
     given = {"task": "regression", "methods": methods, "y_target": y_target}
-    reused = compare_methods(X, y, T, **given)
+    reused = compare(X, y, T, **given)
 
     class Forgetful:
         @staticmethod
@@ -197,6 +197,6 @@ def test_the_target_labels_are_scored_by_values_that_are_remembered(monkeypatch)
             return kernel
 
     monkeypatch.setattr(comparison, "Remembered", Forgetful)
-    for row, other in zip(reused.rows, compare_methods(X, y, T, **given).rows, strict=True):
+    for row, other in zip(reused.rows, compare(X, y, T, **given).rows, strict=True):
         for key in ("risk", "gain", "true_risk"):
             assert row[key] == pytest.approx(other[key], rel=1e-8, abs=1e-12)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from covshift._gains import Gains, paired_gains, weighted_means
-from covshift.compare import Method, compare_methods, methods_for
+from covshift.comparison import Method, compare
+from covshift.comparison.methods import methods_for
 
 rng = np.random.default_rng(0)
 
@@ -137,7 +138,7 @@ def recommended(curve: float, runs: int, methods: list[Method]) -> tuple[int, in
         T[:, 0] = 0.7 + 0.5 * T[:, 0]
         y = X.sum(axis=1) + curve * X[:, 0] ** 2 + 0.7 * rng.normal(size=300)
         options = {"learner": "linear", "task": "regression", "methods": methods}
-        found = compare_methods(X, y, T, **options)
+        found = compare(X, y, T, **options)
         now += found.recommended != "none"
         best = min(found.rows[1:], key=lambda row: row["risk"])
         before += best["gain"] > stats.norm.isf(0.05 / 11) * best["gain_standard_error"]

@@ -14,8 +14,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import covshift
 from covshift import Margins, diagnose, estimate, estimate_mean, evaluate
 from covshift._html import Record, card, table
-from covshift.compare import Comparison
-from covshift.compare.result import empty_row
+from covshift.comparison import Comparison
+from covshift.comparison.result import empty_row
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.diagnostics import RowFlags, diagnose_batches, restrict
 
@@ -26,7 +26,7 @@ NO_RESULTS = {"Method"}  # of covshift.compare: what may be asked for, not what 
 
 def public_results():
     """Every public class that holds what a question found."""
-    for name in ("estimates", "evaluations", "compare", "diagnostics", "conformal", "margins"):
+    for name in ("estimates", "evaluations", "comparison", "diagnostics", "conformal", "margins"):
         module = getattr(covshift, name)
         for public in module.__all__:
             found = getattr(module, public)

@@ -16,7 +16,8 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from covshift import VSVC, VSVR, _parallel
 from covshift._parallel import one_blas_thread, one_thread, over_rows
-from covshift.compare import Method, compare_methods, comparison
+from covshift.comparison import Method, compare
+from covshift.comparison import core as comparison
 from covshift.machine import primal
 from covshift.weights import CDFWeights
 
@@ -255,6 +256,6 @@ def test_the_fits_of_a_comparison_have_one_thread_of_every_library(monkeypatch, 
     methods = [Method("none", "baseline"), Method("entropy", "weights")]
     with ThreadpoolController().limit(limits=2):
         given = {"learner": learner, "task": "regression", "methods": methods}
-        compare_methods(X, X[:, 0], T, **given)
+        compare(X, X[:, 0], T, **given)
     assert len(seen) > 2
     assert all(found == {1} for found in seen)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from covshift._progress import Progress, track
 from covshift.cli import main
-from covshift.compare import Method, compare_methods
+from covshift.comparison import Method, compare
 from covshift.weights import (
     KLIEP,
     KMM,
@@ -123,7 +123,7 @@ def test_a_comparison_says_which_method_it_tries(monkeypatch, samples):
     for stream, verbose in ((Terminal(), True), (io.StringIO(), True), (Terminal(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
         given = {"learner": "linear", "task": "regression", "methods": methods}
-        compare_methods(X, X[:, 0], T, **given, verbose=verbose)
+        compare(X, X[:, 0], T, **given, verbose=verbose)
         if verbose and stream.isatty():
             first, second, last = stream.getvalue().split("\r")[2::2]
             assert re.fullmatch(r"comparing \[ +\] 0/2  none", first)
@@ -136,13 +136,13 @@ def test_a_comparison_says_which_method_it_tries(monkeypatch, samples):
 @pytest.mark.part(2)
 @pytest.mark.parametrize("command", ["compare", "report"])
 def test_commands_say_what_they_do_to_a_person_and_not_to_a_pipe(monkeypatch, tmp_path, command):
-    found = compare_methods(
+    found = compare(
         *(np.eye(20)[:, :1], np.arange(20.0), np.eye(20)[:, 1:2]),
         learner="linear",
         task="regression",
         methods=[Method("none", "baseline")],
     )
-    monkeypatch.setattr("covshift.compare.comparison.compare_methods", lambda *a, **k: found)
+    monkeypatch.setattr("covshift.comparison.core.compare", lambda *a, **k: found)
     monkeypatch.setattr("covshift.report.build", lambda *a, **k: "page")
     files = [str(write(tmp_path / f"{k}.csv", rows(40, seed=k))) for k in (0, 1)]
     argv = [command, *files, "--label", "y", "-o", str(tmp_path / "out.html"), "--force"]

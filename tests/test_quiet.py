@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestRegressor
 import covshift
 from covshift import VSVR, VBoostRegressor, _parallel, _quiet, diagnose, estimate
 from covshift._quiet import Heard, heard, listening, quiet
-from covshift.compare import Method, compare_methods
+from covshift.comparison import Method, compare
 from covshift.exceptions import FewRowsWarning, OverlapWarning, WeightWarning
 from covshift.weights import CDFWeights, Discriminative, EntropyBalancing
 
@@ -209,9 +209,7 @@ CALLS = {
     "estimate": lambda: [item.value for item in estimate(y, X, T)],
     "compare": lambda: [
         row["risk"]
-        for row in compare_methods(
-            X, y, T, learner="linear", task="regression", methods=METHODS
-        ).rows
+        for row in compare(X, y, T, learner="linear", task="regression", methods=METHODS).rows
     ],
 }
 

@@ -18,8 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import covshift
 from covshift.cli.parser import build_parser
-from covshift.compare import methods_for
-from covshift.compare.methods import check_method, fit_method
+from covshift.comparison.methods import check_method, fit_method, methods_for
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
 from covshift.diagnostics.sizes import METHODS, row_limit

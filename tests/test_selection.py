@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from covshift import VSVC, Reweighted
-from covshift.compare import (
+from covshift.comparison import (
     LOSSES,
     Comparison,
     ImportanceWeightedScorer,
@@ -85,7 +85,9 @@ def test_the_weighted_estimate_is_nearer_to_the_target_risk():
         points, outcome, target, truth = one_dimension(seed)
         model = LinearRegression().fit(points, outcome)
         risk = np.mean((model.predict(target) - truth) ** 2)
-        found = compare({}, points, outcome, target, baseline=LinearRegression(), weighter="ulsif")
+        found = compare(
+            points, outcome, target, estimators={}, baseline=LinearRegression(), weighter="ulsif"
+        )
         weighted.append(found.rows[0]["risk"] - risk)
         losses = -cross_val_score(
             LinearRegression(), points, outcome, scoring="neg_mean_squared_error", cv=KFold(5)
@@ -97,7 +99,7 @@ def test_the_weighted_estimate_is_nearer_to_the_target_risk():
 def test_compare_recommends_a_correction_that_helps():
     points, outcome, target, _ = one_dimension(0)
     model = Reweighted(LinearRegression(), weighter="ulsif")
-    found = compare({"weighted": model}, points, outcome, target, weighter="ulsif")
+    found = compare(points, outcome, target, estimators={"weighted": model}, weighter="ulsif")
     assert [row["method"] for row in found.rows] == ["none", "weighted"]
     assert found.recommended == found.best == "weighted"
     assert found.rows[1]["gain"] == pytest.approx(found.rows[0]["risk"] - found.rows[1]["risk"])
@@ -108,7 +110,7 @@ def test_compare_keeps_the_unweighted_model_when_nothing_helps():
     points, target = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     outcome = points[:, 0] + rng.normal(size=300)
     contenders = {"weighted": Reweighted(LinearRegression(), weighter="gaussian-ratio")}
-    found = compare(contenders, points, outcome, target, weighter="gaussian-ratio")
+    found = compare(points, outcome, target, estimators=contenders, weighter="gaussian-ratio")
     assert found.recommended == "none"
     assert "Keep the unweighted model" in str(found)
 
@@ -118,8 +120,10 @@ def test_the_rule_counts_all_contenders_and_is_printed():
     contenders = {
         name: Reweighted(LinearRegression(), weighter=name) for name in ("ulsif", "entropy")
     }
-    both = compare(contenders, points, outcome, target, weighter="ulsif")
-    one = compare({"ulsif": contenders["ulsif"]}, points, outcome, target, weighter="ulsif")
+    both = compare(points, outcome, target, estimators=contenders, weighter="ulsif")
+    one = compare(
+        points, outcome, target, estimators={"ulsif": contenders["ulsif"]}, weighter="ulsif"
+    )
     assert one.needed < both.needed < 2.0
     assert f"clear beyond {both.needed:.1f} s.e." in str(both)
 
@@ -142,26 +146,33 @@ def test_every_contender_gets_the_whole_target():
             return Unweighted().operator(X)
 
     fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
-    compare({"spy": VSVC(Spy(), **fixed)}, X, y, T, weighter="gaussian-ratio")
+    compare(X, y, T, estimators={"spy": VSVC(Spy(), **fixed)}, weighter="gaussian-ratio")
     assert set(lengths) == {len(T)} == {len(X)}
 
 
 def test_the_baseline_is_found_or_asked_for():
-    found = compare({"v": VSVC("additive")}, X[:100], y[:100], T, weighter="gaussian-ratio")
+    found = compare(
+        X[:100], y[:100], T, estimators={"v": VSVC("additive")}, weighter="gaussian-ratio"
+    )
     assert found.rows[0]["method"] == "none"
     with pytest.raises(ValueError, match="baseline=LogisticRegression"):
-        compare({"ridge": Ridge()}, X, y, T, weighter="gaussian-ratio")
+        compare(X, y, T, estimators={"ridge": Ridge()}, weighter="gaussian-ratio")
     twice = {"none": LinearRegression(), "ridge": Ridge()}
     with pytest.raises(ValueError, match="given twice"):
-        compare(twice, X, y, T, baseline=Ridge(), weighter="gaussian-ratio")
+        compare(X, y, T, estimators=twice, baseline=Ridge(), weighter="gaussian-ratio")
     given = compare(
-        {"ridge": Ridge()}, X, y, T, baseline=LinearRegression(), weighter="gaussian-ratio"
+        X,
+        y,
+        T,
+        estimators={"ridge": Ridge()},
+        baseline=LinearRegression(),
+        weighter="gaussian-ratio",
     )
     assert [row["method"] for row in given.rows] == ["none", "ridge"]
 
 
 def test_compare_gives_a_data_frame():
-    found = compare({}, X, y, T, baseline=LEARNER, weighter="gaussian-ratio")
+    found = compare(X, y, T, estimators={}, baseline=LEARNER, weighter="gaussian-ratio")
     frame = found.to_frame()
     assert list(frame["method"]) == ["none"]
     assert "risk" in frame
@@ -180,11 +191,11 @@ def test_the_splitter_spreads_classes_and_covers_every_row():
 
 def test_bad_requests_are_refused():
     with pytest.raises(ValueError, match="loss='hinge' must be 'squared_error'"):
-        compare({}, X, y, T, baseline=LEARNER, loss="hinge", weighter="gaussian-ratio")
+        compare(X, y, T, estimators={}, baseline=LEARNER, loss="hinge", weighter="gaussian-ratio")
 
     class HalfOut:
         def split(self, X, y):
             yield np.arange(200), np.arange(200, 400)
 
     with pytest.raises(ValueError, match="every row must be held out once"):
-        compare({}, X, y, T, baseline=LEARNER, cv=HalfOut(), weighter="gaussian-ratio")
+        compare(X, y, T, estimators={}, baseline=LEARNER, cv=HalfOut(), weighter="gaussian-ratio")

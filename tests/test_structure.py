@@ -82,7 +82,7 @@ LAYERS = [
     ["bounds", "diagnostics", "distributed"],
     ["estimates"],
     ["evaluations", "conformal"],
-    ["compare", "persistence"],
+    ["comparison", "persistence"],
     ["report"],
     ["testing"],
     ["cli"],

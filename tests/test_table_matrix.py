@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 import covshift
 from covshift import TableEncoder, v_matrix
 from covshift.cli import main
-from covshift.compare import compare_methods
-from covshift.compare.methods import methods_for
+from covshift.comparison import compare
+from covshift.comparison.methods import methods_for
 from covshift.exceptions import NoOverlapError
 from covshift.weights import WEIGHTERS
 
@@ -190,7 +190,7 @@ def test_evaluate_of_all_kinds():
 
 def test_compare_of_all_kinds():
     X, T, y = whole()
-    found = quiet(compare_methods, X, y, T, learner="linear", methods=methods_for("linear", 20)[:2])
+    found = quiet(compare, X, y, T, learner="linear", methods=methods_for("linear", 20)[:2])
     assert found.recommended
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import covshift
 from covshift import Margins, Reweighted, TableEncoder, estimate, evaluate
-from covshift.compare import Method, compare, compare_methods
+from covshift.comparison import Method, compare
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.exceptions import UnseenLevelWarning
 
@@ -78,8 +78,8 @@ def answers_of(rows, target):
         "evaluate": evaluate(weighted, rows, CLASSES, target, **QUICK),
         "intervals": interval.predict_interval(target),
         "sets": sets.predict_set(target),
-        "methods": compare_methods(rows, CLASSES, target, learner="linear", methods=methods),
-        "contenders": compare(contenders, rows, CLASSES, target, weighter="entropy"),
+        "methods": compare(rows, CLASSES, target, learner="linear", methods=methods),
+        "contenders": compare(rows, CLASSES, target, estimators=contenders, weighter="entropy"),
     }
 
 

@@ -12,12 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
-from covshift.compare import (
+from covshift.comparison import (
     ImportanceWeightedScorer,
     Method,
     TargetSafeSplit,
     compare,
-    compare_methods,
 )
 from covshift.corrections import Additive, Importance
 
@@ -141,10 +140,10 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
 
     def risks(target, weight):
         found = compare(
-            {name: CONTENDERS[name]},
             X,
             y,
             target,
+            estimators={name: CONTENDERS[name]},
             baseline=LogisticRegression(),
             weighter=Judge(),
             cv=TargetSafeSplit(3),
@@ -158,7 +157,7 @@ def test_compare_hands_the_weighted_target_to_every_contender(name):
 def test_compare_weighs_the_held_out_rows_for_the_weighted_target():
     def risks(target, weight):
         options = {"baseline": LogisticRegression(), "weighter": "entropy"}
-        found = compare({}, X, y, target, target_weight=weight, **options)
+        found = compare(X, y, target, estimators={}, target_weight=weight, **options)
         return np.array([row["risk"] for row in found.rows])
 
     check_three(risks)
@@ -172,7 +171,7 @@ def test_the_splitter_fits_with_the_weighted_target():
     check_three(fit)
 
 
-def test_compare_methods_hands_the_weighted_target_to_every_method():
+def test_compare_hands_the_weighted_target_to_every_method():
     methods = [
         Method("none", "baseline"),
         Method("entropy", "weights"),
@@ -181,7 +180,7 @@ def test_compare_methods_hands_the_weighted_target_to_every_method():
 
     def risks(target, weight):
         options = {"learner": "vsvm", "methods": methods, "weighter": "gaussian-ratio"}
-        found = compare_methods(X, y, target, target_weight=weight, **options)
+        found = compare(X, y, target, target_weight=weight, **options)
         return np.array([row["risk"] for row in found.rows])
 
     check_three(risks)
@@ -210,6 +209,13 @@ def test_weights_that_would_be_lost_are_an_error():
 def test_a_search_around_a_pipeline_that_needs_the_target_is_an_error():
     search = GridSearchCV(make_pipeline(StandardScaler(), VSVC()), {"vsvc__reg": [0.1]})
     with pytest.raises(TypeError, match=r"GridSearchCV\(Reweighted\(pipeline, weighter=None\)"):
-        compare({"v": search}, X, y, T, baseline=LogisticRegression(), weighter="gaussian-ratio")
+        compare(
+            X,
+            y,
+            T,
+            estimators={"v": search},
+            baseline=LogisticRegression(),
+            weighter="gaussian-ratio",
+        )
     with pytest.raises(TypeError, match="cannot hand the target"):
         Reweighted(search, weighter=None).fit(X, y, X_target=T)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
 from covshift._row_weights import row_weights
-from covshift.compare import ImportanceWeightedScorer, Method, compare, compare_methods
+from covshift.comparison import ImportanceWeightedScorer, Method, compare
 from covshift.corrections import Additive, Importance
 from covshift.testing import check_weights
 
@@ -136,7 +136,13 @@ def judged(X, y, T, **weights):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = compare(
-            CONTENDERS, X, y, T, baseline=LogisticRegression(), weighter="entropy", **weights
+            X,
+            y,
+            T,
+            estimators=CONTENDERS,
+            baseline=LogisticRegression(),
+            weighter="entropy",
+            **weights,
         )
     keys = ("risk", "standard_error", "gain", "gain_standard_error")
     numbers = [[row[key] for key in keys] for row in found.rows]
@@ -153,7 +159,7 @@ METHODS = [
 def judged_by_name(X, y, T, **weights):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = compare_methods(X, y, T, methods=METHODS, weighter="entropy", **weights)
+        found = compare(X, y, T, methods=METHODS, weighter="entropy", **weights)
     keys = ("risk", "standard_error", "gain", "gain_standard_error", "smd_before")
     numbers = [[row[key] for key in (*keys, "effective_sample_size")] for row in found.rows]
     return np.array(numbers, dtype=float), found.needed, found.recommended

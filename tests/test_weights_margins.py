@@ -540,8 +540,8 @@ def refusals():
     return {
         "robust": lambda m: covshift.RobustBiasAware().fit(X, label, X_target=m),
         "evaluate": lambda m: covshift.evaluate(LogisticRegression().fit(X, label), X, label, m),
-        "compare": lambda m: covshift.compare.compare(
-            {"a": Reweighted(LogisticRegression(), weighter="kmm")}, X, label, m
+        "compare": lambda m: covshift.compare(
+            X, label, m, estimators={"a": Reweighted(LogisticRegression(), weighter="kmm")}
         ),
     }
 

@@ -24,7 +24,7 @@ MODULES = (  # as a reader meets them
     "evaluations",
     "conformal",
     "diagnostics",
-    "compare",
+    "comparison",
     "registry",
     "weights",
     "corrections",

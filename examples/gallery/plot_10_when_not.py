@@ -13,8 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
-from covshift import Reweighted
-from covshift.compare import compare
+from covshift import Reweighted, compare
 
 
 def truth(x):
@@ -57,8 +56,8 @@ ax.set_ylabel("mean squared error on the target")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# :func:`covshift.compare.compare` asks the same of one sample, without the labels of the target,
+# :func:`covshift.compare` asks the same of one sample, without the labels of the target,
 # and says what to do.
 X, y, T = draw(0)
 asked = {"plain": learner(), "cdf": Reweighted(learner(), weighter="cdf")}
-compare(asked, X, y, T)
+compare(X, y, T, estimators=asked)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from . import (
         bounds,
-        compare,
+        comparison,
         conformal,
         corrections,
         datasets,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from . import torch as torch
     from ._row_weights import repeat_rows
     from .boosting import VBoostClassifier, VBoostRegressor
+    from .comparison import compare
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
     from .diagnostics import Diagnosis, diagnose
@@ -52,7 +53,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "bounds",
-    "compare",
+    "comparison",
     "conformal",
     "corrections",
     "datasets",
@@ -84,6 +85,7 @@ _HOME = {
     "VBoostRegressor": "boosting",
     "VSVC": "machine",
     "VSVR": "machine",
+    "compare": "comparison",
     "diagnose": "diagnostics",
     "estimate": "estimates",
     "estimate_mean": "estimates",
@@ -110,6 +112,7 @@ __all__ = [
     "__version__",
     "bounds",
     "compare",
+    "comparison",
     "conformal",
     "corrections",
     "datasets",

@@ -70,7 +70,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Weights that estimate a mean well often hurt a flexible learner: `CDFWeights` has
     ``purpose="training"`` for this. Compare with the unweighted estimator, always:
-    `covshift.compare.compare` does.
+    `covshift.compare` does.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import covshift
 from covshift import corrections, weights
 from covshift.boosting import BoostedTreesClassifier, BoostedTreesRegressor
-from covshift.compare import ImportanceWeightedScorer
+from covshift.comparison import ImportanceWeightedScorer
 
 from .problem import SLOTS, Entry, Problem, canonical
 

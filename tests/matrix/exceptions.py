@@ -54,13 +54,16 @@ EXCEPTIONS = [
     ),
     Exception_("bounds.loss_error_1d", "X: one dimension", Sound(), "one view may come as (N,)"),
     Exception_(
-        "Conformal.*|evaluate.*|restrict|compare|fit_blocks|report.*|.*Display.*",
+        "Conformal.*|evaluate.*|restrict|compare, estimators|fit_blocks|report.*|.*Display.*",
         "X and X_target: array API",
         SoundOrRefuses(".*"),
         "rows are picked by scikit-learn, which this library's arrays do not allow",
     ),
     Exception_(
-        "Reweighted|compare", "y: one class", SoundOrRefuses(".*"), "the user's model decides"
+        "Reweighted|compare, estimators",
+        "y: one class",
+        SoundOrRefuses(".*"),
+        "the user's model decides",
     ),
     Exception_(
         "TableEncoder",
@@ -142,9 +145,9 @@ UNTRIED = {
     r"covshift\.distributed\.(fit|predict|from_parquet)": "Dask collections and files",
     r"covshift\.encoding\.(encoded|groups_of|read_cells|scaled|some_columns)": "inside alone",
     r"covshift\.machine\.LeaveOneOut.*": "made by VSVC and VSVR from checked rows",
-    r"covshift\.compare\.(methods_for|Method|TargetSafeSplit)": "no rows, or their number alone",
-    r"covshift\.compare\.(log_loss|squared_error|zero_one)": "ask a fitted model, which checks",
-    r"covshift\.compare\.imbalance": "typed for checked arrays",
+    r"covshift\.comparison\.(Method|TargetSafeSplit)": "no rows, or their number alone",
+    r"covshift\.comparison\.(log_loss|squared_error|zero_one)": "ask a fitted model, which checks",
+    r"covshift\.comparison\.imbalance": "typed for checked arrays",
     r"covshift\.diagnostics\.standardized_mean_differences": "typed for checked arrays",
     r"covshift\.weights\.cdf_mismatch": "typed for checked arrays",
     r"covshift\.corrections\.(Importance|Precomputed|Product)": "their parameters have own tests",

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
-from covshift import bounds, compare, datasets, diagnostics, distributed, objectives, report
-from covshift.compare import Method
+from covshift import bounds, datasets, diagnostics, distributed, objectives, report
+from covshift.comparison import Method, TargetSafeSplit
 from covshift.weights import GaussianRatio, effective_sample_size
 
 from .estimators import MACHINE, ROWS
@@ -114,7 +114,7 @@ def restricted(problem: Problem) -> Any:
 
 def compared_methods(task: str) -> Callable[[Problem], Any]:
     def answer(problem: Problem) -> Any:
-        found = compare.compare_methods(
+        found = covshift.compare(
             problem.X,
             problem.y,
             problem.X_target,
@@ -131,36 +131,46 @@ def compared_methods(task: str) -> Callable[[Problem], Any]:
 
 
 def compared(problem: Problem) -> Any:
-    found = compare.compare(
-        {"weighted": covshift.Reweighted(LogisticRegression(), weighter=GaussianRatio())},
+    found = covshift.compare(
         problem.X,
         problem.y,
         problem.X_target,
+        estimators={
+            "weighted": covshift.Reweighted(LogisticRegression(), weighter=GaussianRatio())
+        },
         weighter=GaussianRatio(),
-        cv=compare.TargetSafeSplit(2),
+        cv=TargetSafeSplit(2),
         **weighted(problem),
     )
     return [row["risk"] for row in found.rows]
 
 
 def method_fitted(problem: Problem) -> Any:
-    model = compare.fit_method(
-        "vsvm",
-        "none",
-        "classification",
+    found = covshift.compare(
         problem.X,
         problem.y,
         problem.X_target,
-        options=MACHINE,
+        learner="linear",
+        methods=[],
+        weighter="gaussian-ratio",
+        n_folds=2,
         **weighted(problem),
     )
-    return model.predict_proba(problem.X)
+    return found.fit("none").predict_proba(problem.X)
 
 
 def weights_fitted(problem: Problem) -> Any:
-    return compare.fit_weights(
-        GaussianRatio(), problem.X, None, problem.X_target, **weighted(problem)
-    ).weights_
+    found = covshift.compare(
+        problem.X,
+        canonical("classes").y,
+        problem.X_target,
+        learner="linear",
+        methods=[],
+        weighter="gaussian-ratio",
+        n_folds=2,
+        **weighted(problem),
+    )
+    return found.weights(GaussianRatio())
 
 
 def blocks(problem: Problem) -> Any:
@@ -290,22 +300,22 @@ ANSWERS = [
     Entry("diagnose_batches", batches, TWO, covers=("diagnose_batches",), tables=True, slow=True),
     Entry("restrict", restricted, TWO, covers=("restrict",), tables=True, slow=True),
     Entry(
-        "compare_methods",
+        "compare",
         compared_methods("classes"),
-        covers=("compare_methods",),
+        covers=("compare",),
         tables=True,
         slow=True,
     ),
     Entry(
-        "compare_methods, numbers",
+        "compare, numbers",
         compared_methods("numbers"),
         task="numbers",
         tables=True,
         slow=True,
     ),
-    Entry("compare", compared, covers=("compare",), tables=True, slow=True),
-    Entry("fit_method", method_fitted, covers=("fit_method",), tables=True),
-    Entry("fit_weights", weights_fitted, TWO, covers=("fit_weights",), tables=True),
+    Entry("compare, estimators", compared, tables=True, slow=True),
+    Entry("compare, fit", method_fitted, tables=True),
+    Entry("compare, weights", weights_fitted, TWO, tables=True),
     Entry("fit_blocks", blocks, SLOTS, "numbers", ("fit_blocks", "from_arrays")),
     *(
         Entry(

@@ -11,8 +11,8 @@ from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
     from .._tables import Samples
-    from ..compare import Comparison
-    from ..compare.target import MarginRows
+    from ..comparison import Comparison
+    from ..comparison.target import MarginRows
 
 
 def add(commands: Any) -> None:
@@ -84,7 +84,7 @@ def comparison_of(
     samples: Samples, args: argparse.Namespace, margins: MarginRows | None = None
 ) -> Comparison:
     """Compare all methods on two samples; with ``margins`` these are the target."""
-    from ..compare.comparison import compare_methods
+    from ..comparison import compare
     from ..exceptions import InputError
 
     if args.max_rows is not None and args.max_rows < 20:
@@ -107,9 +107,9 @@ def comparison_of(
         "verbose": not console.quiet,
     }
     if margins is not None:
-        return compare_methods(samples.X, labels.y, margins, **given)
+        return compare(samples.X, labels.y, margins, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
-    return compare_methods(
+    return compare(
         samples.X,
         labels.y,
         samples.X_target,

@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, save and say what was done."""
-    from ..compare.methods import resolve
+    from ..comparison.methods import resolve
     from ..margins.files import is_margins_file
     from ..persistence import save
 
@@ -142,7 +142,7 @@ def fit_model(
     import covshift
 
     from .._tables.known import reading_of
-    from ..compare.methods import fit_method, resolve
+    from ..comparison.methods import fit_method, resolve
     from ..encoding import scaled
     from ..persistence.files import Model
     from ..weights import WEIGHTERS

@@ -12,7 +12,7 @@ import numpy as np
 from .._tables import Samples, read_table
 from .._tables.frame import TableFrame, read_known
 from .._types import Rows
-from ..compare.target import MarginRows
+from ..comparison.target import MarginRows
 from ..diagnostics.margins import MarginWeights, diagnose_margins_and_weigh
 from ..exceptions import InputError
 from ..margins import Margins
@@ -68,7 +68,7 @@ class MarginSamples:
 
     def weighed(self, method: str, seed: int) -> Any:
         """Weights (N,) by the weighter of this name, factors on those of the design."""
-        from ..compare.methods import fit_weights
+        from ..comparison.methods import fit_weights
 
         given = None, seed, self.samples.weight
         return fit_weights(method, self.frame, None, self.margins, *given).weights_

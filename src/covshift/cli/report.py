@@ -236,7 +236,7 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
     """Weights of the method; None, for the report's own, where it has none or is too slow."""
     from sklearn.preprocessing import StandardScaler
 
-    from ..compare.methods import fit_weights
+    from ..comparison.methods import fit_weights
     from ..diagnostics.sizes import row_limit
     from ..encoding import scaled
     from ..weights import WEIGHTERS

@@ -109,7 +109,7 @@ class Judge:
         """Fit the model to some training rows; return what predicts."""
         from sklearn.preprocessing import StandardScaler
 
-        from ..compare.methods import fit_method
+        from ..comparison.methods import fit_method
         from ..encoding import scaled
 
         labels = samples.labels
@@ -136,7 +136,7 @@ class Judge:
         """Numbers of as many rows as a comparison takes."""
         import numpy as np
 
-        from ..compare.methods import learner_entry
+        from ..comparison.methods import learner_entry
 
         limit = self.args.max_rows or learner_entry(self.learner).max_rows
         if count <= limit:

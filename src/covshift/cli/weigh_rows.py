@@ -16,8 +16,8 @@ from .._replicates import Replicates
 from .._row_weights import RowWeights, row_weights, target_weights
 from .._tables import Samples
 from .._types import Real, Rows
-from ..compare import imbalance
-from ..compare.methods import fit_weights
+from ..comparison import imbalance
+from ..comparison.methods import fit_weights
 from ..diagnostics import RowFlags
 from ..encoding import scaled
 from ..estimates.weighing import DEFAULT

@@ -195,7 +195,7 @@ def evaluate(
     if is_margins(unwrap_target(X_target)):
         raise InputError(
             "X_target is a covshift.Margins, and evaluate needs target rows. Margins are enough "
-            "for covshift.compare.compare, which estimates the loss of models on the target, and "
+            "for covshift.compare, which estimates the loss of models on the target, and "
             "for metrics of scikit-learn on held-out rows with sample_weight=weights_ of "
             "CDFWeights, EntropyBalancing, Raking or PostStratification."
         )

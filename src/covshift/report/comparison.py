@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..compare.text import LOSS_WORDS, Scale
+from ..comparison.text import LOSS_WORDS, Scale
 from ..exceptions import InputError
 
 _TEXTS = ("loss", "recommended", "recommendation")

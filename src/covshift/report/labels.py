@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._types import Real
-from ..compare.methods import fit_method, learner_entry, resolve
+from ..comparison.methods import fit_method, learner_entry, resolve
 from ..exceptions import InputError
 from ..plot.reliability import calibration_curve
 from ..registry import LEARNERS, NONE

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 from .._labels import labels_of_rows
 from .._row_weights import RowWeights, check_weight
 from .._types import Real
-from ..compare.target import MarginRows
+from ..comparison.target import MarginRows
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins_and_weigh, published_numbers
 from ..diagnostics.text import printable

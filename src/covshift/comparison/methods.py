@@ -32,6 +32,8 @@ from ..registry import (
 )
 from ..weights import WEIGHTERS, as_weighter
 
+_CONTROL = "control: another learner, no correction"
+
 
 @dataclass(frozen=True)
 class Method:
@@ -73,10 +75,18 @@ def methods_for(learner: str, n_features: int, margins: Any = None) -> list[Meth
         ]
     for other in learners():
         if other.beside_others is not None:
-            note = "control: another learner, no correction"
-            methods.append(Method(f"{other.name}:{NONE}", "correction", note, control=True))
+            methods.append(Method(f"{other.name}:{NONE}", "correction", _CONTROL, control=True))
             methods.append(Method(f"{other.name}:{other.beside_others}", "correction"))
     return methods
+
+
+def method_named(learner: str, name: str) -> Method:
+    """Return the method of a learner that a name stands for."""
+    check_method(learner, name)
+    if name.endswith(f":{NONE}"):
+        return Method(name, "correction", _CONTROL, control=True)
+    kind = "weights" if name in WEIGHTERS else "correction"
+    return Method(name, "baseline" if name == NONE else kind)
 
 
 def learner_entry(name: str) -> LearnerEntry:

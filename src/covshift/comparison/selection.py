@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from covshift.datasets import make_survey
-    >>> from covshift.compare import ImportanceWeightedScorer
+    >>> from covshift.comparison import ImportanceWeightedScorer
     >>> data = make_survey(300, 300, random_state=0)
     >>> scorer = ImportanceWeightedScorer("discriminative").fit(data.X, X_target=data.X_target)
     >>> tree = DecisionTreeClassifier(random_state=0)
@@ -188,11 +189,11 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
         yield from _fits(self, estimator, X, y, X_target, target_weight, sample_weight)
 
 
-def compare(
-    estimators: Mapping[str, Any],
+def compare_estimators(
     X: Any,
     y: Any,
     X_target: Any,
+    estimators: Mapping[str, Any],
     *,
     baseline: Any = None,
     weighter: Any = None,
@@ -201,60 +202,7 @@ def compare(
     sample_weight: Any = None,
     target_weight: Any = None,
 ) -> Comparison:
-    """Estimate the target risk of several estimators by importance-weighted cross-validation.
-
-    Parameters
-    ----------
-    estimators : mapping of names to estimators
-        Those that take ``X_target``, at the end of a pipeline or inside a search too, get the
-        whole target in every fold, with its weights.
-    X, y : training rows and outcomes
-        Data frames may have text, categories, dates, booleans and gaps: contenders that take
-        numbers alone get numbers (`covshift.TableEncoder`), and so does the weighter.
-    X_target : rows of the target, `covshift.Margins`, or a one-tuple of them
-        A contender that needs rows is refused by name where the target is margins.
-    baseline : estimator, optional
-        The unweighted model that stands in the first line, as "none". Default: a contender
-        called "none", else the model inside the first `covshift.Reweighted`, else the first
-        V-machine with ``correction="none"``.
-    weighter : str or weighter, optional
-        Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
-        "entropy".
-    loss : {"squared_error", "zero_one", "log_loss"} or callable
-    cv : splitter, optional
-        Default `TargetSafeSplit()`; all contenders share its folds.
-    sample_weight, target_weight : (N,) and (M,) arrays, optional
-        Probability weights of the rows, such as those of a survey, on any scale. Contenders are
-        fitted with ``sample_weight``, which all of them must take, and the weights of held-out rows
-        are factors on it.
-
-    Returns
-    -------
-    Comparison
-        For every contender: risk and its standard error; gain over the baseline with the standard
-        error of the *difference*, which is far smaller than that of either risk; time.
-
-    Notes
-    -----
-    A contender is recommended where its gain is clear: beyond ``needed`` standard errors, the 95 %
-    quantile of the largest of so many statistics if none of them gained anything, by a multiplier
-    bootstrap of the paired losses (Chernozhukov, Chetverikov, Kato 2013). Contenders that are
-    nearly equal therefore cost next to nothing, however many they are. Standard errors treat
-    weights as known and folds as independent.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covshift import Reweighted
-    >>> from covshift.datasets import make_survey
-    >>> from covshift.compare import compare
-    >>> data = make_survey(300, 300, random_state=0)
-    >>> tree = DecisionTreeClassifier(max_depth=2)
-    >>> contenders = {"weighted": Reweighted(tree, weighter="discriminative")}
-    >>> found = compare(contenders, data.X, data.y, data.X_target, weighter="discriminative")
-    >>> [row["method"] for row in found.rows]
-    ['none', 'weighted']
-    """
+    """Compare estimators of the user's: `compare` with ``estimators``."""
     if baseline is not None and NONE in estimators:
         raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'
@@ -313,7 +261,45 @@ def compare(
         }
         lines.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
     needed = paired_gains(losses_of[0], np.array(losses_of[1:]), w).needed()
-    return Comparison(lines, needed, loss=getattr(loss, "__name__", str(loss)), notes=notes)
+    return Comparison(
+        lines,
+        needed,
+        loss=getattr(loss, "__name__", str(loss)),
+        notes=notes,
+        rows_compared=ComparedEstimators(
+            contenders, X, y, unwrap_target(X_target), target_weight, design, judged, weighter
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedEstimators:
+    """What `Comparison.fit` and `Comparison.weights` need: the rows and the contenders."""
+
+    contenders: Mapping[str, Any]
+    X: Any
+    y: Any
+    target: Any
+    target_weight: Any
+    sample_weight: Any
+    judged: EncodedSamples
+    weighter: Any
+
+    def fit(self, name: str) -> Any:
+        """Fit a contender to all rows."""
+        given = self.X, self.y, self.target, self.target_weight, self.sample_weight
+        return fit_for_target(clone(self.contenders[name]), *given)
+
+    def weights(self, name: Any) -> Real:
+        """Weights (N,) of the training rows: factors on those of the design."""
+        scorer = ImportanceWeightedScorer(self.weighter if name is None else name).fit(
+            self.judged.X,
+            self.y,
+            X_target=self.judged.X_target,
+            sample_weight=self.sample_weight,
+            target_weight=self.target_weight,
+        )
+        return np.asarray(scorer.weighter_.weights_)
 
 
 def _fits(

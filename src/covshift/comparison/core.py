@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from .._both_samples import BothSamples
 from .._gains import paired_gains
@@ -18,26 +22,30 @@ from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
 from .._quiet import alone, heard, quiet
-from .._row_weights import check_weight, row_weights, target_weights
+from .._row_weights import RowWeights, check_weight, row_weights, target_weights
 from .._types import Real
 from .._validation import unwrap_target
 from ..encoding import encoded as grouped
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
-from ..weights import effective_sample_size
+from ..registry import NONE
+from ..weights import WEIGHTERS, effective_sample_size
 from .methods import (
     Method,
     check_method,
     fit_method,
+    fit_weights,
     learner_entry,
+    method_named,
     methods_for,
     refuse_what_needs_rows,
     resolve,
 )
 from .remembered import Remembered
 from .result import Comparison, Row, control_of, empty_row
-from .selection import LOSSES, TargetSafeSplit
+from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (
+    MarginRows,
     MarginTarget,
     RowTarget,
     default_judge,
@@ -47,7 +55,160 @@ from .target import (
 )
 
 
-def compare_methods(
+def compare(
+    X: Any,
+    y: Any,
+    X_target: Any,
+    *,
+    learner: str = "vsvm",
+    estimators: Mapping[str, Any] | None = None,
+    baseline: Any = None,
+    cv: Any = None,
+    task: str | None = None,
+    methods: Sequence[str | Method] | None = None,
+    loss: Any = "squared_error",
+    weighter: Any = None,
+    y_target: Any = None,
+    X_scored: Any = None,
+    scored_weight: Any = None,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    n_folds: int = 5,
+    max_rows: int | None = None,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> Comparison:
+    """Say which correction helps, if any: the risk on the target of every method.
+
+    Importance-weighted cross-validation: held-out training rows, weighted by ``weighter``, stand
+    for the target (Sugiyama, Krauledat, Müller 2007). The unweighted model is always in the first
+    line, and is recommended unless a method beats it clearly: by more standard errors of the paired
+    difference than the luckiest of so many methods would reach in 5 % of the cases if none of them
+    gained anything. That number comes from a multiplier bootstrap of the paired losses
+    (Chernozhukov, Chetverikov, Kato 2013), so that a dozen nearly equal methods are not judged as
+    if they were a dozen different ones.
+
+    Parameters
+    ----------
+    X, y, X_target : (N, n), (N,) and (M, n) arrays
+        X and ``X_target`` may be data frames with text, categories, dates, booleans and gaps: what
+        takes numbers alone gets numbers (`covshift.TableEncoder`). ``X_target`` may be
+        `covshift.Margins`: methods that need target rows are then left out, and a note names them;
+        a contender that needs them is refused by name.
+    learner : str
+        A name in `covshift.registry.LEARNERS`, "vsvm", "linear", "trees" or "vboost": every way to
+        correct it is compared.
+    estimators : mapping of names to estimators, optional
+        Compare these in place of a learner. Those that take ``X_target``, at the end of a pipeline
+        or inside a search too, get the whole target in every fold, with its weights.
+    baseline : estimator, optional
+        With ``estimators``: the unweighted model that stands in the first line, as "none". Default:
+        a contender called "none", else the model inside the first `covshift.Reweighted`, else the
+        first V-machine with ``correction="none"``.
+    cv : splitter, optional
+        With ``estimators``: default `covshift.comparison.TargetSafeSplit`; all share its folds.
+    task : {"classification", "regression"}, optional
+        Of the learner; default "classification".
+    methods : list of str, optional
+        Names of weighters and corrections to compare for the learner, after "none"; default: all
+        that suit it.
+    loss : {"squared_error", "zero_one", "log_loss"} or, with ``estimators``, callable
+    weighter : str or, with ``estimators``, weighter, optional
+        Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
+        "entropy".
+    y_target, X_scored : arrays, optional
+        Labels of target rows, and these rows where they are not all of ``X_target``. They score
+        the learner's models fitted on all rows (``true_risk``) and have no part in the choice.
+    scored_weight : array, optional
+        Weights of the rows of ``X_scored``.
+    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Probability weights of the rows, such as those of a survey, on any scale: the methods' own
+        weights are factors on ``sample_weight``, which all contenders must take.
+    n_folds : int
+    max_rows : int, optional
+        Rows drawn at random from larger samples; default: by the learner, 300 to 2000.
+    random_state : int
+    verbose : bool
+        Show a progress bar, on a terminal.
+
+    Returns
+    -------
+    Comparison
+        ``print`` it. ``recommended`` names the method to use, ``fit()`` fits it to all rows,
+        ``weights("cdf")`` returns weights. A method of a learner that fails has a row that says
+        why.
+
+    Notes
+    -----
+    For a learner, rows are standardised, weights estimated and the kernel machine's penalty chosen
+    once, on all training rows, not in each fold: the features of held-out rows take part in this,
+    their labels in the penalty alone, which is found by three folds. Standard errors take the
+    weights as known and folds as independent. Cost per method: a weighter and n_folds + 1 fits.
+
+    Examples
+    --------
+    >>> from covshift import compare
+    >>> from covshift.datasets import make_survey
+    >>> data = make_survey(300, 300, random_state=0)
+    >>> found = compare(data.X, data.y, data.X_target, learner="linear")
+    >>> found.rows[0]["method"], found.recommended
+    ('none', 'none')
+    >>> found.fit().predict(data.X_target).shape
+    (300,)
+
+    Estimators of your own:
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covshift import Reweighted
+    >>> contenders = {"weighted": Reweighted(DecisionTreeClassifier(max_depth=2), weighter="cdf")}
+    >>> found = compare(data.X, data.y, data.X_target, estimators=contenders)
+    >>> [row["method"] for row in found.rows]
+    ['none', 'weighted']
+    """
+    shared: dict[str, Any] = {
+        "loss": loss,
+        "weighter": weighter,
+        "sample_weight": sample_weight,
+        "target_weight": target_weight,
+    }
+    of_learner: dict[str, Any] = {
+        "task": task,
+        "methods": methods,
+        "y_target": y_target,
+        "X_scored": X_scored,
+        "scored_weight": scored_weight,
+        "max_rows": max_rows,
+    }
+    if estimators is not None:
+        for name, value in of_learner.items():
+            if value is not None:
+                raise InputError(f"{name} belongs to a learner's name, not to estimators.")
+        cv = TargetSafeSplit(n_folds, random_state=random_state) if cv is None else cv
+        return compare_estimators(X, y, X_target, estimators, baseline=baseline, cv=cv, **shared)
+    for name, value in (("baseline", baseline), ("cv", cv)):
+        if value is not None:
+            raise InputError(f"{name} belongs to estimators: pass estimators={{name: estimator}}.")
+    of_learner["task"] = task or "classification"
+    if methods is not None:
+        of_learner["methods"] = [
+            method_named(learner, part) if isinstance(part, str) else part for part in methods
+        ]
+        if NONE not in [part.name for part in of_learner["methods"]]:
+            of_learner["methods"].insert(0, method_named(learner, NONE))
+    return compare_learner(
+        X,
+        y,
+        X_target,
+        learner=learner,
+        n_folds=n_folds,
+        random_state=random_state,
+        verbose=verbose,
+        **of_learner,
+        **shared,
+    )
+
+
+def compare_learner(
     X: Any,
     y: Any,
     X_target: Any,
@@ -67,66 +228,7 @@ def compare_methods(
     random_state: int = 0,
     verbose: bool = False,
 ) -> Comparison:
-    """Compare all methods with one learner, by importance-weighted cross-validation.
-
-    Held-out training rows, weighted by ``weighter``, stand for the target (Sugiyama, Krauledat,
-    Müller 2007). The unweighted model is always in the first line, and is recommended unless a
-    method beats it clearly: by more standard errors of the paired difference than the luckiest of
-    so many methods would reach in 5 % of the cases if none of them gained anything. That number
-    comes from a multiplier bootstrap of the paired losses (Chernozhukov, Chetverikov, Kato 2013),
-    so that a dozen nearly equal methods are not judged as if they were a dozen different ones.
-
-    Parameters
-    ----------
-    X, y, X_target : (N, n), (N,) and (M, n) arrays
-        X and ``X_target`` may be data frames with text, categories, dates, booleans and gaps: all
-        methods get the same numbers (`covshift.TableEncoder`). ``X_target`` may be
-        `covshift.Margins`. Methods that need target rows are then left out, and a note names them.
-    learner : str
-        A name in `covshift.compare.LEARNERS`: "vsvm", "linear", "trees", "vboost".
-    task : {"classification", "regression"}
-    loss : {"squared_error", "zero_one", "log_loss"}
-    y_target, X_scored : arrays, optional
-        Labels of target rows, and these rows where they are not all of ``X_target``. They score
-        the models fitted on all rows (``true_risk``) and have no part in the choice.
-    scored_weight : array, optional
-        Weights of the rows of ``X_scored``.
-    sample_weight, target_weight : (N,) and (M,) arrays, optional
-        Probability weights of the rows, such as those of a survey, on any scale: the methods' own
-        weights are factors on ``sample_weight``.
-    methods : list of Method, optional
-        Default `covshift.compare.methods_for`.
-    weighter : str, optional
-        Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
-        "entropy".
-    n_folds : int
-    max_rows : int, optional
-        Rows drawn at random from larger samples; default: by the learner, 300 to 2000.
-    random_state : int
-    verbose : bool
-        Show a progress bar, on a terminal.
-
-    Returns
-    -------
-    Comparison
-        A method that fails has a row that says why.
-
-    Notes
-    -----
-    Rows are standardised, weights estimated and the kernel machine's penalty chosen once, on all
-    training rows, not in each fold: the features of held-out rows take part in this, their labels
-    in the penalty alone, which is found by three folds. Standard errors take the weights as known.
-    Cost per method: a weighter and n_folds + 1 fits.
-
-    Examples
-    --------
-    >>> from covshift.compare import compare_methods
-    >>> from covshift.datasets import make_survey
-    >>> data = make_survey(300, 300, random_state=0)
-    >>> found = compare_methods(data.X, data.y, data.X_target, learner="linear")
-    >>> found.rows[0]["method"], found.recommended
-    ('none', 'none')
-    """
+    """Compare all methods of one learner: `compare` without ``estimators``."""
     one_of(*LOSSES).check(loss, "loss")
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
@@ -150,6 +252,7 @@ def compare_methods(
         refuse_what_needs_rows(judge, judge=True)
         methods = methods_with_margins(learner, X.shape[1], known, methods, notes)
         notes += known.notes
+    raw = X
     y = _outcomes(task, y, "y", len(X), "X")
     for method in methods:
         check_method(learner, method.name)
@@ -209,7 +312,99 @@ def compare_methods(
         scored_on_target_labels=y_target is not None,
         notes=distinct(notes),
         needed_by_control=trial.needed_by_control(),
+        rows_compared=ComparedRows(
+            learner,
+            task,
+            raw,
+            y,
+            both if known is None else known,
+            judge,
+            seen,
+            None if known is not None else there,
+            random_state,
+        ),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """What `Comparison.fit` and `Comparison.weights` need: all rows, as they were given."""
+
+    learner: str
+    task: str
+    X: Real  # (N, n): numbers
+    y: NDArray[Any]
+    samples: BothSamples | MarginRows
+    judge: str
+    own: RowWeights  # of the training rows
+    share: RowWeights | None  # of the target's rows
+    random_state: int
+
+    def fit(self, name: str) -> Any:
+        """Fit a method to all rows; the pipeline takes rows as they were given."""
+        kept = self._rows()
+        scaler, X, target = self._scaled(kept)
+        samples = self.samples
+        weights = None
+        if isinstance(samples, MarginRows):
+            method = resolve(self.learner, name)[1]
+            if method in WEIGHTERS:
+                weights = self._weighed(method, kept)
+            target = target.for_learner(method)
+        model = fit_method(
+            self.learner,
+            name,
+            self.task,
+            X,
+            self.y[kept],
+            target,
+            weights=weights,
+            sample_weight=self._design(kept),
+            target_weight=self._target_weight(),
+            random_state=self.random_state,
+        )
+        numbers = FunctionTransformer(partial(_numbers_of, samples))
+        return Pipeline([("numbers", numbers), ("scaler", scaler), ("model", model)])
+
+    def weights(self, name: Any) -> Real:
+        """Weights (N,) of the training rows: factors on those of the design."""
+        kept, found = self._rows(), np.zeros(len(self.X))
+        found[kept] = self._weighed(self.judge if name is None else name, kept)
+        return found
+
+    def _weighed(self, name: Any, kept: NDArray[np.intp]) -> Real:
+        _, X, target = self._scaled(kept)
+        given = self._target_weight(), self.random_state, self._design(kept)
+        if isinstance(target, MarginTarget):
+            X, target = target.known, target.known.margins
+        return np.asarray(fit_weights(name, X, self.y[kept], target, *given).weights_)
+
+    def _rows(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.own.kept)
+
+    def _design(self, kept: NDArray[np.intp]) -> Real | None:
+        return None if self.own.equal else self.own.w[kept]
+
+    def _target_weight(self) -> Real | None:
+        if self.share is None or self.share.equal:
+            return None
+        return self.share.w[self.share.kept]
+
+    def _scaled(self, kept: NDArray[np.intp]) -> tuple[StandardScaler, Any, Any]:
+        with alone():
+            scaler = StandardScaler().fit(self.X[kept], sample_weight=self._design(kept))
+            X = scaler.transform(self.X[kept])
+            if isinstance(self.samples, MarginRows):
+                target = self.samples.rows(kept).standardised(scaler.mean_, scaler.scale_)
+                return scaler, X, target
+            assert self.share is not None
+            T = scaler.transform(self.samples.T[self.share.kept])
+        return scaler, *(grouped(part, self.samples.groups) for part in (X, T))
+
+
+def _numbers_of(samples: BothSamples | MarginRows, X: Any) -> Real:
+    """Rows as the numbers that models see."""
+    return samples.numbers(X, "X") if isinstance(samples, MarginRows) else samples.rows(X, "X")
 
 
 def _outcomes(task: str, y: Any, name: str, rows: int, of: str) -> NDArray[Any]:

@@ -1,13 +1,12 @@
 """Which correction helps, if any: estimators or named methods, by their risk on the target."""
 
-from .comparison import compare_methods
-from .methods import Method, fit_method, fit_weights, methods_for
+from .core import compare
+from .methods import Method
 from .result import Comparison
 from .selection import (
     LOSSES,
     ImportanceWeightedScorer,
     TargetSafeSplit,
-    compare,
     log_loss,
     squared_error,
     zero_one,
@@ -21,12 +20,8 @@ __all__ = [
     "Method",
     "TargetSafeSplit",
     "compare",
-    "compare_methods",
-    "fit_method",
-    "fit_weights",
     "imbalance",
     "log_loss",
-    "methods_for",
     "squared_error",
     "zero_one",
 ]

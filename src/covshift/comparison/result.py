@@ -8,6 +8,8 @@ from typing import Any
 
 from .._notes import Note
 from .._plain import plain
+from .._types import Real
+from ..exceptions import InputError
 from ..registry import NONE
 from . import text
 
@@ -64,6 +66,8 @@ class Comparison:
     needed_by_control : float, optional
         The same for a control alone. Whether another learner does better is a question of its own,
         asked once: the number of corrections has no part in it. Default: as ``needed``.
+    rows_compared : object
+        The rows, for `fit` and `weights`.
     """
 
     rows: list[Row]
@@ -73,6 +77,42 @@ class Comparison:
     scored_on_target_labels: bool = False
     notes: list[Note] = field(default_factory=list)
     needed_by_control: float | None = None
+    rows_compared: Any = field(default=None, repr=False, compare=False)
+
+    def fit(self, name: str | None = None) -> Any:
+        """Fit a method, the recommended one unless told otherwise, to all rows that were given.
+
+        Parameters
+        ----------
+        name : str, optional
+            A method of the table.
+
+        Returns
+        -------
+        fitted estimator
+            It predicts rows like X, a data frame where X was one.
+        """
+        name = self.recommended if name is None else name
+        names = [row["method"] for row in self.rows]
+        if name not in names:
+            raise InputError(f"{name!r} was not compared. Use one of {', '.join(names)}.")
+        return self._compared().fit(name)
+
+    def weights(self, name: Any = None) -> Real:
+        """Weights (N,) of the training rows by a weighter: factors on ``sample_weight``, mean one.
+
+        Parameters
+        ----------
+        name : str or weighter, optional
+            A name or an object of `covshift.weights`; default: the weighter of the held-out rows.
+        """
+        found: Real = self._compared().weights(name)
+        return found
+
+    def _compared(self) -> Any:
+        if self.rows_compared is None:
+            raise InputError("This comparison holds no rows: call covshift.compare again.")
+        return self.rows_compared
 
     @property
     def best(self) -> str:
