@@ -94,6 +94,7 @@ def test_no_overlap_is_loud_and_strict_makes_it_code_three(files):
 # compare
 
 
+@pytest.mark.thorough
 def test_compare_recommends_first_and_shows_truth_only_where_it_is_known(files):
     blind = covshift("compare", *pair(files), "--learner", "linear")
     assert blind.code == 0
@@ -104,6 +105,7 @@ def test_compare_recommends_first_and_shows_truth_only_where_it_is_known(files):
     assert "used only to score" in seeing.err
 
 
+@pytest.mark.thorough
 def test_compare_speaks_json_with_the_baseline_first(files):
     result = covshift("compare", *pair(files), "--learner", "linear", "--json")
     data = json.loads(result.out)
@@ -317,7 +319,7 @@ def test_the_report_is_one_html_file(files):
     assert "Wrote the report" in result.out
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("values", "what"),
     [(["a", "b", "c"] * 20, "proportion"), ([f"{k / 7:.3f}" for k in range(60)], "mean")],
@@ -336,6 +338,7 @@ def test_the_report_asks_for_shares_of_classes_or_for_a_mean(files, monkeypatch,
     assert found["sentence"] in (files / "r.html").read_text()
 
 
+@pytest.mark.thorough
 def test_without_overlap_the_report_has_no_number(files, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

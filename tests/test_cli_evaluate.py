@@ -137,6 +137,7 @@ def test_labels_of_the_target_only_check(files, handed):
     assert "used only to score" in result.err
 
 
+@pytest.mark.thorough
 def test_predicted_classes_alone_and_beside_scores(files, truth):
     alone = call(files, "--json", score=("--prediction", "c", "--drop", "p"))
     rows_of = [r for r in json.loads(alone.out)["table"] if r["method"] == "none"]
@@ -226,6 +227,7 @@ def months(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_every_batch_of_the_target_gets_its_numbers(months, monkeypatch):
     given, found = {}, []
 
@@ -282,6 +284,7 @@ def test_notes_speak_of_options(files, truth, monkeypatch):
     assert "restrict=" not in text
 
 
+@pytest.mark.thorough
 def test_the_report_holds_the_evaluation(files, handed, truth):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

@@ -28,6 +28,7 @@ print(main(["diagnose", *sys.argv[1:]]), {{*{HEAVY}}} & {{*sys.modules}})
     assert run_python(code, *files)[-1] == "0 set()"
 
 
+@pytest.mark.thorough
 def test_what_is_taken_from_a_stand_in_comes_from_the_true_module():
     code = """
 import sys

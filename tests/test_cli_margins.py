@@ -240,6 +240,7 @@ def test_evaluate_needs_rows_and_says_what_margins_are_enough_for(files):
 # compare
 
 
+@pytest.mark.thorough
 def test_methods_are_compared_for_a_file_of_margins(files):
     import pandas as pd
 
@@ -294,6 +295,7 @@ def test_a_comparison_of_margins_repeats_rows_and_keeps_design_weights(files):
 # report
 
 
+@pytest.mark.thorough
 def test_a_report_is_written_for_a_file_of_margins(files, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
@@ -446,6 +448,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     assert "no features of" in covshift(*ask, "-o", files / "other").err
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("method", ["cdf", "entropy", "raking"])
 @pytest.mark.parametrize("target", ["margins.json", "target.csv"])
 def test_limits_bound_the_weights_and_say_what_that_costs(files, method, target):

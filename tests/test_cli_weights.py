@@ -90,7 +90,7 @@ def few_methods(monkeypatch):
     monkeypatch.setattr(comparison, "methods_for", lambda learner, n: methods)
 
 
-@pytest.mark.part(7)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_weights_have_no_scale_and_frequencies_are_repeated_rows(command, tmp_path):
     """Half as many runs as facts: one run has weights and frequencies, the other the same rows."""

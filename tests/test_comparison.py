@@ -211,6 +211,7 @@ def test_the_rule_is_that_of_all_paired_losses():
     assert found.to_dict()["needed_standard_errors"] == found.needed
 
 
+@pytest.mark.thorough
 def test_a_misspecified_line_is_clearly_better_when_weighted():
     rng = np.random.default_rng(0)
     X, T = rng.normal(0, 1, size=(300, 1)), rng.normal(1.0, 0.4, size=(300, 1))

@@ -160,6 +160,7 @@ def test_every_row_calibrates_as_often_whatever_its_class():
         assert all(len(np.unique(rare[fold != k])) == 2 for k in range(2))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["split", "cv+"])
 def test_class_shares_that_a_model_learns_cost_no_coverage(method):
     """Rows split class by class would make calibration rows too easy: coverage 0.76, not 0.8."""
@@ -212,7 +213,7 @@ class Same:
         return X
 
 
-@pytest.mark.part(4)
+@pytest.mark.thorough
 @pytest.mark.parametrize("randomized", [False, True])
 @pytest.mark.parametrize("score", ["lac", "aps"])
 def test_coverage_of_thirty_rows_under_known_ratios(score, randomized, monkeypatch):

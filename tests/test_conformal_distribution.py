@@ -151,6 +151,7 @@ def test_a_row_covers_itself_as_the_threshold_of_the_others_does(sample, coverag
     np.testing.assert_array_equal(own[there], leave_one_out(sample, coverage, u)[there])
 
 
+@pytest.mark.thorough
 def test_coverage_under_known_ratios_with_ties():
     """15 calibration rows, x is 0 or 1 with chances that differ, scores are 0, 1, 2 or 3."""
     rng, n, m = np.random.default_rng(0), 15, 4000

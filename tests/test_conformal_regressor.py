@@ -183,7 +183,7 @@ def covered(model, runs, coverage, n=40, m=40, **options):
     return np.mean(found), np.std(found) / np.sqrt(runs)
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("randomized", [False, True])
 def test_coverage_of_forty_rows_under_known_ratios(randomized, monkeypatch):
     """The guarantee holds at any size: conservative at least, randomised exactly."""
@@ -210,6 +210,7 @@ def test_coverage_of_forty_rows_under_known_ratios(randomized, monkeypatch):
     assert plain < 0.8 - 5 * error
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["cv+", "jackknife+"])
 def test_cv_plus_has_the_coverage_without_a_shift(method):
     model = ConformalRegressor(Ridge(), weighter=None, method=method, n_folds=5, random_state=0)
@@ -266,6 +267,7 @@ def test_the_doubly_robust_threshold_survives_wrong_weights(monkeypatch):
     assert found.covers(y_new).mean() == pytest.approx(0.9, abs=0.04)
 
 
+@pytest.mark.thorough
 def test_the_doubly_robust_threshold_survives_a_model_that_knows_nothing(monkeypatch):
     """The weights are right, and the model of the scores is a constant."""
     seen = with_outcome_model(monkeypatch, DummyRegressor())

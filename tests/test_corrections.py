@@ -283,6 +283,7 @@ def test_sliced_with_axis_directions_is_additive(sample):
         np.testing.assert_allclose(dense(axes, X, T), dense(Additive(), X, T), **CLOSE)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("make", [Multiplicative, Additive, Pairwise, Sliced])
 def test_mirrored_data_leave_the_symmetric_v_unchanged(make, sample):
     X, T = sample

@@ -196,6 +196,7 @@ def test_mixing_and_columns_keep_what_belongs_together():
     np.testing.assert_array_equal(beside.columns([0]).train, one.train)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e6, 1e99])
 def test_the_default_models_follow_the_scale_of_the_outcome(unit):
     X, T, y = two_samples(N=80)

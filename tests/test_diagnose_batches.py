@@ -72,6 +72,7 @@ def test_weights_of_target_rows_come_by_the_names_of_the_targets():
             diagnose_batches(X, bad)
 
 
+@pytest.mark.thorough
 def test_the_command_has_one_line_per_file(files):
     names = ["may.csv", "june.csv", "july.csv"]
     paths = [files / name for name in names]

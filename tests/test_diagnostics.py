@@ -431,7 +431,7 @@ def test_one_category_of_twenty_columns_that_training_lacks_is_no_overlap():
     assert "'x7' = 2, which no training row has" in found.reason
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
 def test_one_standard_deviation_is_correctable_and_two_are_not(seed):
     assert diagnose(*normal(500, 500, 20, 1.0, seed), methods=()).verdict == "correctable"

@@ -33,6 +33,7 @@ def _one_thread():
 # Equal to one machine
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
 @pytest.mark.parametrize("correction", ["blended", "multiplicative"])
 def test_machines_do_not_depend_on_the_partitions(correction, chunks):
@@ -173,6 +174,7 @@ def test_weights_of_new_rows_by_partition():
     np.testing.assert_allclose(found.compute(), model.predict_weights(T), atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_a_target_on_the_cluster_is_reduced_there():
     large = np.random.default_rng(5).normal(0.4, 1.0, size=(20000, n))
     every_row = {"reg": 1.0, "n_components": len(X)}  # which landmarks depends on the target

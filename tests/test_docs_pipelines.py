@@ -7,8 +7,14 @@ import sklearn
 from pages import check_page
 
 
-@pytest.mark.part(3)
-@pytest.mark.parametrize("page", ["weights.md", "pipelines.md", "scaling.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "weights.md",  # of all pages the one that make test runs
+        pytest.param("pipelines.md", marks=pytest.mark.thorough),
+        pytest.param("scaling.md", marks=pytest.mark.thorough),
+    ],
+)
 def test_the_page_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where it may write files
     pytest.importorskip("pandas")

@@ -383,6 +383,7 @@ def true_weights(X):
     return np.exp(0.5 * X.sum(axis=1))
 
 
+@pytest.mark.thorough
 def test_intervals_of_small_samples_cover(diagnosis):
     errors, covered = simulated(200, diagnosis, outcome_model=Line())
     assert_unbiased(errors["dr"])
@@ -391,6 +392,7 @@ def test_intervals_of_small_samples_cover(diagnosis):
     assert covered["none"] < 0.8  # the sample as it is: 1, and sure of it
 
 
+@pytest.mark.thorough
 def test_right_weights_save_a_wrong_model(diagnosis):
     wrong = Fixed(-3.0, (-1.0, 0.5))
     errors, covered = simulated(100, diagnosis, outcome_model=wrong, weighter=true_weights)

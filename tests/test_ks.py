@@ -83,7 +83,7 @@ def zero_inflated(rng, rows, moved):
     return np.where(zero, 0.0, rng.normal(moved, 1, rows))
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("draw", "rows", "pairs"),
     [

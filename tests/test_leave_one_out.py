@@ -48,6 +48,7 @@ CORRECTIONS = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("digits", [None, 0], ids=["distinct", "tied"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("correction", CORRECTIONS.values(), ids=CORRECTIONS)

@@ -45,7 +45,7 @@ both = pytest.mark.parametrize("Machine", MACHINES)
 N = 48  # and as many target rows: the length at which searches cut
 NAMES = ["age", "income", "visits"]
 VARIANTS: list[dict[str, Any]] = [{"correction": "blended"}, {"kernel": "linear"}, {"reg": 1.0}]
-PRIMAL: dict[str, Any] = {"solver": "primal", "random_state": 0}
+PRIMAL: dict[str, Any] = {"solver": "primal", "fast": True, "random_state": 0}
 
 
 @parametrize_with_checks([VSVC(), VSVR(), VSVC(**PRIMAL), VSVR(**PRIMAL)])
@@ -160,6 +160,7 @@ def test_trap_a_bare_array_as_long_as_x_is_cut_into_folds(tool, Machine, routing
     assert set(Spy.lengths()) == {N * 2 // 3}
 
 
+@pytest.mark.part(4)
 @both
 @either_routing
 def test_a_bare_array_of_another_length_is_left_whole(Machine, routing, scaled):
@@ -196,6 +197,7 @@ def test_cross_validation_scores_models_that_know_the_target(Machine, scaled):
 # Trap two: pipelines hand X_target on untransformed
 
 
+@pytest.mark.part(3)
 @both
 @pytest.mark.parametrize("wrap", [lambda T: T, lambda T: (T,)], ids=["array", "one-tuple"])
 def test_transform_input_equals_transforming_by_hand(Machine, wrap, samples, scaled):
@@ -439,6 +441,7 @@ def test_frames_give_the_predictions_of_arrays(Machine, solver, frame, scaled):
         assert model.feature_names_in_.tolist() == NAMES
 
 
+@pytest.mark.part(4)
 @both
 def test_partial_fit_takes_frames(Machine, frame, scaled):
     X, y, T = scaled

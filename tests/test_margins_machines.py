@@ -98,6 +98,7 @@ def outcomes(X, seed=0):
 # V
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("make", SAMPLES)
 @pytest.mark.parametrize("correction", V_OF_COLUMNS, ids=str)
 def test_margins_of_every_value_give_the_v_of_the_rows(make, correction):

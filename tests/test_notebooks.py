@@ -90,6 +90,7 @@ def test_an_estimate(rows):
     assert "effective sample size" in shown(estimate_mean(y, np.ones(len(y))))
 
 
+@pytest.mark.thorough
 def test_an_evaluation(rows):
     X, T, _, y = rows
     labels = np.where(y > 0, "yes", HOSTILE)

@@ -81,6 +81,7 @@ def scaled_loss(objective, X, T, y, f, weight=None):
     return lambda f: scale * total**2 * objective.loss(y, f, weight)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("squash", SQUASHES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("unit_hessian", [False, True])
@@ -99,6 +100,7 @@ def test_the_gradient_is_that_of_finite_differences(correction, unit_hessian, we
         assert gradient[i] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("squash", SQUASHES)
 @pytest.mark.parametrize("correction", [*CORRECTIONS, Precomputed(negative_v())])
 def test_the_quadratic_model_lies_above_the_loss(correction, squash):

@@ -116,6 +116,7 @@ def test_float32_operators_keep_the_contract(correction):
     check_operator(correction.operator(X, T))
 
 
+@pytest.mark.thorough
 def test_float32_sums_over_many_rows_do_not_lose_the_result():
     """2,000,000 times 0.1 drifts by 2 % when summed one by one in float32.
 

@@ -241,6 +241,7 @@ def test_answers_are_equal_after_fork_and_spawn():
     )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("learner", ["linear", "trees", "vsvm"])
 def test_the_fits_of_a_comparison_have_one_thread_of_every_library(monkeypatch, learner):
     """They are many and small: with a second one, each waits for the other, and burns a core."""

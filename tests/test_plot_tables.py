@@ -56,6 +56,7 @@ def test_the_overlap_map_takes_one_column_of_each_feature():
     assert OverlapDisplay.from_samples(X, T, plane="principal").train.shape == (120, 2)
 
 
+@pytest.mark.thorough
 def test_the_report_shows_the_level_that_differs_most():
     pytest.importorskip("jinja2")
     page = report.build(X, T)

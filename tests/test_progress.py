@@ -133,7 +133,7 @@ def test_a_comparison_says_which_method_it_tries(monkeypatch, samples):
             assert stream.getvalue() == ""
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["compare", "report"])
 def test_commands_say_what_they_do_to_a_person_and_not_to_a_pipe(monkeypatch, tmp_path, command):
     found = compare(

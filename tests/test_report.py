@@ -189,12 +189,14 @@ def test_given_weights_are_used(one):
     assert "Weights: <mine>." in words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("labels", [np.arange(80) / 7, np.zeros(80), np.array(["a", "b"] * 40)])
 def test_a_reliability_diagram_needs_two_classes(one, labels):
     text = report.build(**one, y=labels)
     assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
 
 
+@pytest.mark.thorough
 def test_awkward_samples_still_make_a_page():
     wide = np.zeros((12, 1)), np.ones((11, 1))
     huge = np.array([[1.7e308, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[-1.7e308, 1.0]])
@@ -256,6 +258,7 @@ def evaluations(samples):
     )
 
 
+@pytest.mark.thorough
 def test_the_report_shows_an_evaluation(two, evaluations):
     text = report.build(**two, evaluations=evaluations, weights=np.ones(80))
     page = Page(text)
@@ -292,6 +295,7 @@ def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluati
         assert title not in words
 
 
+@pytest.mark.thorough
 def test_only_metrics_of_one_unit_share_an_axis(samples):
     X, T, _ = samples
     y, f = 1000 * X[:, 0] + 300 * X[:, 1], (1000 * X[:, 0], 1000 * T[:, 0])
@@ -311,6 +315,7 @@ def test_without_overlap_there_is_no_number_for_the_model(one):
     assert "Metrics with their intervals." not in words
 
 
+@pytest.mark.thorough
 def test_target_weights_reach_the_labels_too(samples):
     X, T, y = samples
     weight = (np.arange(70) % 2).astype(float)

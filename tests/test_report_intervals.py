@@ -109,6 +109,7 @@ def test_sets_show_their_sizes(samples):
         assert (line in table) == (count > 0)
 
 
+@pytest.mark.thorough
 def test_the_outlook_of_the_diagnosis_is_there_where_intervals_would_be_infinite(samples):
     X, T, _ = samples
     found = diagnosis()

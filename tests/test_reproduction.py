@@ -61,6 +61,7 @@ def test_few_trials_are_judged_by_students_t():
     assert verdict(Cell(1.0, 0.1, 100), Cell(1.2, 0.1, 30)) == "differs"
 
 
+@pytest.mark.thorough
 def test_the_margin_has_the_confidence_it_claims_in_simulated_trials():
     rng = np.random.default_rng(0)
     few, many = rng.normal(1, 0.3, (4000, 3)), rng.normal(1, 0.1, (4000, 50))

@@ -229,6 +229,7 @@ def assert_acts_the_same(one, other, rows):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_a_loaded_weighter_is_the_one_that_was_fitted(name, frames, tmp_path):
@@ -263,6 +264,7 @@ def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):
         assert list(again.feature_names_in_) == NAMES
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", CONFORMAL)
 def test_loaded_intervals_and_sets_are_those_of_the_calibrated_model(name, tmp_path):
     model = calibrated(*CONFORMAL[name])
@@ -646,6 +648,7 @@ def test_whatever_is_missing_or_of_another_kind_in_a_manifest_is_refused(name, t
             covshift.load(with_state({**state, extra: 1}))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
 def test_a_changed_byte_is_noticed_or_harmless_in_every_file(name, tmp_path):
     path = tmp_path / "e.covshift"

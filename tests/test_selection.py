@@ -61,6 +61,7 @@ def test_the_scorer_is_minus_the_weighted_loss():
     assert scorer(model, X, y) == pytest.approx(expected)
 
 
+@pytest.mark.thorough
 def test_the_scorer_works_in_searches():
     scorer = ImportanceWeightedScorer("gaussian-ratio").fit(X, X_target=T)
     scores = cross_val_score(LEARNER, X, y, scoring=scorer, cv=3)
@@ -78,6 +79,7 @@ def one_dimension(seed):
     return points, points[:, 0] ** 2 + noise[0], target, target[:, 0] ** 2 + noise[1]
 
 
+@pytest.mark.thorough
 def test_the_weighted_estimate_is_nearer_to_the_target_risk():
     """Over seeds: weighted cross-validation against plain, both for the same line."""
     weighted, plain = [], []

@@ -66,6 +66,7 @@ def test_a_hundred_thousand_equal_rows_raise_no_alarm(draw):
     assert not uncovered(X, T)
 
 
+@pytest.mark.thorough
 def test_the_level_is_used_where_many_target_rows_meet_few_training_rows():
     """One feature and side: more than 0.3 % of equal samples, or the test would be too timid."""
     rng = np.random.default_rng(2)

@@ -114,6 +114,7 @@ def answers_of_the_table():
         return answers_of(X_TABLE, T_TABLE)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_a_table_of_two_values_and_numbers_is_its_array_of_zeros_and_ones():
     assert_same(answers_of(X, T), answers_of(X_NUMBERS, T_NUMBERS))
@@ -169,6 +170,7 @@ def with_gaps(rng, count, share, center):
     return pd.DataFrame({"age": age, "income": np.where(lost, np.nan, income)}), y
 
 
+@pytest.mark.thorough
 def test_more_gaps_in_the_target_are_part_of_the_shift():
     """People who do not tell their income: 15 % of the sample, 40 % of the target."""
     rng = np.random.default_rng(0)

@@ -76,6 +76,7 @@ def values(model, X):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
+@pytest.mark.part(4)
 @every
 def test_a_table_gives_what_its_encoded_rows_give(name):
     one = fitted(name, X, T)
@@ -125,6 +126,7 @@ def test_coverage_is_that_of_the_features_v():
     assert expected < 0.7
 
 
+@pytest.mark.part(3)
 @every
 def test_names_and_order_of_levels_change_no_prediction(name):
     new = dict(zip(LEVELS, ["d", "c", "a", "b"], strict=True))
@@ -149,6 +151,7 @@ def test_a_file_keeps_what_made_numbers_of_the_table(name, tmp_path):
     np.testing.assert_array_equal(values(found, T), values(model, T))
 
 
+@pytest.mark.part(3)
 @every
 def test_rows_of_weight_zero_teach_nothing(name):
     odd = X.assign(region=X.region.where(np.arange(N) > 5, "island"))

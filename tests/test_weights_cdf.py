@@ -334,6 +334,7 @@ def test_no_overlap_is_proven_without_a_weak_penalty():
     assert found.weights_[X[:, 0] > 0.95].mean() > 3  # what is left out piles up at the edge
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("N", [100, 400])
 @pytest.mark.parametrize("n", [1, 5, 20])
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (0.5, 1.0), (1.0, 0.8)])

@@ -92,6 +92,7 @@ def test_the_contract_holds(weighter):
     check_weighter(weighter)
 
 
+@pytest.mark.part(9)
 @pytest.mark.parametrize("weighter", CROSS_FITTED, ids=named)
 def test_the_contract_holds_with_cross_fitting(weighter):
     check_weighter(weighter, predicts_training_rows=False)

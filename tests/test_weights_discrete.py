@@ -130,6 +130,7 @@ def test_four_binary_features_get_the_target_s_shares(name):
 # Against the same data, a little moved
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("form", [codes, indicators], ids=["codes", "indicators"])
 @pytest.mark.parametrize("name", FREE)
 def test_repeated_values_weigh_as_the_same_values_moved_by_a_little(name, form):

@@ -201,6 +201,7 @@ def test_default_weights_of_estimates_know_the_features():
 # Frames and their numbers
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_a_frame_gives_the_weights_of_its_numbers_and_groups(weighter):
     X, T = tables(N=70, M=60, gaps=(0.1, 0.2))
@@ -214,6 +215,7 @@ def test_a_frame_gives_the_weights_of_its_numbers_and_groups(weighter):
     assert found.encoder_.columns == encoder.columns
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_numbers_and_columns_of_two_values_are_what_they_are_by_hand(weighter):
     if isinstance(weighter, GaussianRatio):
@@ -475,6 +477,7 @@ def test_moments_and_cells_are_named():
 # Files
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_a_loaded_weighter_predicts_the_same_on_a_frame(weighter, tmp_path):
     X, T = tables(N=60, M=50, gaps=(0.1, 0.2))

@@ -141,6 +141,7 @@ def assert_survives(name, inputs, number, at):
 FAULTS = [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EIO, errno.EDQUOT]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("number", FAULTS, ids=errno.errorcode.get)
 @pytest.mark.parametrize("name", ["predict", "margins", "weigh to margins"])
 def test_a_full_or_forbidden_disk_is_said_and_nothing_is_left(

@@ -21,7 +21,7 @@ from matrix.exceptions import EXCEPTIONS, UNTRIED, expectation
 from matrix.inputs import INPUTS
 from matrix.problem import SLOTS, Refuses, failure
 
-PART, SLOW_PART = 3, 25  # of the answers, one in so many is tried in every run
+PART, SLOW_PART = 8, 60  # of the answers, one in so many is tried in every run
 
 
 def cells(entry, slot, *, whole):
