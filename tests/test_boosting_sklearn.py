@@ -75,6 +75,7 @@ def test_an_array_and_a_one_tuple_are_the_same_target(Booster, samples):
         model.fit(X, y, X_target=(T, T))
 
 
+@pytest.mark.part(4)
 @both
 @either_routing
 def test_a_one_tuple_gives_the_whole_target_to_every_fold(Booster, routing, samples):

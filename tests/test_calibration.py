@@ -79,6 +79,7 @@ def separable(seed, N):
     return X, (draw.uniform(size=N) < p).astype(int)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_steep_log_odds_have_a_smaller_log_loss_than_clipping(solver):
     X, y = separable(1, 300)

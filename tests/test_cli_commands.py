@@ -505,6 +505,7 @@ def test_the_real_command_weighs(files):
     assert b"\x1b" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_reader_that_leaves_is_no_error(files, model):
     table = (files / "target.csv").read_text().splitlines()
     big = write(files / "big.csv", "\n".join([table[0], *table[1:] * 4000]) + "\n")

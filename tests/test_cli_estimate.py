@@ -188,6 +188,7 @@ def test_rows_without_a_group_are_a_group(files, handed):
     assert handed["by"][0].tolist()[:3] == ["u", "(missing)", "w"]
 
 
+@pytest.mark.thorough
 def test_text_gives_proportions(files):
     data = json.loads(call(files, "--json", outcome="party").out)
     assert data["what"] == "proportion"
@@ -289,6 +290,7 @@ def test_design_weights_are_of_any_scale(files, handed):
     assert handed["X"].shape == (N, 5)
 
 
+@pytest.mark.thorough
 def test_design_weights_give_the_librarys_number(files):
     d = 0.25 + np.arange(N) / N
     write(files / "drawn.csv", with_column(OUTCOMES, "d", d))
@@ -301,6 +303,7 @@ def test_design_weights_give_the_librarys_number(files):
 # What stands in the files
 
 
+@pytest.mark.thorough
 def test_rows_without_the_outcome_are_counted_and_named(files):
     write(files / "holes.csv", with_cells(OUTCOMES, "y", {3: "", 7: "NA"}))
     result = call(files, train="holes.csv")

@@ -149,6 +149,7 @@ def test_predicted_classes_alone_and_beside_scores(files, truth):
     assert list(metrics) == ["roc_auc", "accuracy", "brier"]
 
 
+@pytest.mark.thorough
 def test_a_regression_is_judged_by_its_predictions(files, tmp_path):
     for name, table in (("train.csv", TRAIN), ("target.csv", TARGET)):
         numbers = [f"{2 * float(row[0]) + float(row[1]):.3f}" for row in table[1:]]

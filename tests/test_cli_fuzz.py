@@ -164,6 +164,7 @@ def assert_ends_in_words(argv, folder):
 QUICK = ("schema", "margins", "predict")
 
 
+@pytest.mark.thorough
 @SHARED
 @given(argv=arguments(QUICK))
 def test_any_options_end_in_an_answer_or_in_words(argv, folder):

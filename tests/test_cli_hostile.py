@@ -300,6 +300,7 @@ def assert_inert(page):
     assert "\\u202egpj.exe" in page
 
 
+@pytest.mark.thorough
 def test_no_control_character_or_mark_of_direction_reaches_a_page():
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

@@ -362,6 +362,7 @@ def test_a_row_that_stands_twice_is_a_row_of_frequency_two(tmp_path, target):
     np.testing.assert_allclose(found, w[:30], rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", ["vsvm", "linear"])
 def test_models_of_doubled_rows_and_of_frequencies_agree(tmp_path, target, learner):
     doubled = write(tmp_path / "doubled.csv", [*TRAIN, *TRAIN[1:6]])

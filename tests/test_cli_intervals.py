@@ -151,6 +151,7 @@ def test_shares_that_cannot_be_held_out_are_refused(files, options, words):
     assert not (files / "none").exists()
 
 
+@pytest.mark.thorough
 def test_design_weights_are_those_of_the_rows_that_were_held_out(files, one_level):
     table = sample(160, 0, 0)
     rng = np.random.default_rng(3)
@@ -338,6 +339,7 @@ def test_rows_of_a_file_calibrate_as_the_library_does(files, short, label, optio
     assert "90 rows, after weighting as precise as" in done.err
 
 
+@pytest.mark.thorough
 def test_calibration_rows_have_weights_and_some_have_no_label(files):
     table = sample(90, 0, 1)
     weights = np.random.default_rng(4).uniform(0.1, 4, size=90).round(2)

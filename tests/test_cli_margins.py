@@ -379,6 +379,7 @@ def test_a_model_is_fitted_to_margins_and_predicts(files, learner, method):
     assert np.corrcoef(ages, p)[0, 1] > 0.6
 
 
+@pytest.mark.thorough
 def test_margins_of_every_value_give_the_model_of_the_rows(files):
     path, _ = make(files, "--bins", "1000", "--min-count", "1")
     found = []

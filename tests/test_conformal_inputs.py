@@ -177,7 +177,7 @@ def test_two_rows_are_enough_and_one_is_not():
     assert "too few" in str(few.expected_coverage(0.5))
 
 
-@pytest.mark.part(20)
+@pytest.mark.part(50)
 @pytest.mark.parametrize("z", [np.full(200, 3.1), np.round(y), np.repeat([0.1, 0.7], 100)])
 @pytest.mark.parametrize("score", ["absolute", "normalized"])
 @pytest.mark.parametrize("method", ["split", "cv+"])

@@ -131,6 +131,7 @@ def test_a_target_without_any_overlap_cannot_be_restricted():
         restrict(X, T + 50)
 
 
+@pytest.mark.thorough
 def test_estimates_leave_out_the_rows_that_restrict_leaves_out():
     X, T = normal(300, 200)
     T[:40, 0] += 10

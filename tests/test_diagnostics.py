@@ -208,6 +208,7 @@ def test_verdict_on_a_moved_normal_distribution(shift, verdict, seed):
     assert diagnose(*normal(1000, 1000, n=4, shift=shift, seed=seed)).verdict == verdict
 
 
+@pytest.mark.thorough
 def test_verdicts_of_the_generators():
     survey = make_survey(500, 1000, random_state=0)
     assert diagnose(survey.X, survey.X_target).verdict == "correctable"
@@ -232,6 +233,7 @@ def test_strong_means_that_few_rows_are_left():
 # The whole
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_awkward_samples_give_finite_numbers(name):
     X, T = SAMPLES[name]

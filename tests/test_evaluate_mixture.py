@@ -282,6 +282,7 @@ def test_with_groups_lean_and_trust_are_the_largest(ask):
         assert there == pytest.approx({k: expected[k] for k in there}, abs=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slopes", [NONE, PART])
 def test_groups_have_numbers_whatever_the_trust(ask, slopes):
     names = ["accuracy", "precision", "roc_auc", "average_precision", "brier", "log_loss"]

@@ -267,6 +267,7 @@ def fitted(problem, method, family):
 QUANTITIES = (mean, ratio, group, difference, cdf, linear, logistic)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("method", ["dr", "weights", "none"])
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_influence_is_the_derivative_by_the_weight_of_a_row(quantity, method):

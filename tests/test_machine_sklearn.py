@@ -45,7 +45,8 @@ both = pytest.mark.parametrize("Machine", MACHINES)
 N = 48  # and as many target rows: the length at which searches cut
 NAMES = ["age", "income", "visits"]
 VARIANTS: list[dict[str, Any]] = [{"correction": "blended"}, {"kernel": "linear"}, {"reg": 1.0}]
-PRIMAL: dict[str, Any] = {"solver": "primal", "fast": True, "random_state": 0}
+FIXED = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
+PRIMAL: dict[str, Any] = {**FIXED, "solver": "primal", "random_state": 0}
 
 
 @parametrize_with_checks([VSVC(), VSVR(), VSVC(**PRIMAL), VSVR(**PRIMAL)])
@@ -81,8 +82,7 @@ def _forget():
 
 
 def spying(Machine):
-    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none", "reg": 1.0}
-    return Machine(correction=Spy(symmetric=True), **fixed)
+    return Machine(correction=Spy(symmetric=True), **FIXED, reg=1.0)
 
 
 # The target: an array or a one-tuple of it
@@ -360,6 +360,7 @@ def test_nested_parameters_reach_the_correction(Machine, scaled):
     np.testing.assert_array_equal(values(nested, T), values(direct, T))
 
 
+@pytest.mark.part(4)
 @both
 @pytest.mark.parametrize("variant", [*VARIANTS, {"correction": Additive(phi="anderson-darling")}])
 def test_pickling_keeps_the_fit(Machine, variant, scaled):

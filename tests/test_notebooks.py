@@ -158,6 +158,7 @@ def test_margins_and_their_diagnosis(rows):
         assert "&lt;script&gt;" in shown(part)
 
 
+@pytest.mark.thorough
 def test_intervals_and_sets(rows):
     X, T, _, y = rows
     X, T = X.to_numpy(), T.to_numpy()

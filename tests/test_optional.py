@@ -62,6 +62,7 @@ except ImportError as error:
     assert done.stdout.strip().endswith('or install covshift with its extra "torch"')
 
 
+@pytest.mark.thorough
 def test_the_objectives_need_no_engine():
     code = """
 import sys

@@ -187,6 +187,7 @@ def test_what_a_learner_needs_and_can_is_true(name):
             model.fit(X, two)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_learner_is_fitted_by_its_name_and_saved_if_it_says_so(name, task, tmp_path):

@@ -215,6 +215,7 @@ def estimates(samples):
     return estimate(names, X[:, :2], T[:, :2], by=groups)
 
 
+@pytest.mark.thorough
 def test_the_report_opens_with_the_number_of_the_population(two, estimates):
     text = report.build(**two, estimates=estimates, weights=np.ones(80))
     page = Page(text)
@@ -387,6 +388,7 @@ def test_files_and_outcome_stand_on_top(one):
     assert places == sorted(places)
 
 
+@pytest.mark.thorough
 def test_columns_of_two_values_have_shares_and_bars():
     rng = np.random.default_rng(0)
     X, T = np.repeat([0.0, 1.0], [60, 20])[:, None], np.repeat([0.0, 1.0], [20, 60])[:, None]

@@ -52,6 +52,7 @@ def built(samples, found):
     return page, " ".join(" ".join(page.words).split())
 
 
+@pytest.mark.thorough
 def test_the_report_shows_coverage_width_and_picture(samples, intervals):
     page, words = built(samples, intervals)
     expected = intervals.expected_coverage

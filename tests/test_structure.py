@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,11 +94,16 @@ LAYERS = [
 HOME = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported_parts(path: Path) -> set[str]:
     """Top-level parts of covshift that a file imports, read from its source."""
     inside = path.relative_to(PACKAGE).parts
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom):
             base = list(inside[: len(inside) - node.level]) if node.level else []
             module = (node.module or "").split(".") if node.module else []
@@ -153,7 +159,7 @@ def test_no_file_hides_an_import_of_ours_from_the_layers():
 def test_only_the_device_room_imports_pytorch():
     """And it does so when first called, so that no other part waits for PyTorch to load."""
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         lazy = path.relative_to(PACKAGE).parts[0] == "_device"
         for node in tree.body if lazy else ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

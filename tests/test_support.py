@@ -160,6 +160,7 @@ def test_many_columns_are_counted_after_the_first_few():
         CDFWeights().fit(X, X_target=T + 0.5)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("N", [50, 100, 200, 500])
 def test_a_shift_by_one_standard_deviation_raises_no_alarm_at_any_size(N):
     """The training extreme of few rows is near; what lies beyond it is not out of reach."""

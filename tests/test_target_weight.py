@@ -171,6 +171,7 @@ def test_the_splitter_fits_with_the_weighted_target():
     check_three(fit)
 
 
+@pytest.mark.thorough
 def test_compare_hands_the_weighted_target_to_every_method():
     methods = [
         Method("none", "baseline"),

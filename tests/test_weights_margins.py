@@ -80,6 +80,7 @@ def gaps(margins, X, w):
 # CDF weights
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("design", [None, D], ids=["plain", "design weights"])
 @pytest.mark.parametrize(
     "options",

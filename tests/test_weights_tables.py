@@ -248,6 +248,7 @@ def test_names_of_levels_do_not_matter(weighter):
     np.testing.assert_allclose(fitted(weighter, *renamed).weights_, w, atol=1e-8)
 
 
+@pytest.mark.part(3)
 @each
 def test_the_order_of_columns_and_rows_does_not_matter(weighter):
     # Empty cells join one of several neighbours: with many rows there are none.
@@ -324,6 +325,7 @@ def test_design_weights_count_in_the_levels():
 # What the weights do
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_gaps_are_part_of_the_shift(weighter):
     if isinstance(weighter, CDFWeights) and weighter.views == "multiplicative":

@@ -268,6 +268,7 @@ def test_a_reader_that_is_gone_is_no_error(command, inputs):
     assert (done.returncode, done.stderr) in ((141, b""), (0, b""))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_standard_output_is_said(inputs):
     with Path("/dev/full").open("wb") as full:
