@@ -6,10 +6,30 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from covshift.persistence import seal
+
+
+class Lazy(Mapping):
+    """Models by name, each fitted when it is first asked for, and not when tests are collected."""
+
+    def __init__(self, fits: dict[str, Callable[[], Any]]):
+        self._fits, self._models = fits, {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._models:
+            self._models[name] = self._fits[name]()
+        return self._models[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fits)
+
+    def __len__(self) -> int:
+        return len(self._fits)
 
 
 def members_of(path):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from model_files import members_of, npy, parts_of, resealed, write_parts, write_sealed
+from model_files import Lazy, members_of, npy, parts_of, resealed, write_parts, write_sealed
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import covshift
@@ -32,14 +32,20 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 rng = np.random.default_rng(0)
 X, T, NEW = (rng.normal(size=(count, 2)) for count in (16, 12, 5))
 CLASS = np.where(X[:, 0] > 0, "yes", "no")
-MODELS = {
-    "kliep": KLIEP(random_state=0).fit(X, X_target=T),
-    "cdf": CDFWeights().fit(X, X_target=T),
-    "machine": VSVC(kernel="rbf", width=1.0).fit(X, CLASS, X_target=T),
-    "trees": VBoostRegressor(n_estimators=2, min_samples_leaf=3).fit(X, X[:, 0], X_target=T),
-    "reweighted": Reweighted(LogisticRegression()).fit(X, CLASS, X_target=T),
-    "intervals": ConformalRegressor(Ridge(), random_state=0).fit(X, X[:, 0], X_target=T),
-}
+MODELS = Lazy(
+    {
+        "kliep": lambda: KLIEP(random_state=0).fit(X, X_target=T),
+        "cdf": lambda: CDFWeights().fit(X, X_target=T),
+        "machine": lambda: VSVC(kernel="rbf", width=1.0).fit(X, CLASS, X_target=T),
+        "trees": lambda: VBoostRegressor(n_estimators=2, min_samples_leaf=3).fit(
+            X, X[:, 0], X_target=T
+        ),
+        "reweighted": lambda: Reweighted(LogisticRegression()).fit(X, CLASS, X_target=T),
+        "intervals": lambda: ConformalRegressor(Ridge(), random_state=0).fit(
+            X, X[:, 0], X_target=T
+        ),
+    }
+)
 METHODS = ("predict", "predict_proba", "predict_weights", "predict_interval")
 
 

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from model_files import members_of, npy, write_members, write_sealed
+from model_files import Lazy, members_of, npy, write_members, write_sealed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -24,25 +24,27 @@ THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
 NUMBER = X[:, 0] ** 2
 
 SMALL = {"n_estimators": 3, "min_samples_leaf": 3}
-FITTED = {
-    "exact classifier": VSVC(kernel="rbf", width="scale", coordinates="none").fit(
-        X, TWO, X_target=T
-    ),
-    "found kernel": VSVC(fast=True).fit(X, TWO, X_target=T),
-    "classifier on landmarks": VSVC(solver="primal", n_components=9, random_state=0).fit(
-        X, THREE, X_target=T
-    ),
-    "bounded classifier": VSVC(probability="qp").fit(X, TWO, X_target=T),
-    "Laplacian kernel": VSVC(kernel="laplacian", width=2.0).fit(X, THREE, X_target=T),
-    "regressor": VSVR().fit(X, NUMBER, X_target=T),
-    "polynomial regressor": VSVR(kernel="poly", degree=2).fit(X, NUMBER, X_target=T),
-    "logistic regression": LogisticRegression().fit(X, TWO),
-    "multinomial regression": LogisticRegression().fit(X, THREE),
-    "ridge regression": Ridge().fit(X, NUMBER),
-    "boosted classifier": VBoostClassifier(**SMALL).fit(X, TWO, X_target=T),
-    "boosted classes": VBoostClassifier(**SMALL).fit(X, THREE, X_target=T),
-    "boosted regressor": VBoostRegressor(**SMALL).fit(X, NUMBER, X_target=T),
-}
+FITTED = Lazy(
+    {
+        "exact classifier": lambda: VSVC(kernel="rbf", width="scale", coordinates="none").fit(
+            X, TWO, X_target=T
+        ),
+        "found kernel": lambda: VSVC(fast=True).fit(X, TWO, X_target=T),
+        "classifier on landmarks": lambda: VSVC(
+            solver="primal", n_components=9, random_state=0
+        ).fit(X, THREE, X_target=T),
+        "bounded classifier": lambda: VSVC(probability="qp").fit(X, TWO, X_target=T),
+        "Laplacian kernel": lambda: VSVC(kernel="laplacian", width=2.0).fit(X, THREE, X_target=T),
+        "regressor": lambda: VSVR().fit(X, NUMBER, X_target=T),
+        "polynomial regressor": lambda: VSVR(kernel="poly", degree=2).fit(X, NUMBER, X_target=T),
+        "logistic regression": lambda: LogisticRegression().fit(X, TWO),
+        "multinomial regression": lambda: LogisticRegression().fit(X, THREE),
+        "ridge regression": lambda: Ridge().fit(X, NUMBER),
+        "boosted classifier": lambda: VBoostClassifier(**SMALL).fit(X, TWO, X_target=T),
+        "boosted classes": lambda: VBoostClassifier(**SMALL).fit(X, THREE, X_target=T),
+        "boosted regressor": lambda: VBoostRegressor(**SMALL).fit(X, NUMBER, X_target=T),
+    }
+)
 
 ENCODING = Encoding.of(
     [
