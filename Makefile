@@ -25,7 +25,7 @@ TABLES := .venv-tables
 TABLES_PINS := $(PINS) benchmarks/tables-requirements.txt
 
 # A part of the library's own logic, in seconds
-QUICK := structure operators corrections machine weights_cdf weights_classical boosting validation parameters margins estimates encoding folds lapack gradients bounds simplex registry
+QUICK := structure operators corrections machine weights_cdf weights_classical validation parameters margins estimates encoding folds lapack gradients bounds simplex registry
 PYTEST = -m pytest --durations=15
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -252,6 +252,7 @@ def test_an_intercept_alone_has_the_error_of_a_weighted_mean(ask, weighter):
     assert alone.interval == pytest.approx(mean.interval, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_logistic_coefficients_find_the_truth():
     rng = np.random.default_rng(5)
     X, T = rng.normal(size=(4000, 1)), rng.normal(0.5, 1, size=(3000, 1))
@@ -288,6 +289,7 @@ def test_design_weights_and_those_of_the_target_reach_the_weighter(ask):
     np.testing.assert_allclose(A @ np.linalg.lstsq(A, tilt, rcond=None)[0], tilt, atol=1e-7)
 
 
+@pytest.mark.part(9)
 @pytest.mark.parametrize("step", [None, 1.0], ids=["continuous", "many equal rows"])
 def test_the_order_of_the_rows_does_not_matter(step):
     here, there = (Z if step is None else np.round(Z / step) for Z in (X, T))
@@ -401,6 +403,7 @@ def test_right_weights_save_a_wrong_model(diagnosis):
     assert covered["dr"] > 0.85
 
 
+@pytest.mark.thorough
 def test_a_right_model_saves_useless_weights(diagnosis):
     errors, covered = simulated(
         100, diagnosis, outcome_model=Line(), weighter=lambda X: np.ones(len(X))
@@ -410,6 +413,7 @@ def test_a_right_model_saves_useless_weights(diagnosis):
     assert covered["dr"] > 0.88
 
 
+@pytest.mark.part(9)
 @pytest.mark.parametrize(
     "options", [{}, {"cluster": np.arange(300) % 40}], ids=["rows", "clusters"]
 )
@@ -458,6 +462,7 @@ def curved():
     return ask, X, y, by
 
 
+@pytest.mark.thorough
 def test_the_default_leans_from_flat_to_full_weights_as_far_as_they_differ(curved):
     """By the formula, with a model that is known: the lean is the share beyond chance."""
     ask, X, y, _ = curved

@@ -377,6 +377,7 @@ def test_categories_of_all_kinds(ask):
     assert len(set(difference.values())) == 1
 
 
+@pytest.mark.thorough
 def test_frames_with_categories_and_nullable_numbers():
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
@@ -416,6 +417,7 @@ def test_several_outcomes_are_those_one_by_one(ask):
     np.testing.assert_allclose(both.value, [ask().value, ask(Y > 0).value])
 
 
+@pytest.mark.thorough
 def test_a_target_in_a_tuple_is_the_target(ask):
     assert ask(T=(T,)).value == ask().value
 
@@ -451,6 +453,7 @@ def test_no_overlap_names_the_column():
         estimate(y, X, T, feature_names=["age", "income"])
 
 
+@pytest.mark.thorough
 def test_the_covered_part_has_an_answer_that_says_what_was_left_out():
     X, T, y = half_covered()
     found = estimate(

@@ -303,6 +303,7 @@ def shifted(seed, size=200, n_target=200):
     return X, y, T, np.exp(0.5 * X[:, 0] - 0.125)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("exact", ["outcome model", "weights"])
 def test_the_doubly_robust_estimate_is_right_if_either_part_is(exact):
     rng = np.random.default_rng(1)
@@ -397,6 +398,7 @@ def test_a_group_is_its_own_target(ask):
         ask(by=GROUPS)
 
 
+@pytest.mark.thorough
 def test_rows_that_trained_the_model_do_not_judge_it(ask):
     trained = np.arange(N) < 40
     tree = DecisionTreeClassifier(random_state=0).fit(X[trained], Y[trained])
@@ -482,6 +484,7 @@ def log_cosh(y, f):
     return np.log(np.cosh(y - f))
 
 
+@pytest.mark.thorough
 def test_errors_of_rmse_and_r2_are_those_of_the_jackknife():
     f = X @ [0.7, -0.5]
 
@@ -632,6 +635,7 @@ def test_a_changed_outcome_is_a_warning_also_for_numbers(ask):
     assert [check.value for check in found.checks] == pytest.approx(expected)
 
 
+@pytest.mark.thorough
 def test_every_batch_is_a_target_of_its_own():
     month = np.where(np.arange(M) < 40, "May", "June")
     options = {"outcome_model": Chance(), "metrics": "accuracy", "weighter": W}
@@ -645,6 +649,7 @@ def test_every_batch_is_a_target_of_its_own():
         evaluate(Scorer(), X, Y, T, batch="month", **options)
 
 
+@pytest.mark.thorough
 def test_frames_with_categories_go_to_the_model_as_they_are():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(4)

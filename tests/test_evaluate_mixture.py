@@ -191,6 +191,7 @@ def test_predictions_are_mixed_without_parts_of_less_than_a_hundredth():
     assert found.folds.shape == (2, 7, 2)
 
 
+@pytest.mark.thorough
 def test_models_that_learn_from_training_rows_are_parts_of_the_mixture(ask):
     found = ask(outcome_model=None, trained_on=np.arange(10), metrics="brier", n_folds=2)
     (names,) = found.models.values()

@@ -106,6 +106,7 @@ def test_huge_losses_do_not_overflow():
     assert np.isfinite(psi).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [25, 400])
 def test_among_many_without_a_gain_one_is_clear_in_one_case_of_twenty(size):
     """Skewed losses, unequal weights, contenders alike: 300 draws, 5 % +- 2.5 standard errors."""
@@ -145,6 +146,7 @@ def recommended(curve: float, runs: int, methods: list[Method]) -> tuple[int, in
     return now, before
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_a_correction_that_halves_the_risk_is_found():
     """As benchmarks/recommendation.py, where the whole table is; here the least of it."""
