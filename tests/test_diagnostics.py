@@ -271,6 +271,7 @@ def test_rounding_gives_a_constant_column_no_spread():
     assert (feature.smd, feature.ks, feature.energy, feature.constant) == (0, 0, 0, True)
 
 
+@pytest.mark.thorough
 def test_the_scale_of_probability_weights_says_nothing():
     X, T = normal(80, 60, shift=0.5)
     rng = np.random.default_rng(0)
