@@ -37,7 +37,7 @@ def _learn_and_answer(folder: Path) -> None:
     for name in covshift.__all__:
         getattr(covshift, name)
     survey = covshift.datasets.make_survey(200, 300, random_state=0)
-    found = covshift.estimate(survey.y, survey.X, survey.X_target)
+    found = covshift.estimate(survey.X, survey.y, survey.X_target)
     assert found.interval[0] <= found.value <= found.interval[1]
     assert "%" in found.sentence
     rng = np.random.default_rng(0)

@@ -48,7 +48,7 @@ def scale_part(kept, sizes=(10_000, 100_000, 1_000_000)):
         T[:, :5] += 0.3
         y = wavy(X) + rng.normal(size=size)
         start = time.perf_counter()
-        found = estimate(y, X, T)
+        found = estimate(X, y, T)
         seconds = time.perf_counter() - start
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         kept.add(

@@ -80,7 +80,7 @@ def one_run(name, N, M, setting, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = estimate(y, X, T, diagnosis=diagnosis(name), **SETTINGS[setting](X, name))
+            found = estimate(X, y, T, diagnosis=diagnosis(name), **SETTINGS[setting](X, name))
         except NoOverlapError as reason:
             return {**line, "refused": str(reason)}
     for method in METHODS:

@@ -118,7 +118,7 @@ def answers(contender, X, y, T, margins):
         SAMPLE: lambda: Margins.from_rows(T, bins=10),
         ROWS: lambda: T,
     }[contender]()
-    found = estimate(y, X, target)
+    found = estimate(X, y, target)
     return {method: numbers(found.table.where(method=method)[0]) for method in METHODS}
 
 

@@ -89,7 +89,7 @@ def one_run(name, shift, run):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = estimate(y, X, T, diagnosis=diagnosis, **options)
+                found = estimate(X, y, T, diagnosis=diagnosis, **options)
             except NoOverlapError as reason:
                 lines.append({**line, "refused": str(reason)})
                 continue

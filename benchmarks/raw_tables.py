@@ -108,7 +108,7 @@ def run(name: str, seed: int, N: int, M: int) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                answer = estimate(b.to_numpy(), A, B, random_state=0)
+                answer = estimate(A, b.to_numpy(), B, random_state=0)
             except ValueError as error:
                 found[way] = {"refused": str(error)[:80]}
                 continue

@@ -25,7 +25,7 @@ def intervals(n_surveys):
     found = {name: [] for name in COLOURS}
     for seed in range(n_surveys):
         survey = make_survey(500, 1000, random_state=seed)
-        answer = estimate(survey.y, survey.X, survey.X_target, random_state=0)
+        answer = estimate(survey.X, survey.y, survey.X_target, random_state=0)
         rows = {row.method: row for row in answer.table}
         for name, method in zip(COLOURS, ("none", "dr"), strict=True):
             found[name].append((rows[method].value, *rows[method].interval))

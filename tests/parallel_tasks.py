@@ -27,7 +27,7 @@ def answers():
         machine.predict_proba(T),
         trees.predict(T),
         *(weighter.fit(X, X_target=T).weights_ for weighter in weighters),
-        [item.value for item in estimate(y, X, T)],
+        [item.value for item in estimate(X, y, T)],
     ]
 
 

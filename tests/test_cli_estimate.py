@@ -7,6 +7,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from command import covshift, rows, write
 
@@ -56,7 +57,7 @@ def library(files, y=None, **options):
     declared = ColumnOptions(drop=("y", "size", "party"))
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
     y = np.array([float(row[3]) for row in TRAIN[1:]]) if y is None else y
-    return estimate(y, samples.X, samples.X_target, feature_names=samples.names, **options)
+    return estimate(samples.X, y, samples.X_target, feature_names=samples.names, **options)
 
 
 def lines(text):
@@ -79,10 +80,14 @@ def handed(monkeypatch, truth):
     """What the library is called with; its answer is always the same."""
     given = {}
 
-    def called(y, X, X_target, **options):
-        given.update(options, y=dict(y), X=X, X_target=X_target)
+    def of(X, y, X_target, *, encoder, **options):
+        given.update(options, y=dict(y), X=X, X_target=X_target, columns=list(encoder.columns))
+
+    def called(samples, **options):
+        given.update(options)
         return truth
 
+    monkeypatch.setattr("covshift.data.Samples.of", of)
     monkeypatch.setattr("covshift.estimates.estimate", called)
     return given
 
@@ -159,14 +164,12 @@ def test_choices_are_those_of_the_library():
     assert set(METHODS) == set(KNOWN_METHODS)
 
 
-def test_groups_of_both_files_are_the_librarys_pair(files):
+def test_groups_of_both_files_are_those_of_frames(files):
     result = call(files, "--by", "town", "--json")
     assert result.code == 0, result.err
-    declared = ColumnOptions(drop=("y", "size", "party", "town"))
-    samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
-    y = [float(row[3]) for row in TRAIN[1:]]
-    groups = [row[2] for row in TRAIN[1:]], [row[2] for row in TARGET[1:]]
-    expected = estimate(y, samples.X, samples.X_target, by=groups)
+    frames = [pd.DataFrame(part[1:], columns=part[0]) for part in (TRAIN, TARGET)]
+    train, target = (part.astype({"age": float, "income": float}) for part in frames)
+    expected = estimate(train.astype({"y": float}), "y", target, by="town")
     found = json.loads(result.out)["estimates"]
     assert [row["group"] for row in found] == [None, "u", "v", "w"]
     np.testing.assert_allclose(
@@ -179,7 +182,7 @@ def test_groups_of_the_training_file_alone_are_no_feature(files, handed):
     result = call(files, "--by", "wave", train="wave.csv")
     assert result.code == 0, result.err
     assert handed["by"].tolist() == ["00", "01"] * (N // 2)  # as they are written
-    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]
 
 
 def test_rows_without_a_group_are_a_group(files, handed):
@@ -274,7 +277,7 @@ def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, hand
     assert handed["denominator"] == [2.0 + k % 3 for k in range(N)]
     assert handed["strata"].tolist() == list("ab" * 45)
     assert handed["cluster"].tolist() == [str(k // 5) for k in range(N)]
-    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]
     assert "design_target.csv has 's' as well: not used" in result.err
 
 

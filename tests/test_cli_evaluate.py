@@ -77,10 +77,14 @@ def handed(monkeypatch, truth):
     """What the library is called with; its answer is always the same."""
     given = {}
 
-    def called(model, X, y, X_target, **options):
-        given.update(options, model=model, X=X, y=y, X_target=X_target)
+    def of(X, y, X_target, *, encoder, **options):
+        given.update(options, y=y, X=X, X_target=X_target, columns=list(encoder.columns))
+
+    def called(model, samples, **options):
+        given.update(options, model=model)
         return truth
 
+    monkeypatch.setattr("covshift.data.Samples.of", of)
     monkeypatch.setattr("covshift.evaluations.evaluate", called)
     return given
 
@@ -121,7 +125,7 @@ def test_scores_are_no_features_and_options_reach_the_library(files, handed):
     options = "--metric f1 --metric roc_auc --method pape --weighter entropy --confidence 0.9"
     options += " --threshold 0.4 --positive 0 --restrict overlap --cluster town --seed 3"
     assert call(files, *options.split()).code == 0
-    assert handed["feature_names"] == ["age", "income"]
+    assert handed["columns"] == ["age", "income"]
     assert handed["metrics"] == ["f1", "roc_auc"]
     assert (handed["method"], handed["weighter"]) == ("pape", "entropy")
     assert (handed["confidence"], handed["threshold"], handed["positive"]) == (0.9, 0.4, "0")
@@ -232,9 +236,9 @@ def months(tmp_path_factory):
 def test_every_batch_of_the_target_gets_its_numbers(months, monkeypatch):
     given, found = {}, []
 
-    def called(*samples, **options):
-        given.update(options)
-        found.append(evaluate(*samples, **options))
+    def called(model, samples, **options):
+        given.update(options, names=samples.names)
+        found.append(evaluate(model, samples, **options))
         return found[0]
 
     monkeypatch.setattr("covshift.evaluations.evaluate", called)
@@ -242,7 +246,7 @@ def test_every_batch_of_the_target_gets_its_numbers(months, monkeypatch):
     result = call(months, *options, "-o", months / "table.csv")
     assert result.code == 0, result.err
     assert "'month' as well: not used" in result.err  # other months than those of the target
-    assert given["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert sorted(given["names"]) == ["age", "income", "town=u", "town=v", "town=w"]
     assert list(given["batch"]) == ["10" if k < 40 else "2" for k in range(M)]
     assert result.out.rstrip() == str(found[0])
     assert list(found[0].batches) == ["2", "10"]  # in the order of their numbers
@@ -258,7 +262,7 @@ def test_labels_of_the_target_may_have_a_column_of_their_own(months, handed):
     assert result.code == 0, result.err
     expected = [row[3] if k % 4 == 0 else None for k, row in enumerate(TARGET[1:])]
     assert handed["y_target"] == expected
-    assert handed["feature_names"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]
     assert "has the label 'late' in 20 of 80 rows" in result.err
 
 

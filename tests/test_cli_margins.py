@@ -174,7 +174,7 @@ def test_estimates_follow_from_a_file_of_margins(files):
     assert "corrected for who answered" in done.out
     train = pd.read_csv(files / "train.csv")
     margins = Margins.from_json(path)
-    expected = estimate(train.y, train[["age", "income", "town"]], margins, by="town")
+    expected = estimate(train[["age", "income", "town"]], train.y, margins, by="town")
     found = estimated(out)
     assert len(found) == len(expected.table)
     for row in expected.table:

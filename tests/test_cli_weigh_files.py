@@ -162,8 +162,8 @@ def test_replicates_are_those_of_the_bootstrap_of_estimate(files):
     given = (*ASKED, "--weight", "d", "--drop", "n", "--strata", "h", "--cluster", "c")
     _, columns, book, done = weigh(files, *given, "--replicates", "25", "--seed", "5")
     found = estimate(
-        Y,
         X,
+        Y,
         T,
         method="weights",
         weighter="entropy",
@@ -270,8 +270,8 @@ def test_replicates_of_margins_meet_them_all(files):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": X[:, 0], "sex": SEX})
     found = estimate(
-        Y,
         frame,
+        Y,
         margins,
         method="weights",
         weighter=Raking(),
@@ -314,7 +314,7 @@ def test_the_jackknife_of_margins_follows_the_error_of_estimate(files):
     margins = Margins.from_json(files / "margins.json")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": X[:, 0], "sex": SEX})
-    found = estimate(Y, frame, margins, method="weights", weighter="raking")
+    found = estimate(frame, Y, margins, method="weights", weighter="raking")
     error = np.sqrt(variance_of_the_mean(columns, book))
     assert error == pytest.approx(found.standard_error, rel=0.3)
 
@@ -491,7 +491,7 @@ def test_by_default_the_weights_are_those_of_estimate(files, weight):
     plain = [part for name in "nhc" for part in ("--drop", name)]
     given = ["--weight", weight] if weight else ["--drop", "d"]
     _, found, book, done = weigh(files, "--label", "y", *plain, *given)
-    expected = estimate(y=Y, X=X, X_target=T, sample_weight=D if weight else None).weights
+    expected = estimate(X, Y, T, sample_weight=D if weight else None).weights
     np.testing.assert_allclose(found["weight"], expected, rtol=1e-10)
     assert done.out.count("These are the weights that covshift estimate uses.") == 1
     assert (book["method"]["name"], book["method"]["as_estimate"]) == ("tilted-cdf", True)
@@ -506,7 +506,7 @@ def test_by_default_margins_are_met_as_estimate_meets_them(files):
     given = {"train": "known.csv", "target": "margins.json"}
     _, found, book, done = weigh(files, "--label", "y", "--drop", "d", "--drop", "n", **given)
     pandas = pytest.importorskip("pandas")
-    expected = estimate(y=Y, X=pandas.DataFrame({"a": X[:, 0], "sex": SEX}), X_target=margins)
+    expected = estimate(pandas.DataFrame({"a": X[:, 0], "sex": SEX}), Y, margins)
     np.testing.assert_allclose(found["weight"], expected.weights, rtol=1e-10)
     assert "These are the weights that covshift estimate uses." in done.out
     assert book["method"]["name"] == "entropy"

@@ -46,4 +46,4 @@ def test_estimate_refuses_what_the_doubly_robust_threshold_leaves_alone(apart):
 
     X, y, T = apart
     with pytest.raises(NoOverlapError):
-        estimate(y, X, T)
+        estimate(X, y, T)

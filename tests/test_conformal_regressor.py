@@ -240,9 +240,9 @@ def with_outcome_model(monkeypatch, model):
     """Let the doubly robust share rest on this model of the scores; return the weights it saw."""
     asked, seen = calibrated.estimate, []
 
-    def estimate(y, X, X_target, **given):
+    def estimate(X, y, X_target, **given):
         seen.append(given["weighter"])
-        return asked(y, X, X_target, outcome_model=model, **given)
+        return asked(X, y, X_target, outcome_model=model, **given)
 
     monkeypatch.setattr(calibrated, "estimate", estimate)
     return seen

@@ -136,7 +136,7 @@ def test_estimates_leave_out_the_rows_that_restrict_leaves_out():
     X, T = normal(300, 200)
     T[:40, 0] += 10
     y = X.sum(axis=1)
-    found = estimate(y, X, T, restrict="overlap")
+    found = estimate(X, y, T, restrict="overlap")
     kept = restrict(X, T)
     assert found.covered_share == pytest.approx(len(kept.rows) / 200)
 

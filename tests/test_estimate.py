@@ -53,7 +53,7 @@ def diagnosis():
 def ask(diagnosis):
     def asked(y=Y, X=X, T=T, **options):
         usual = {"outcome_model": LinearRegression(), "weighter": W, "diagnosis": diagnosis}
-        return estimate(y, X, T, **{**usual, **options})
+        return estimate(X, y, T, **{**usual, **options})
 
     return asked
 
@@ -258,7 +258,7 @@ def test_logistic_coefficients_find_the_truth():
     X, T = rng.normal(size=(4000, 1)), rng.normal(0.5, 1, size=(3000, 1))
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(0.5 - X[:, 0]))
     found = estimate(
-        y, X, T, what="coefficients", family="logistic", weighter="entropy",
+        X, y, T, what="coefficients", family="logistic", weighter="entropy",
         outcome_model=LogisticRegression(C=1e12), diagnosis=diagnose(X[:50], T[:50], methods=()),
     )  # fmt: skip
     for row, truth in zip(found.overall, (-0.5, 1.0), strict=True):
@@ -295,9 +295,9 @@ def test_the_order_of_the_rows_does_not_matter(step):
     here, there = (Z if step is None else np.round(Z / step) for Z in (X, T))
     order, target_order = (np.random.default_rng(1).permutation(len(Z)) for Z in (X, T))
     options = {"outcome_model": LinearRegression(), "weighter": "entropy"}
-    found = estimate(Y, here, there, **options)
+    found = estimate(here, Y, there, **options)
     again = estimate(
-        Y[order], here[order], there[target_order], diagnosis=found.diagnosis, **options
+        here[order], Y[order], there[target_order], diagnosis=found.diagnosis, **options
     )
     for one, other in zip(found.table, again.table, strict=True):
         assert other.value == pytest.approx(one.value, rel=1e-7)
@@ -368,7 +368,7 @@ def simulated(runs, diagnosis, **options):
     for seed in range(runs):
         X, T, y = draw(seed)
         found = estimate(
-            y, X, T, diagnosis=diagnosis, weighter=weighter(X) if callable(weighter) else weighter,
+            X, y, T, diagnosis=diagnosis, weighter=weighter(X) if callable(weighter) else weighter,
             **options,
         )  # fmt: skip
         for row in found.table:
@@ -422,7 +422,7 @@ def test_drawing_again_finds_the_same_error(diagnosis, options):
     found = {
         errors: by_method(
             estimate(
-                y, X, T, weighter=EntropyBalancing(), outcome_model=Line(),
+                X, y, T, weighter=EntropyBalancing(), outcome_model=Line(),
                 errors=errors, n_bootstrap=120, diagnosis=diagnosis, **options,
             )
         )
@@ -457,7 +457,7 @@ def curved():
     diagnosis = diagnose(X, T, methods=())
 
     def ask(y=y, **options):
-        return estimate(y, X, T, **{"outcome_model": Line(), "diagnosis": diagnosis, **options})
+        return estimate(X, y, T, **{"outcome_model": Line(), "diagnosis": diagnosis, **options})
 
     return ask, X, y, by
 

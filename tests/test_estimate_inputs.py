@@ -34,7 +34,7 @@ def ask(diagnosis):
         if X.shape == (N, 2) and np.shape(T) == (M, 2):
             options = {"diagnosis": diagnosis, **options}
         return estimate(
-            y, X, T, **{"outcome_model": Ridge(), "weighter": "entropy", **options}
+            X, y, T, **{"outcome_model": Ridge(), "weighter": "entropy", **options}
         )  # fmt: skip
 
     return asked
@@ -141,10 +141,12 @@ def test_columns_that_depend_on_one_another_have_no_coefficients(ask):
 
 def test_a_model_of_numbers_gets_the_encoded_table():
     pandas = pytest.importorskip("pandas")
-    frames = (pandas.DataFrame({"a": Z[:, 0], "c": list("uv") * (len(Z) // 2)}) for Z in (X, T))
-    found = estimate(Y, *frames, outcome_model=Ridge(), weighter="entropy")
-    coded = (np.column_stack([Z[:, 0], np.arange(len(Z)) % 2]) for Z in (X, T))
-    by_hand = estimate(Y, *coded, outcome_model=Ridge(), weighter="entropy")
+    rows, there = (
+        pandas.DataFrame({"a": Z[:, 0], "c": list("uv") * (len(Z) // 2)}) for Z in (X, T)
+    )
+    found = estimate(rows, Y, there, outcome_model=Ridge(), weighter="entropy")
+    rows, there = (np.column_stack([Z[:, 0], np.arange(len(Z)) % 2]) for Z in (X, T))
+    by_hand = estimate(rows, Y, there, outcome_model=Ridge(), weighter="entropy")
     assert found.value == pytest.approx(by_hand.value)
 
 
@@ -152,7 +154,7 @@ def test_too_many_groups_are_refused():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(201, 1))
     with pytest.raises(InputError, match=r"201 different groups\. At most 200"):
-        estimate(rows[:, 0], rows, rows, by=np.arange(201))
+        estimate(rows, rows[:, 0], rows, by=np.arange(201))
 
 
 # Constant outcomes, few rows, groups that are not there
@@ -243,15 +245,15 @@ def test_given_weights_may_rest_on_one_row(ask):
 
 def test_two_training_rows_have_an_answer():
     for model in (None, Ridge()):
-        found = estimate(Y[:2], X[:2], T, outcome_model=model, weighter=np.ones(2))
+        found = estimate(X[:2], Y[:2], T, outcome_model=model, weighter=np.ones(2))
         assert np.isfinite(found.value)
         assert found.interval[1] - found.interval[0] > 10  # one degree of freedom
     with pytest.raises(InputError, match="at least two"):
-        estimate(Y[:1], X[:1], T)
+        estimate(X[:1], Y[:1], T)
 
 
 def test_fewer_rows_than_folds(ask):
-    found = estimate(Y[:4], X[:4], T, outcome_model=Ridge(), weighter=np.ones(4), n_folds=10)
+    found = estimate(X[:4], Y[:4], T, outcome_model=Ridge(), weighter=np.ones(4), n_folds=10)
     assert np.isfinite(found.standard_error)
     assert np.isfinite(ask(n_folds=100).standard_error)
 
@@ -389,7 +391,7 @@ def test_frames_with_categories_and_nullable_numbers():
 
     here, there = frame(X), frame(T)
     options = {"by": "c", "weighter": "entropy"}
-    found = estimate(Y, here, there, **options)
+    found = estimate(here, Y, there, **options)
     assert [row.group for row in found] == [None, "u", "v", "w"]
     as_category, nullable = here.astype({"c": "category"}), here.astype({"k": "Int64"})
     for X_, T_ in (
@@ -397,7 +399,7 @@ def test_frames_with_categories_and_nullable_numbers():
         (nullable, there.astype({"k": "Int64"})),
         (polars.from_pandas(here), polars.from_pandas(there)),
     ):
-        again = estimate(Y, X_, T_, diagnosis=found.diagnosis, **options)
+        again = estimate(X_, Y, T_, diagnosis=found.diagnosis, **options)
         assert again.value == pytest.approx(found.value)
         assert again.estimates[2].value == pytest.approx(found.estimates[2].value)
 
@@ -450,14 +452,14 @@ def half_covered():
 def test_no_overlap_names_the_column():
     X, T, y = half_covered()
     with pytest.raises(NoOverlapError, match=r"of the target lies above .* 'age'"):
-        estimate(y, X, T, feature_names=["age", "income"])
+        estimate(X, y, T, feature_names=["age", "income"])
 
 
 @pytest.mark.thorough
 def test_the_covered_part_has_an_answer_that_says_what_was_left_out():
     X, T, y = half_covered()
     found = estimate(
-        y, X, T, restrict="overlap", feature_names=["age", "income"],
+        X, y, T, restrict="overlap", feature_names=["age", "income"],
         outcome_model=LinearRegression(),
     )  # fmt: skip
     covered = T[:, 0] <= X[:, 0].max()
@@ -472,7 +474,7 @@ def test_the_covered_part_has_an_answer_that_says_what_was_left_out():
 def test_nothing_covered_has_no_answer():
     X, T, y = half_covered()
     with pytest.raises(NoOverlapError, match="No target row is covered"):
-        estimate(y, X, T[100:], restrict="overlap")
+        estimate(X, y, T[100:], restrict="overlap")
 
 
 # Weights
@@ -504,7 +506,7 @@ def test_no_warning_of_arithmetic_in_any_quantity():
             {"what": "coefficients"},
             {"what": "total", "population_size": 10, "by": y},
         ):
-            found = estimate(y, X, T, weighter=np.arange(8.0), **options)
+            found = estimate(X, y, T, weighter=np.arange(8.0), **options)
             assert str(found)
             assert found._repr_html_()
             assert found.to_dict()

@@ -56,7 +56,7 @@ def few_rows(w, fitted):
 
 def test_one_margin_is_poststratification_in_closed_form():
     region = X[["region"]]
-    found = estimate(Y, region, MARGINS.select(["region"]), method="weights")
+    found = estimate(region, Y, MARGINS.select(["region"]), method="weights")
     share = {"n": 0.4, "s": 0.4, "e": 0.2}
     cells = {k: Y[X.region == k] for k in share}
     assert found.value == pytest.approx(sum(share[k] * y.mean() for k, y in cells.items()))
@@ -69,12 +69,12 @@ def test_rows_of_categories_and_their_margins_give_one_number():
     T = pd.DataFrame({"region": rng.choice(["e", "n", "s"], 500, p=[0.2, 0.4, 0.4])})
     margins = Margins.from_rows(T, bins=None, min_count=1)
     by_rows = estimate(
-        Y, X[["region"]], T, weighter=PostStratification(), finite_population=True, method="weights"
+        X[["region"]], Y, T, weighter=PostStratification(), finite_population=True, method="weights"
     )
-    found = estimate(Y, X[["region"]], margins, method="weights")
+    found = estimate(X[["region"]], Y, margins, method="weights")
     assert found.value == pytest.approx(by_rows.value, abs=1e-9)
     np.testing.assert_allclose(found.weights, by_rows.weights, atol=1e-8)
-    again = estimate(Y, X[["region"]], margins, weighter=PostStratification(), method="weights")
+    again = estimate(X[["region"]], Y, margins, weighter=PostStratification(), method="weights")
     assert again.standard_error == pytest.approx(found.standard_error)
 
 
@@ -84,16 +84,16 @@ def test_margins_of_few_rows_err_as_these_do(method):
     exact = MARGINS.select(["region"])
     sized = Margins.of(exact.single, size=size)
     outcome = Y + 3 * (X.region == "n")
-    known, rough = (row(estimate(outcome, X, m), method) for m in (exact, sized))
+    known, rough = (row(estimate(X, outcome, m), method) for m in (exact, sized))
     assert rough.value == known.value
     means = np.array([outcome[X.region == k].mean() for k in share])
     shares = np.array(list(share.values()))
     spread = shares @ (means - shares @ means) ** 2
     added = rough.standard_error**2 - known.standard_error**2
     assert added == pytest.approx(spread / size, rel=0.05)
-    whole = row(estimate(outcome, X, sized, finite_population=True), method)
+    whole = row(estimate(X, outcome, sized, finite_population=True), method)
     assert whole.standard_error == pytest.approx(known.standard_error)
-    plain = (row(estimate(outcome, X, m), "none").standard_error for m in (exact, sized))
+    plain = (row(estimate(X, outcome, m), "none").standard_error for m in (exact, sized))
     assert len(set(plain)) == 1
 
 
@@ -101,8 +101,8 @@ def test_the_size_of_groups_errs_too():
     found = [
         row(
             estimate(
-                Y,
                 X,
+                Y,
                 Margins.of(MARGINS.single, size=size),
                 by="sex",
                 what="total",
@@ -127,7 +127,7 @@ def test_the_size_of_groups_errs_too():
 @pytest.mark.parametrize("design", [None, D], ids=["plain", "design weights"])
 @pytest.mark.parametrize("weighter", [None, "raking", EntropyBalancing()], ids=str)
 def test_calibrated_weights_have_the_error_of_regression_residuals(weighter, design):
-    found = estimate(Y, X, MARGINS, weighter=weighter, sample_weight=design)
+    found = estimate(X, Y, MARGINS, weighter=weighter, sample_weight=design)
     d = np.ones(N) if design is None else design
     w = d * Raking().fit(X, X_target=MARGINS, sample_weight=d).weights_
     assert row(found).value == pytest.approx(np.average(Y, weights=w), abs=1e-6)
@@ -142,10 +142,10 @@ def test_calibrated_weights_have_the_error_of_regression_residuals(weighter, des
 
 def test_weights_of_other_software_that_meet_the_margins_count_as_calibrated():
     w = Raking().fit(X, X_target=MARGINS).weights_
-    given, own = estimate(Y, X, MARGINS, weighter=w), estimate(Y, X, MARGINS, weighter="raking")
+    given, own = estimate(X, Y, MARGINS, weighter=w), estimate(X, Y, MARGINS, weighter="raking")
     assert row(given).standard_error == pytest.approx(row(own).standard_error)
     uneven = w * np.where(X.age < 40, 1.5, 1.0)
-    rough = row(estimate(Y, X, MARGINS, weighter=uneven))
+    rough = row(estimate(X, Y, MARGINS, weighter=uneven))
     psi = uneven * (Y - np.average(Y, weights=uneven)) / uneven.sum()
     assert rough.standard_error == pytest.approx(np.sqrt(N / (N - 1) * (psi @ psi)))
 
@@ -171,7 +171,7 @@ def test_the_target_mean_of_a_linear_model_follows_from_the_margins(classes):
 
 
 def test_doubly_robust_is_the_model_plus_weighted_residuals():
-    found = estimate(Y, X, MARGINS, weighter=CDFWeights())
+    found = estimate(X, Y, MARGINS, weighter=CDFWeights())
     Z = np.column_stack(
         [X.age < 30, X.age.between(30, 64), X.age >= 65, X.sex == "f", X.sex == "m"]
         + [X.region == k for k in "nse"]
@@ -188,21 +188,21 @@ def test_doubly_robust_is_the_model_plus_weighted_residuals():
 
 def test_the_order_of_the_rows_does_not_matter():
     moved = rng.permutation(N)
-    one = estimate(Y, X, MARGINS)
-    other = estimate(Y.iloc[moved], X.iloc[moved], MARGINS)
+    one = estimate(X, Y, MARGINS)
+    other = estimate(X.iloc[moved], Y.iloc[moved], MARGINS)
     for a, b in zip(one.table, other.table, strict=True):
         assert a.value == pytest.approx(b.value)
         assert a.standard_error == pytest.approx(b.standard_error)
 
 
 def test_weights_that_miss_the_margins_count_what_they_miss():
-    exact = estimate(Y, X, MARGINS, weighter=EntropyBalancing())
-    rough = estimate(Y, X, MARGINS, weighter=EntropyBalancing(reg=5.0))
+    exact = estimate(X, Y, MARGINS, weighter=EntropyBalancing())
+    rough = estimate(X, Y, MARGINS, weighter=EntropyBalancing(reg=5.0))
     missed = abs(row(rough, "dr").value - row(rough).value)
     assert missed > row(exact).standard_error
     assert row(rough).standard_error > missed
     assert abs(rough.value - exact.value) < 0.5 * missed
-    trimmed = estimate(Y, X, MARGINS, max_weight=1.5)
+    trimmed = estimate(X, Y, MARGINS, max_weight=1.5)
     assert trimmed.trimmed_share > 0
     assert row(trimmed).value != pytest.approx(row(exact).value, abs=1e-4)
 
@@ -212,7 +212,7 @@ def test_weights_that_miss_the_margins_count_what_they_miss():
 
 @pytest.mark.parametrize("by", ["region", "age"])
 def test_groups_are_cells_of_a_margin_and_make_up_the_whole(by):
-    found = estimate(Y, X, MARGINS, by=by, method="weights")
+    found = estimate(X, Y, MARGINS, by=by, method="weights")
     labels = [part.group for part in found.estimates][1:]
     margin = MARGINS.margin(by)
     assert sorted(labels) == sorted(margin.cells.labels)
@@ -227,8 +227,8 @@ def test_groups_are_cells_of_a_margin_and_make_up_the_whole(by):
 
 
 def test_a_difference_of_groups():
-    found = estimate(Y, X, MARGINS, by="sex", what="difference", reference="m", method="weights")
-    groups = estimate(Y, X, MARGINS, by="sex", method="weights")
+    found = estimate(X, Y, MARGINS, by="sex", what="difference", reference="m", method="weights")
+    groups = estimate(X, Y, MARGINS, by="sex", method="weights")
     gap = row(groups, group="f").value - row(groups, group="m").value
     assert found.value == pytest.approx(gap)
     both = [row(groups, group=g).standard_error for g in "fm"]
@@ -237,7 +237,7 @@ def test_a_difference_of_groups():
 
 def test_groups_without_rows_are_named():
     old = Margins({"age": {(0, 17): 0.02, (18, 64): 0.7, (65, None): 0.28}})
-    found = estimate(Y, X[["age"]], old, by="age")
+    found = estimate(X[["age"]], Y, old, by="age")
     assert [part.group for part in found.estimates] == [None, "18 to 64", "65 and over"]
     kinds = {note.kind: note.text for note in found.notes}
     assert "'0 to 17' (2.0%)" in kinds["absent groups"]
@@ -247,48 +247,48 @@ def test_groups_without_rows_are_named():
 
 
 def test_the_size_of_the_population_is_the_margins():
-    total, mean = (estimate(Y, X, SIZED, what=what) for what in ("total", "mean"))
+    total, mean = (estimate(X, Y, SIZED, what=what) for what in ("total", "mean"))
     assert total.value == pytest.approx(80_000 * mean.value)
-    assert estimate(Y, X, SIZED, what="total", population_size=10).value == pytest.approx(
+    assert estimate(X, Y, SIZED, what="total", population_size=10).value == pytest.approx(
         10 * mean.value
     )
     few = Margins.of(MARGINS.single, size=40)
     of_these, exact = (
-        estimate(Y, X, m, what="total", **more)
+        estimate(X, Y, m, what="total", **more)
         for m, more in ((few, {}), (MARGINS, {"population_size": 40}))
     )
     assert of_these.standard_error == pytest.approx(exact.standard_error)
     nameless = Margins({"sex": {"f": 0.5, "m": 0.5}})
     with pytest.raises(InputError, match="needs population_size"):
-        estimate(Y, X[["sex"]], nameless, what="total")
+        estimate(X[["sex"]], Y, nameless, what="total")
 
 
 def test_quantiles_and_shares_by_weights():
-    found = estimate(Y, X, MARGINS, what="median", method="weights")
+    found = estimate(X, Y, MARGINS, what="median", method="weights")
     order = np.argsort(Y.to_numpy())
     below = np.cumsum(found.weights[order]) / N
     assert found.value == Y.to_numpy()[order][np.searchsorted(below, 0.5)]
     low, high = found.interval
     assert low < found.value < high
-    at = estimate(Y, X, MARGINS, what="cdf", at=2.0, method="weights")
+    at = estimate(X, Y, MARGINS, what="cdf", at=2.0, method="weights")
     assert at.value == pytest.approx(np.average(Y <= 2.0, weights=at.weights))
     word = np.where(Y > 3, "much", np.where(Y > 1, "some", "none"))
-    shares = estimate(word, X, MARGINS, what="proportion")
+    shares = estimate(X, word, MARGINS, what="proportion")
     assert sum(shares.value) == pytest.approx(1)
-    ratio = estimate(Y, X, MARGINS, what="ratio", denominator=X.age, method="weights")
+    ratio = estimate(X, Y, MARGINS, what="ratio", denominator=X.age, method="weights")
     expected = np.average(Y, weights=at.weights) / np.average(X.age, weights=at.weights)
     assert ratio.value == pytest.approx(expected)
 
 
 def test_means_and_standard_deviations_are_met():
     margins = Margins({"age": {"mean": 45.0, "sd": 18.0}, "sex": {"f": 0.5, "m": 0.5}})
-    found = estimate(X.age.astype(float), X[["age", "sex"]], margins)
+    found = estimate(X[["age", "sex"]], X.age.astype(float), margins)
     assert row(found).value == pytest.approx(45.0)
     assert row(found).standard_error < 1e-6
     income = X.assign(age=X.age * 1e6)
     rich = Margins({"age": {"mean": 45e6}, "sex": {"f": 0.5, "m": 0.5}})
-    plain = estimate(Y, X[["age", "sex"]], Margins({"age": {"mean": 45.0}}).select(["age"]))
-    assert np.isfinite(estimate(Y, income[["age", "sex"]], rich).value)
+    plain = estimate(X[["age", "sex"]], Y, Margins({"age": {"mean": 45.0}}).select(["age"]))
+    assert np.isfinite(estimate(income[["age", "sex"]], Y, rich).value)
     assert np.isfinite(plain.value)
 
 
@@ -296,36 +296,36 @@ def test_means_and_standard_deviations_are_met():
 
 
 def test_the_scale_of_design_weights_says_nothing_and_a_row_of_none_is_not_there():
-    one, other = (estimate(Y, X, MARGINS, sample_weight=k * D) for k in (1, 1000))
+    one, other = (estimate(X, Y, MARGINS, sample_weight=k * D) for k in (1, 1000))
     assert one.value == pytest.approx(other.value)
     assert one.standard_error == pytest.approx(other.standard_error)
     kept = rng.random(N) < 0.8
-    zero = estimate(Y, X, MARGINS, sample_weight=D * kept)
-    cut = estimate(Y[kept], X[kept], MARGINS, sample_weight=D[kept])
+    zero = estimate(X, Y, MARGINS, sample_weight=D * kept)
+    cut = estimate(X[kept], Y[kept], MARGINS, sample_weight=D[kept])
     assert row(zero).value == pytest.approx(row(cut).value, abs=1e-7)
     assert row(zero).standard_error == pytest.approx(row(cut).standard_error, rel=0.01)
 
 
 def test_rows_without_the_outcome_are_left_out():
     lost = Y.mask(rng.random(N) < 0.2)
-    found = estimate(lost, X, MARGINS)
+    found = estimate(X, lost, MARGINS)
     there = lost.notna()
-    assert row(found).value == pytest.approx(row(estimate(Y[there], X[there], MARGINS)).value)
+    assert row(found).value == pytest.approx(row(estimate(X[there], Y[there], MARGINS)).value)
     assert found.n_train == there.sum()
     assert found.n_target == 0
 
 
 def test_clusters_widen_the_interval():
     cluster = X.age // 4
-    plain = row(estimate(Y + np.sin(cluster), X, MARGINS))
-    together = row(estimate(Y + np.sin(cluster), X, MARGINS, cluster=cluster))
+    plain = row(estimate(X, Y + np.sin(cluster), MARGINS))
+    together = row(estimate(X, Y + np.sin(cluster), MARGINS, cluster=cluster))
     assert together.value == pytest.approx(plain.value)
     assert together.standard_error > 1.1 * plain.standard_error
 
 
 def test_the_bootstrap_agrees_with_the_influence_values():
-    plain = estimate(Y, X, MARGINS, method="weights")
-    drawn = estimate(Y, X, MARGINS, method="weights", errors="bootstrap", n_bootstrap=150)
+    plain = estimate(X, Y, MARGINS, method="weights")
+    drawn = estimate(X, Y, MARGINS, method="weights", errors="bootstrap", n_bootstrap=150)
     assert drawn.value == pytest.approx(plain.value)
     assert drawn.standard_error == pytest.approx(plain.standard_error, rel=0.2)
     assert drawn.replicate_weights.shape == (N, 150)
@@ -334,14 +334,14 @@ def test_the_bootstrap_agrees_with_the_influence_values():
 def test_draws_that_lose_rows_have_weights_too():
     """Of two units in a stratum a draw takes one twice, and the rows of the other are not there."""
     given = {"method": "weights", "errors": "bootstrap", "n_bootstrap": 20}
-    drawn = estimate(Y, X, MARGINS, strata=np.arange(N) // 2, **given)
+    drawn = estimate(X, Y, MARGINS, strata=np.arange(N) // 2, **given)
     assert (drawn.replicate_weights == 0).sum(axis=0).tolist() == [N // 2] * 20
 
 
 def test_many_numbers_for_few_rows_are_met_by_cdf_weights():
     T = rng.normal(0.2, 1, size=(1000, 2))
     margins = Margins.from_rows(T, bins=30)
-    found = estimate(Y[:200], rng.normal(size=(200, 2)), margins)
+    found = estimate(rng.normal(size=(200, 2)), Y[:200], margins)
     assert found.weighter == "CDFWeights"
     texts = [note.text for note in found.notes if note.kind == "weights"]
     assert len(texts) == 1
@@ -351,7 +351,7 @@ def test_many_numbers_for_few_rows_are_met_by_cdf_weights():
 def test_what_the_margins_do_not_cover_has_no_number():
     young = Margins({"age": {(0, 17): 0.3, (18, None): 0.7}})
     with pytest.raises(NoOverlapError, match="30% of the target has 'age' in 0 to 17"):
-        estimate(Y, X[["age"]], young)
+        estimate(X[["age"]], Y, young)
 
 
 @pytest.mark.parametrize(
@@ -369,20 +369,20 @@ def test_what_the_margins_do_not_cover_has_no_number():
 )
 def test_what_needs_rows_is_said_in_a_sentence(options, words):
     with pytest.raises(InputError, match=words):
-        estimate(Y, X, MARGINS, **options)
+        estimate(X, Y, MARGINS, **options)
 
 
 def test_a_diagnosis_of_rows_is_no_diagnosis_of_margins():
     own = diagnose(X, MARGINS)
-    assert estimate(Y, X, MARGINS, diagnosis=own).diagnosis is own
+    assert estimate(X, Y, MARGINS, diagnosis=own).diagnosis is own
     other = diagnose(X[["age"]], X[["age"]] + 1, methods=())
     with pytest.raises(InputTypeError, match="diagnosis="):
-        estimate(Y, X, MARGINS, diagnosis=other)
+        estimate(X, Y, MARGINS, diagnosis=other)
 
 
 def test_the_result_prints_and_is_plain_data():
     margins = Margins({"sex": {"f": 0.51, "m": 0.49}}, source="census")
-    found = estimate(Y, X[["sex", "age"]], margins)
+    found = estimate(X[["sex", "age"]], Y, margins)
     text = str(found)
     assert "margins of 1 column (census)" in text
     assert "ridge on published numbers" in text
@@ -405,7 +405,7 @@ def test_intervals_cover():
     diagnosis = None
     for _ in range(150):
         rows = np.flatnonzero(draw.random(M) < chance)[:300]
-        found = estimate(y[rows], frame.iloc[rows], margins, diagnosis=diagnosis)
+        found = estimate(frame.iloc[rows], y[rows], margins, diagnosis=diagnosis)
         diagnosis = found.diagnosis
         for method in held:
             low, high = row(found, method).interval
@@ -419,7 +419,7 @@ def test_a_small_empty_cell_leaves_a_number_with_a_warning():
     levels = Margins(
         {"sex": {"f": 0.5, "m": 0.42, "x": 0.08}, "region": {"n": 0.5, "(other)": 0.5}}
     )
-    found = estimate(Y, X[["sex", "region"]], levels)
+    found = estimate(X[["sex", "region"]], Y, levels)
     kinds = {note.kind: note for note in found.notes}
     assert found.verdict == "strong"
     assert "'sex' in x (8.0%)" in kinds["empty cells"].text
@@ -451,6 +451,6 @@ def test_errors_follow_rows_whose_weights_are_not_at_a_limit():
     )[1][:, 0]  # fmt: skip
     np.testing.assert_allclose(found, expected, atol=2e-4)
     assert found.sum() == pytest.approx(0, abs=1e-8)
-    error = estimate(y, X, margins, weighter=weighter, method="weights").table
+    error = estimate(X, y, margins, weighter=weighter, method="weights").table
     known = np.sqrt(np.sum(found**2))
     assert error.where(method="weights")[0].standard_error == pytest.approx(known, rel=0.1)

@@ -58,7 +58,7 @@ def asked(request, diagnosis):
 
     def ask(design, y=Y, **options):
         return estimate(
-            y, X, T, diagnosis=diagnosis, outcome_model=LinearRegression(),
+            X, y, T, diagnosis=diagnosis, outcome_model=LinearRegression(),
             **{**way, **DESIGNS[design], **options},
         )  # fmt: skip
 
@@ -146,7 +146,7 @@ def test_quantiles_with_ties_are_those_of_svy_but_where_rows_share_them_and_at_t
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(len(y), 1)), rng.normal(size=(30, 1))
     found = estimate(
-        y, X, T, what="quantile", q=case["probabilities"], method="none", sample_weight=w,
+        X, y, T, what="quantile", q=case["probabilities"], method="none", sample_weight=w,
         weighter="entropy",
         outcome_model=LinearRegression(),
     )  # fmt: skip
@@ -164,7 +164,7 @@ def test_quantiles_with_ties_are_those_of_svy_but_where_rows_share_them_and_at_t
 def test_rows_of_weight_zero_are_not_there(diagnosis):
     cut = np.where(np.arange(60) < 5, 0.0, W)
     row = estimate(
-        Y, X, T, method="none", sample_weight=cut, diagnosis=diagnosis, weighter="entropy",
+        X, Y, T, method="none", sample_weight=cut, diagnosis=diagnosis, weighter="entropy",
         outcome_model=LinearRegression(),
     ).overall[0]  # fmt: skip
     svy = RECORDED["svy"]["weights"]["mean, some weights 0"]
@@ -236,7 +236,7 @@ def test_a_weighter_of_logistic_odds_has_that_error_too(C):
 
 def test_the_interval_of_weights_counts_what_both_samples_do_to_them(diagnosis):
     found = estimate(
-        Y, X, T, method="weights", weighter=EntropyBalancing(), diagnosis=diagnosis,
+        X, Y, T, method="weights", weighter=EntropyBalancing(), diagnosis=diagnosis,
         outcome_model=LinearRegression(),
     ).overall[0]  # fmt: skip
     w = EntropyBalancing().fit(X, X_target=T).weights_

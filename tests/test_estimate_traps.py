@@ -24,7 +24,7 @@ GROUP, GROUP_T = (np.where(rows[:, 1] > 0, "a", "b").astype("<U3") for rows in (
 
 
 def ask(y=Y, X=X, T=T, **options):
-    return estimate(y, X, T, **{"outcome_model": Ridge(), "weighter": "entropy", **options})
+    return estimate(X, y, T, **{"outcome_model": Ridge(), "weighter": "entropy", **options})
 
 
 def named(values, name):
@@ -177,8 +177,8 @@ def test_overlap_is_looked_for_where_there_are_outcomes():
     X, T = rng.uniform(size=(300, 2)), rng.uniform(size=(200, 2))
     y = np.where(X[:, 0] > 0.5, np.nan, X[:, 0])
     with pytest.raises(NoOverlapError, match="largest training value of 'age'"):
-        estimate(y, X, T, feature_names=["age", "height"])
-    found = estimate(y, X, T, feature_names=["age", "height"], restrict="overlap")
+        estimate(X, y, T, feature_names=["age", "height"])
+    found = estimate(X, y, T, feature_names=["age", "height"], restrict="overlap")
     assert 0.4 < found.covered_share < 0.6
     assert found.value == pytest.approx(T[T[:, 0] <= 0.5, 0].mean(), abs=0.02)
 
@@ -196,7 +196,7 @@ def test_a_weighter_that_refuses_names_the_columns():
 def test_the_sample_as_it_is_has_its_own_effective_size():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(200, 1)), rng.normal(0.8, 1, size=(200, 1))
-    found = estimate(X[:, 0] + rng.normal(size=200), X, T, outcome_model=LinearRegression())
+    found = estimate(X, X[:, 0] + rng.normal(size=200), T, outcome_model=LinearRegression())
     sizes = {row.method: row.effective_sample_size for row in found.table}
     assert sizes["none"] == 200
     assert sizes["dr"] == sizes["weights"] == found.effective_sample_size < 200
@@ -207,7 +207,7 @@ def test_what_trimmed_weights_leave_unbalanced_counts_as_an_error():
     X, T = rng.normal(size=(300, 1)), rng.normal(1.0, 1, size=(300, 1))
     y = 3 * X[:, 0] + rng.normal(size=300)
     options = {"outcome_model": LinearRegression(), "weighter": "entropy", "method": "weights"}
-    found = estimate(y, X, T, max_weight=1.5, **options)
+    found = estimate(X, y, T, max_weight=1.5, **options)
     assert found.trimmed_share > 0
     low, high = found.interval
     assert low < 3 * T.mean() < high

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from covshift import diagnose, evaluate
 from covshift._crossfit import deal
-from covshift.estimates.data import check_sample
+from covshift.data import Samples
 from covshift.estimates.weighing import weigh
 from covshift.evaluations import masses as on
 from covshift.evaluations.judged import Judged
@@ -256,7 +256,7 @@ def test_calibration_of_true_probabilities_is_ideal_and_matches_logistic_regress
 def judged(X, y, T, w, chance, digits=1):
     """Put a classifier, rows and weights together, as `evaluate` does."""
     nothing = dict.fromkeys(["by", "sample_weight", "target_weight", "strata", "cluster"])
-    sample = check_sample(X, T, **nothing, feature_names=None)
+    sample = Samples.of(X, None, T, **nothing)
     weights = weigh(sample, w, max_weight=None, random_state=0)
     p, t = map(Scorer(digits=digits).predict_proba, (X, T))
     chosen = [(part[:, 1] >= 0.5).astype(int) for part in (p, t)]
@@ -790,7 +790,12 @@ def test_bad_scores_are_refused_in_plain_words(ask, scores, target, options, mes
         ask(scores, target_scores=target, **options)
 
 
-@pytest.mark.parametrize("model", [None, "LogisticRegression", LogisticRegression, object()])
+@pytest.mark.parametrize("model", [None, LogisticRegression, object()])
 def test_what_is_neither_a_model_nor_scores_is_refused(model):
     with pytest.raises(InputTypeError):
         evaluate(model, X, Y, T, target_scores=T[:, 0])
+
+
+def test_a_name_that_is_no_column_of_scores_is_refused():
+    with pytest.raises(InputError, match="model='LogisticRegression' names a column, but X has"):
+        evaluate("LogisticRegression", X, Y, T, target_scores=T[:, 0])

@@ -12,7 +12,7 @@ from sklearn.calibration import calibration_curve
 
 from covshift import diagnose, evaluate
 from covshift._bins import equal_weight_bins
-from covshift.estimates.data import check_sample
+from covshift.data import Samples
 from covshift.estimates.weighing import weigh
 from covshift.evaluations.bins import score_bins
 from covshift.evaluations.curves import bins_of, curves_of, number_within, reliability, roc
@@ -88,7 +88,7 @@ def ask(diagnosis):
 def judged(p, q, y=Y, X=X, T=T, w=W, given="probabilities"):
     """Put scores, rows and weights together, as `evaluate` does."""
     nothing = dict.fromkeys(["by", "sample_weight", "target_weight", "strata", "cluster"])
-    sample = check_sample(X, T, **nothing, feature_names=None)
+    sample = Samples.of(X, None, T, **nothing)
     weights = weigh(sample, w, max_weight=None, random_state=0)
     both = [np.column_stack([1 - part, part]) for part in (p, q)]
     chosen = [(part >= 0.5).astype(int) for part in (p, q)]

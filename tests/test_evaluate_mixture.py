@@ -23,7 +23,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from covshift import diagnose, evaluate
 from covshift._crossfit import Features, FoldFits
 from covshift._influence import Design, Influence
-from covshift.estimates.data import check_sample
+from covshift.data import Samples
 from covshift.estimates.intervals import Errors
 from covshift.estimates.outcome import BoostedClasses, tree_settings
 from covshift.estimates.weighing import weigh
@@ -92,7 +92,7 @@ def ask(diagnosis):
 @pytest.fixture(scope="module")
 def sample():
     nothing = dict.fromkeys(["by", "sample_weight", "target_weight", "strata", "cluster"])
-    return check_sample(X, T, **nothing, feature_names=None)
+    return Samples.of(X, None, T, **nothing)
 
 
 @pytest.fixture(scope="module")
@@ -261,13 +261,7 @@ def test_with_groups_lean_and_trust_are_the_largest(ask):
     found = ask(
         outcome_model=Chance(NONE), by=(GROUPS, TARGET_GROUPS), metrics=["accuracy", "roc_auc"]
     )
-    sample = check_sample(
-        X,
-        T,
-        by=(GROUPS, TARGET_GROUPS),
-        feature_names=None,
-        **dict.fromkeys(["sample_weight", "target_weight", "strata", "cluster"]),
-    )
+    sample = Samples.of(X, None, T, by=(GROUPS, TARGET_GROUPS))
     weights = weigh(sample, None, max_weight=None, random_state=0)  # groups are features
     lean, trust, share = leaning_shares(left(NONE), weights.final, weights.steady, GROUPS.tolist())
     problem = Judged(sample, weights, "dr", 0.95, 2, None, False, 0).about(np.array(left(NONE)))

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import diagnose, evaluate
 from covshift._influence import Design, Influence
-from covshift.estimates.columns import spelled
+from covshift.data.columns import spelled
 from covshift.estimates.intervals import Errors
 from covshift.evaluations import masses as on
 from covshift.evaluations.batches import rows_of_batches
@@ -105,10 +105,10 @@ def _one_argument(y):
         ({"trained_on": np.flatnonzero(Y)}, "of the class '0'"),
         ({"y": Y == 1}, r"\['False', 'True'\].*as the model's classes_"),
         ({"y": None}, "y=None holds no values"),
-        ({"y_target": "label"}, "y_target='label' holds no values"),
+        ({"y_target": "label"}, "y_target='label' names a column, but X_target"),
         ({"y_target": Y_TARGET == 1}, "y_target holds .*as the model's classes_"),
         ({"trained_on": (np.arange(N) < 40) * 1}, "pass booleans"),
-        ({"trained_on": "rows"}, "trained_on must be"),
+        ({"trained_on": "rows"}, "trained_on='rows' names a column"),
         ({"cv": 1}, "cannot be refitted by folds with cv=1"),
         ({"cv": "5"}, "cannot be refitted by folds"),
         ({"model": Duck(), "cv": 3}, "an estimator of scikit-learn's kind"),
@@ -124,7 +124,7 @@ def _one_argument(y):
         ({"metrics": "cost", "cost_matrix": "abc"}, "'abc' is no table"),
         ({"metrics": "cost", "cost_matrix": [[1], [2, 3]]}, "no table of costs"),
         ({"weighter": LogisticRegression()}, "no usable fit"),
-        ({"sample_weight": "w"}, "sample_weight is 'w', which holds no values"),
+        ({"sample_weight": "w"}, "sample_weight='w' names a column, but X"),
         ({"X": X * 1e200, "target": T * 1e200}, "X has numbers beyond 1e.100 in 'x0', 'x1'"),
         ({"target": T * [1, 1e200]}, "X_target has numbers beyond 1e.100 in 'x1'"),
         ({"batch": "month"}, "X_target has none"),

@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift._crossfit import CrossFit, Features
 from covshift._influence import Design, Influence, mean_influence
+from covshift.data import Groups, Samples
 from covshift.estimates import coefficients as regression
-from covshift.estimates.data import Groups, Sample
 from covshift.estimates.methods import METHODS, Engine, Signal
 from covshift.estimates.problem import Problem
 from covshift.estimates.weighing import Weights
@@ -210,7 +210,7 @@ def problem_of(seed=0, method="dr", w=None, share=None):
     v = rng.exponential(size=M) if share is None else share
     labels = ("a", "b", "c")
     groups = Groups(labels, rng.integers(0, 3, N), rng.integers(0, 3, M))
-    sample = Sample(
+    sample = Samples(
         Z, T, ("p", "q"), Features(Z, T), np.ones(N), False, v / v.sum(), groups, None, None
     )
     weights = Weights(final, None, Z, T, 0.0)

@@ -62,7 +62,7 @@ def boosted(q):
 
 
 def estimated(q):
-    found = covshift.estimate(q.y, q.X, q.T, method="weights")
+    found = covshift.estimate(q.X, q.y, q.T, method="weights")
     return np.array([found.value])
 
 
@@ -210,9 +210,9 @@ def test_the_sample_itself_as_target_asks_for_no_weights(name):
 @pytest.mark.thorough
 def test_without_a_shift_estimates_are_plain_means():
     """With the sample itself as target the weights are one, and a mean is a mean."""
-    found = covshift.estimate(Y, X, X, method="weights")
+    found = covshift.estimate(X, Y, X, method="weights")
     assert found.value == pytest.approx(Y.mean(), abs=1e-6)
-    doubly = covshift.estimate(Y, X, X)
+    doubly = covshift.estimate(X, Y, X)
     assert abs(doubly.value - Y.mean()) < 0.5 * doubly.standard_error
 
 

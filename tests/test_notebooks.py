@@ -82,7 +82,7 @@ def rows():
 
 def test_an_estimate(rows):
     X, T, group, y = rows
-    found = estimate(pd.Series(y, name=HOSTILE), X, T, by=(group[0], group[1]))
+    found = estimate(X, pd.Series(y, name=HOSTILE), T, by=(group[0], group[1]))
     assert "corrected for who answered" in shown(found)
     for part in (found.table, found.table[0], found.changes[0]):
         assert "&lt;script&gt;" in shown(part)

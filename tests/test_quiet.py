@@ -206,7 +206,7 @@ CALLS = {
     "discriminative": lambda: Discriminative(random_state=0).fit(X, X_target=T).weights_,
     "entropy": lambda: EntropyBalancing(limits=(0.2, 5.0)).fit(X, X_target=T).weights_,
     "diagnose": lambda: diagnose(X, T, methods=("cdf",)).to_dict(),
-    "estimate": lambda: [item.value for item in estimate(y, X, T)],
+    "estimate": lambda: [item.value for item in estimate(X, y, T)],
     "compare": lambda: [
         row["risk"]
         for row in compare(X, y, T, learner="linear", task="regression", methods=METHODS).rows

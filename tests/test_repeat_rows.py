@@ -76,7 +76,7 @@ def test_an_estimate_of_repeated_rows_counts_them(samples):
     X, T, y, times, seen = samples
     X, y = repeat_rows(X, y, times)
     T, _ = repeat_rows(T, None, seen)
-    found = estimate(y, X, T, method="weights")
+    found = estimate(X, y, T, method="weights")
     assert found.n_train == times.sum()
     row = found.table[0]
     assert row.value == pytest.approx(0.44320161274654946, rel=1e-6)
@@ -99,7 +99,7 @@ def test_the_scale_of_weights_says_nothing(scale, samples):
     found = []
     for factor in (1.0, scale):
         weights = {"sample_weight": factor * d, "target_weight": factor * v, "n_folds": 2}
-        one = estimate(y, X, T, **weights)
+        one = estimate(X, y, T, **weights)
         other = evaluate(scores, X, y, T, target_scores=there, metrics="accuracy", **weights)
         found.append([[row.value, row.standard_error] for row in (*one.table, *other.table)])
     np.testing.assert_allclose(found[1], found[0], rtol=1e-8)

@@ -212,7 +212,7 @@ def estimates(samples):
     X, T, y = samples
     names = Outcomes({HOSTILE[0]: y.tolist()})
     groups = np.where(np.arange(80) % 2, HOSTILE[1], "even")
-    return estimate(names, X[:, :2], T[:, :2], by=groups)
+    return estimate(X[:, :2], names, T[:, :2], by=groups)
 
 
 @pytest.mark.thorough

@@ -48,7 +48,7 @@ def months():
     y = X[:, 0] + rng.normal(size=80)
     found = diagnose(X, T, methods=())
     judged = evaluate({"mine": X[:, 0]}, X, y, T, target_scores={"mine": T[:, 0]}, diagnosis=found)
-    answer = estimate(y, X, T, diagnosis=found, random_state=0)
+    answer = estimate(X, y, T, diagnosis=found, random_state=0)
     return X, T, found, answer, judged
 
 

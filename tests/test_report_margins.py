@@ -49,7 +49,7 @@ def test_the_page_shows_every_published_number_before_and_after():
 
 
 def test_estimate_comparison_and_labels_have_their_sections():
-    found = estimate(pd.Series(Y, name="ill"), FRAME, MARGINS)
+    found = estimate(FRAME, pd.Series(Y, name="ill"), MARGINS)
     compared = comparison(gap_before=0.2, gap_after=0.01, smd_before=None)
     page = report.build(
         FRAME, MARGINS, y=Y, estimates=found, comparison=compared, command="covshift report a b"

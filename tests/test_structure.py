@@ -78,7 +78,7 @@ LAYERS = [
     ["_folds"],
     ["weights"],
     ["corrections", "_two_samples", "_distances", "_crossfit"],
-    ["_fit_data", "plot"],
+    ["_fit_data", "plot", "data"],
     ["machine", "boosting", "robust", "reweighted", "objectives", "torch"],
     ["bounds", "diagnostics", "distributed"],
     ["estimates"],

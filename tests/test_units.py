@@ -94,7 +94,7 @@ def robust(f, g):
 
 def estimated(method):
     def answer(f, g):
-        found = covshift.estimate(g * Y, f * X, f * T, method=method)
+        found = covshift.estimate(f * X, g * Y, f * T, method=method)
         return np.array([found.value, found.standard_error, *found.interval]) / g
 
     return answer

@@ -25,7 +25,7 @@ def age_group(rows):
     return pd.cut(rows["age"], [0, 40, 60, 120], labels=["18 to 40", "41 to 60", "61 and over"])
 
 
-found = estimate(y, X, T, by=(age_group(X), age_group(T)))
+found = estimate(X, y, T, by=(age_group(X), age_group(T)))
 found
 
 # %%

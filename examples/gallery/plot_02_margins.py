@@ -48,7 +48,7 @@ diagnose(X, margins).plot()
 # The corrected mean. Raking by itself gives the same number; :func:`covshift.estimate` adds an
 # error that knows where the weights come from. What it cannot know is how age and sex go together
 # in the population: no table of both was published.
-found = estimate(y, X, margins)
+found = estimate(X, y, margins)
 raked = np.average(y, weights=Raking().fit(X, X_target=margins).weights_)
 print(f"survey {y.mean():.2f}, raked {raked:.2f}, truth {visits.mean():.2f}")
 found

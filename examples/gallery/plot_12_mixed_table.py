@@ -49,4 +49,4 @@ for ax, name in zip(axes, ["shop", "since", "income"], strict=True):
 # %%
 # The corrected mean; neither the shop nor the gaps had to be encoded.
 print(f"the truth: {content.mean():.2f}")
-estimate(y, X, T)
+estimate(X, y, T)

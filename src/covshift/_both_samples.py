@@ -20,7 +20,7 @@ from ._notes import Note
 from ._row_units import RowUnits
 from ._types import Real, Rows
 from ._validation import check_samples, column_names
-from .encoding import OTHER, TableEncoder, encoded, groups_of
+from .encoding import TableEncoder, encoded, groups_of
 from .encoding.samples import encode_samples
 
 
@@ -36,22 +36,30 @@ class BothSamples:
     groups: Rows | None = None  # (n,): feature of each column; None: every column is one
 
     @classmethod
-    def of(cls, X: Any, target: Any) -> BothSamples:
-        """Check both samples, and encode them where they are tables."""
-        found = encode_samples(X, target)
-        if found.encoder is None:
-            Z, T = check_samples(X, target).on_host()
-            names = column_names(X)
-            shown = None if names is None else tuple(names)
-            return cls(Z, T, shown, groups=groups_of(X))  # rows that were encoded before
-        Z, T = np.asarray(found.X), np.asarray(found.X_target)
-        groups = found.encoder.groups
+    def of(cls, X: Any, target: Any, *, category: str | None = None) -> BothSamples:
+        """Check both samples, and encode them where they are tables.
+
+        The column ``category`` is taken as a category, with all its levels.
+        """
+        found = encode_samples(X, target, category=category)
+        if found.encoder is not None:
+            return cls.of_encoded(found.encoder, found.X, found.X_target)
+        Z, T = check_samples(X, target).on_host()
+        names = column_names(X)
+        shown = None if names is None else tuple(names)
+        return cls(Z, T, shown, groups=groups_of(X))  # rows that were encoded before
+
+    @classmethod
+    def of_encoded(cls, encoder: TableEncoder, X: Any, target: Any) -> BothSamples:
+        """Put the columns that an encoder made of both samples in order."""
+        Z, T = np.asarray(X), np.asarray(target)
+        groups = encoder.groups
         if len(np.unique(groups)) == len(groups):
-            return cls(Z, T, found.encoder.columns, found.encoder)
-        order = _order(found.encoder, Z, T)
-        shown = tuple(found.encoder.columns[k] for k in order)
+            return cls(Z, T, encoder.columns, encoder)
+        order = _order(encoder, Z, T)
+        shown = tuple(encoder.columns[k] for k in order)
         Z, T = (np.ascontiguousarray(part[:, order]) for part in (Z, T))
-        return cls(Z, T, shown, found.encoder, order, groups[order])
+        return cls(Z, T, shown, encoder, order, groups[order])
 
     def rows(self, X: Any, title: str) -> Real:
         """Return other rows in these columns."""
@@ -59,14 +67,6 @@ class BothSamples:
             return check_samples(X).on_host()[0]
         values = np.asarray(self.encoder.encode(X, title))
         return values if self.order is None else np.ascontiguousarray(values[:, self.order])
-
-    def marks(self, name: str) -> bool:
-        """Whether the columns tell all levels of a category of the table apart."""
-        rules = () if self.encoder is None else self.encoder.features_
-        return any(
-            rule.name == name and rule.kind == "category" and OTHER not in rule.levels
-            for rule in rules
-        )
 
     @property
     def notes(self) -> tuple[Note, ...]:

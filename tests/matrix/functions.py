@@ -46,8 +46,8 @@ def known_diagnosis() -> Any:
 def estimated(what: str) -> Callable[[Problem], Any]:
     def answer(problem: Problem) -> Any:
         found = covshift.estimate(
-            problem.y,
             problem.X,
+            problem.y,
             problem.X_target,
             what=what,
             **weighted(problem),

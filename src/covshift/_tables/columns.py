@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Real
+from ..encoding.words import TRUTHS, are_truths
 from . import dates, spelling
 from .dates import days_of as days_of
 
@@ -71,7 +72,7 @@ def text_column(name: str, values: NDArray[Any]) -> Column:
     levels = {value for value in values if value is not None}
     if not levels:
         return Column(name, "category", values)
-    if spelling.are_truths(levels):
+    if are_truths(levels):
         return _truths(name, values, levels)
     if all(map(dates.is_iso, levels)):
         day = {level: dates.days_of(level) for level in levels}
@@ -106,7 +107,7 @@ def as_category(column: Column) -> Column:
 
 
 def _truths(name: str, values: NDArray[Any], levels: set[str]) -> Column:
-    truth: dict[str | None, float] = {level: spelling.TRUTHS[level.lower()] for level in levels}
+    truth: dict[str | None, float] = {level: TRUTHS[level.lower()] for level in levels}
     numbers = floats([truth.get(value, np.nan) for value in values])
     words = ("no", "yes") if next(iter(levels)).lower() in ("no", "yes") else (_FALSE, _TRUE)
     shown = {truth[level]: level for level in sorted(levels, reverse=True)}

@@ -14,6 +14,7 @@ from .._notes import Note
 from .._row_weights import repeated
 from .._types import Real, Rows
 from ..encoding import TableEncoder
+from ..encoding.samples import levels_of
 from ..exceptions import InputError
 from .alike import made_alike
 from .columns import Column, Kind
@@ -310,10 +311,15 @@ def learn_encoding(
     for table, columns in zip((train, target), pair, strict=True):
         check_finite(table.title, columns)
     kinds = {name: "category" for name in declared.categorical if name in names}
+    cells = cells_of(pair[0]), cells_of(pair[1])
+    more = {}
+    if declared.by is not None and declared.by in names:  # a category, with all its levels
+        kinds[declared.by] = "category"
+        more[declared.by] = levels_of(declared.by, *cells)
     encoder = TableEncoder(kinds)
     if declared.every_level:
         encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
-    encoder.fit_cells(cells_of(pair[0]), cells_of(pair[1]))
+    encoder.fit_cells(*cells, more)
     notes += encoder.notes_
     return Encoding(encoder)
 

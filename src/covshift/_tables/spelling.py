@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from ..encoding.words import TRUTHS
 from ..exceptions import InputError
 
 _LONGEST = 60  # characters of a number
@@ -17,19 +18,6 @@ _POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
 _GERMAN = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
 _ENGLISH = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
-
-TRUTHS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-_PAIRS = (frozenset({"true", "false"}), frozenset({"yes", "no"}))
-
-
-def are_truths(levels: Iterable[str]) -> bool:
-    """Tell whether texts are true and false, or yes and no, in any case.
-
-    >>> are_truths(["TRUE", "False"]), are_truths(["yes"]), are_truths(["yes", "true"])
-    (True, True, False)
-    """
-    found = {level.lower() for level in levels}
-    return any(found and found <= pair for pair in _PAIRS)
 
 
 def truth_of(text: str) -> float:

@@ -195,7 +195,6 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
     from .._tables.outcomes import read_numbers, read_outcomes
-    from ..encoding import some_columns
     from ..estimates import estimate
 
     categories = None if what is None else QUANTITIES[what].of_categories
@@ -205,24 +204,12 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
     if args.denominator is not None:
         cells = samples.beside[args.denominator]
         below = read_numbers(cells, args.denominator, "--denominator")
-    columns = feature_columns(samples, args)
-    names = [samples.names[k] for k in columns]
-    by: Any = samples.groups
-    if samples.target_groups is not None:
-        by = (samples.groups, samples.target_groups)
     try:
         return estimate(
-            y,
-            some_columns(samples.X, columns),
-            some_columns(samples.X_target, columns),
+            options.encoded_samples(samples, y, args),
             what=what,
-            by=by,
             method=args.method,
             weighter=args.weighter,
-            sample_weight=samples.weight,
-            target_weight=samples.target_weight,
-            strata=None if args.strata is None else samples.beside[args.strata],
-            cluster=None if args.cluster is None else samples.beside[args.cluster],
             finite_population=args.finite_population,
             category=args.category,
             population_size=args.population_size,
@@ -238,7 +225,6 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
             confidence=args.confidence,
             errors="influence" if args.bootstrap is None else "bootstrap",
             n_bootstrap=200 if args.bootstrap is None else args.bootstrap,
-            feature_names=names,
             random_state=args.seed,
             verbose=not console.quiet,
         )
@@ -250,23 +236,6 @@ def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapErr
     """Write the remedy as an option of the command."""
     remedy = f"Use covshift {command} --restrict overlap"
     return NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
-
-
-def feature_columns(samples: Samples, args: argparse.Namespace) -> list[int]:
-    """Columns of X: without those of the groups' levels, which `estimate` makes of ``by`` itself.
-
-    Levels that only the target has stay: they show whether the training rows cover the target.
-    """
-    if samples.groups is None or samples.target_groups is None:
-        return list(range(len(samples.names)))
-    known = {f"{args.by}={group}" for group in set(samples.groups)}
-    kept, at = [], 0
-    for feature in samples.encoding.features:
-        for name in feature.columns:
-            if feature.name != args.by or feature.kind != "category" or name not in known:
-                kept.append(at)
-            at += 1
-    return kept or list(range(at))
 
 
 def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:

@@ -49,8 +49,8 @@ def estimates_of(
         "verbose": not console.quiet,
     }
     return estimate(
-        y,
         rows.frame,
+        y,
         margins,
         what=what or ("proportion" if categories else "mean"),
         by=args.by,

@@ -11,7 +11,7 @@ from .._notes import Note
 from ..exceptions import InputError, NoOverlapError
 from ..registry import METRICS, listed
 from . import console, options
-from .estimate import as_options, feature_columns
+from .estimate import as_options
 from .evaluated import write_report, write_table
 from .predict import load_model
 from .scores import default_metrics, judged_of, trained_on
@@ -196,38 +196,27 @@ def evaluations_of(
     samples: Samples, args: argparse.Namespace, model: Any, notes: list[Note]
 ) -> Evaluations:
     """Evaluate what the columns, or the loaded ``model``, say of two samples."""
-    from ..encoding import some_columns
     from ..evaluations import evaluate
 
     labels = samples.labels
     assert labels is not None
-    columns = feature_columns(samples, args)
-    X, T = some_columns(samples.X, columns), some_columns(samples.X_target, columns)
     name = args.score or args.prediction or Path(args.model).name
-    judged, target_scores = judged_of(samples, args, model, X)
+    judged, target_scores = judged_of(samples, args, model, samples.X)
     try:
         found = evaluate(
             {name: judged},
-            X,
-            labels.y,
-            T,
+            options.encoded_samples(samples, labels.y, args),
             metrics=args.metric or default_metrics(labels, judged, target_scores),
             target_scores=None if target_scores is None else {name: target_scores},
             method=args.method,
-            by=None if samples.groups is None else (samples.groups, samples.target_groups),
             batch=batch_labels(samples, args),
             trained_on=trained_on(samples, args.trained_on),
             threshold=args.threshold,
             positive=args.positive,
             task=TASKS[labels.task],  # type: ignore[arg-type]
             weighter=args.weighter,
-            sample_weight=samples.weight,
-            target_weight=samples.target_weight,
-            strata=None if args.strata is None else samples.beside[args.strata],
-            cluster=None if args.cluster is None else samples.beside[args.cluster],
             restrict=args.restrict,
             confidence=args.confidence,
-            feature_names=[samples.names[k] for k in columns],
             random_state=args.seed,
             **target_labels(samples, args, notes),
         )

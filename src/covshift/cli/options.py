@@ -342,6 +342,29 @@ def samples_of(
     return samples.repeated() if repeated else samples
 
 
+def encoded_samples(samples: Samples, y: Any, args: argparse.Namespace) -> Any:
+    """Return the samples as the library takes them, with what the options name.
+
+    The groups are a feature where both files have them, as they are for two data frames.
+    """
+    from ..data import Samples as Both
+
+    strata, cluster = (getattr(args, name, None) for name in ("strata", "cluster"))
+    both = samples.target_groups is not None
+    return Both.of(
+        samples.X,
+        y,
+        samples.X_target,
+        by=(samples.groups, samples.target_groups) if both else samples.groups,
+        by_name=args.by if both else None,
+        sample_weight=samples.weight,
+        target_weight=samples.target_weight,
+        encoder=samples.encoding.encoder,
+        strata=None if strata is None else samples.beside[strata],
+        cluster=None if cluster is None else samples.beside[cluster],
+    )
+
+
 def refuse_target_weights(args: argparse.Namespace) -> None:
     """Refuse weights of target rows where the target is a file of margins."""
     for option in ("--target-weight", "--target-frequency"):

@@ -64,8 +64,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = args.found.to_dict() if args.found else None
     answer = None
     if args.label:
-        given = {"feature_names": names, "target_weight": samples.target_weight}
-        answer = estimate_of(samples, found, args.seed, samples.X, samples.X_target, **given)
+        answer = estimate_of(samples, found, args)
     judged = None
     if args.found is not None:
         judge = Judge(args, str(args.found.learner), args.found.recommended)
@@ -90,7 +89,7 @@ def _with_margins(args: argparse.Namespace) -> int:
     comparison = args.found.to_dict() if args.found else None
     answer = None
     if args.label:
-        answer = estimate_of(samples, found, args.seed, beside.frame, beside.margins)
+        answer = estimate_of(samples, found, args, beside)
     name, w = (None, None) if weights is None else weights
     if comparison and comparison["recommended"] in WEIGHTERS:
         name = comparison["recommended"]
@@ -164,27 +163,29 @@ def _sentence(answer: Any) -> str:
 
 
 def estimate_of(
-    samples: Samples, diagnosis: Any, seed: int, X: Any, target: Any, **given: Any
+    samples: Samples, diagnosis: Any, args: argparse.Namespace, margins: Any = None
 ) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
     from .._tables.outcomes import Outcomes
+    from ..data import Samples as Both
     from ..estimates import estimate
 
     console.step("estimating the outcome")
     labels = samples.labels
     assert labels is not None
     numbers = labels.task == "regression" or set(labels.classes) <= {"0", "1"}
-    y = labels.y.astype(float) if numbers else labels.y
+    values = labels.y.astype(float) if numbers else labels.y
+    y = Outcomes({labels.name: values.tolist()})
+    if margins is None:
+        both = options.encoded_samples(samples, y, args)
+    else:
+        both = Both.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
     try:
         return estimate(
-            Outcomes({labels.name: y.tolist()}),
-            X,
-            target,
+            both,
             what="mean" if numbers else "proportion",
-            sample_weight=samples.weight,
-            **given,
             diagnosis=diagnosis,
-            random_state=seed,
+            random_state=args.seed,
         )
     except NoOverlapError as error:
         return as_options(error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, NoOverlapError
 from ..registry import NONE
-from . import console
+from . import console, options
 from .estimate import as_options
 from .evaluate import TASKS, spelled, target_labels
 from .scores import Recorded
@@ -47,15 +47,10 @@ class Judge:
             judged, there = self._said(samples)
             found = evaluate(
                 {name: judged},
-                samples.X,
-                labels.y,
-                samples.X_target,
+                options.encoded_samples(samples, labels.y, self.args),
                 target_scores=None if there is None else {name: there},
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
                 task=TASKS[labels.task],  # type: ignore[arg-type]
-                sample_weight=samples.weight,
-                target_weight=samples.target_weight,
-                feature_names=samples.names,
                 diagnosis=diagnosis if whole else None,
                 random_state=self.args.seed,
                 **target_labels(samples, self.args, []),

@@ -37,9 +37,7 @@ def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
         names[name] = [printable(column, width=1000) for column in part.names]
         found[name], weights[name] = diagnosis_and_weights(part, names[name], args.seed)
         if args.label:
-            given = {"feature_names": names[name], "target_weight": part.target_weight}
-            both = part.X, part.X_target
-            answers[name] = estimate_of(part, found[name], args.seed, *both, **given)
+            answers[name] = estimate_of(part, found[name], args)
             judged[name] = judge(part, found[name])
     console.step("drawing the report")
     text = build_batches(

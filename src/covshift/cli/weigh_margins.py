@@ -9,7 +9,7 @@ from typing import Any
 from .._notes import Note
 from .._tables.frame import TableFrame
 from .._types import Real
-from ..estimates.margin_sample import check_margin_sample
+from ..data import Samples
 from ..estimates.margin_weights import default_weighter
 from ..exceptions import InputError
 from ..margins import Margins
@@ -95,9 +95,8 @@ def _of_estimate(
     args: argparse.Namespace, rows: TrainingRows, margins: Margins
 ) -> tuple[Weighter, tuple[Note, ...]]:
     """Take the weighter that `estimate` would, and its name."""
-    given = {"by": None, "strata": None, "cluster": None}
-    sample = check_margin_sample(rows.frame, margins, sample_weight=rows.weights.w, **given)
-    weighter, notes = default_weighter(sample)
+    samples = Samples.of(rows.frame, None, margins, sample_weight=rows.weights.w)
+    weighter, notes = default_weighter(samples)
     args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
     for note in notes:
         console.tell(note)

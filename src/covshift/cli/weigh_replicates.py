@@ -13,7 +13,7 @@ from sklearn.base import clone
 from .._influence import Design
 from .._replicates import Fit, Replicates, replicate
 from .._types import Real, Rows
-from ..estimates.columns import texts
+from ..data.columns import texts
 from ..exceptions import InputError
 from ..weights.base import Weighter
 from . import console

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from .._both_samples import BothSamples
 from .._notes import Note
 from .._readable import percent
 from .._replicates import Replicates
@@ -19,7 +20,7 @@ from .._types import Real, Rows
 from ..comparison import imbalance
 from ..comparison.methods import fit_weights
 from ..diagnostics import RowFlags
-from ..encoding import scaled
+from ..encoding import encoded, scaled
 from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
 from ..weights import effective_sample_size
@@ -52,8 +53,9 @@ def weighed(args: argparse.Namespace) -> Weighed:
     verdict = found.verdict
     rows = row_weights(len(samples.X), samples.weight)
     target = target_weights(len(samples.X_target), samples.target_weight)
-    scaler = StandardScaler().fit(samples.X, sample_weight=rows.w)
-    X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
+    both = BothSamples.of_encoded(samples.encoding.encoder, samples.X, samples.X_target)
+    scaler = StandardScaler().fit(both.X, sample_weight=rows.w)
+    X, T = (scaled(scaler, encoded(part, both.groups)) for part in (both.X, both.T))
     fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)
     facts = {
@@ -65,7 +67,7 @@ def weighed(args: argparse.Namespace) -> Weighed:
         "largest_weight": float(w.max()),
         "smd_before": imbalance(X, T, None, target.share, rows.share),
         "smd_after": imbalance(X, T, w, target.share, rows.share),
-        **cost_of(fitted, samples.names),
+        **cost_of(fitted, list(both.names or ())),
     }
     return Weighed(
         rows,

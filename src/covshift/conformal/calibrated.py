@@ -128,7 +128,7 @@ def _carried(values: Real, rows: LabelledRows, by: Any = None, **options: Any) -
     if rows.design is not None:
         given["sample_weight"] = rows.design
     with quiet():
-        return estimate(values, rows.X, rows.target, by=by, **given)
+        return estimate(rows.X, values, rows.target, by=by, **given)
 
 
 def _plain(values: Real, design: Real | None, groups: Any = None) -> ExpectedCoverage:

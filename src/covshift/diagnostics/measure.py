@@ -18,6 +18,7 @@ from .._support import NO_OVERLAP, STRONG
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from .._validation import is_margins, refuse_target_weights, unwrap_target
+from ..data.named import NamedColumns
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
@@ -97,7 +98,7 @@ def diagnose(
         Target rows; or `covshift.Margins`, of which every number is compared with the sample's.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, else x0, x1, ...
-    sample_weight, target_weight : (N,) and (M,) arrays, optional
+    sample_weight, target_weight : names of columns, or (N,) and (M,) arrays, optional
         Probability weights of the rows, such as those of a survey, on any scale. The training
         sample is then the weighted sample: weights that correct it are factors on these. Tests,
         intervals and effective sizes count rows by Kish's number.
@@ -142,7 +143,10 @@ def diagnose(
     'age'
     """
     target = unwrap_target(X_target)
+    named = NamedColumns(X, None if is_margins(target) else target)
+    sample_weight = named.of_rows(sample_weight, "sample_weight")
     if is_margins(target):
+        X = named.features[0]
         _check(methods, confidence, random_state)
         refuse_target_weights(
             feature_names=feature_names,
@@ -153,9 +157,9 @@ def diagnose(
         kept = np.flatnonzero(rows.kept)
         known = KnownRows.of(target, _safe_indexing(X, kept), "diagnose")
         return diagnose_margins(known, weight=rows.w[kept], methods=methods)
+    target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
     return diagnose_and_weigh(
-        X,
-        X_target,
+        *named.features,
         feature_names=feature_names,
         sample_weight=sample_weight,
         target_weight=target_weight,

@@ -1,7 +1,7 @@
 """Tables as they come (text, gaps, dates, booleans) become numbers, by rules that are kept."""
 
 from .cells import Cells, read_cells
-from .encoded import Encoded, encoded, groups_of, scaled, some_columns
+from .encoded import Encoded, encoded, groups_of, scaled
 from .encoder import TableEncoder
 from .feature import MISSING, OTHER, Feature
 
@@ -16,5 +16,4 @@ __all__ = [
     "groups_of",
     "read_cells",
     "scaled",
-    "some_columns",
 ]

@@ -277,6 +277,9 @@ def spelled(cell: Any, kind: str = "text") -> Any:
         return None
     if kind == "boolean":
         return str(bool(cell))
+    if kind == "date":
+        moment = np.datetime64(round(cell * _DAY * 1e6), "us")
+        return str(moment.astype("datetime64[D]") if cell % 1 == 0 else moment)
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
         return str(int(cell))  # 1.0 is 1, which a gap in the column made a float
     return str(cell)

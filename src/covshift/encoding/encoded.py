@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,12 +61,6 @@ def encoded(values: Real, groups: Rows | None) -> Real:
 def scaled(scaler: Any, X: Real) -> Real:
     """Scale rows by a fitted scaler; they keep their groups."""
     return encoded(scaler.transform(X), groups_of(X))
-
-
-def some_columns(X: Real, columns: Sequence[int]) -> Real:
-    """Keep some columns, with their groups."""
-    groups = groups_of(X)
-    return encoded(np.asarray(X)[:, columns], None if groups is None else groups[columns])
 
 
 def groups_of(X: Any) -> Rows | None:

@@ -20,7 +20,7 @@ from .cells import Cells, is_table
 from .encoded import encoded
 from .feature import Feature, Unseen
 from .learning import Limits, learn, refuse_infinite
-from .matching import aligned, fitted_to, need_rules, rows_of, warn_of
+from .matching import aligned, fitted_to, need_rules, rows_of, strange_truths, warn_of
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -30,6 +30,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     column                        becomes
     ============================  ================================================================
     number, boolean               itself; true is 1
+    text of yes and no, true and  1 for yes and true, 0 for no and false
+    false, 0 and 1
     text or category              one column of 0 and 1 per level; one column for two levels
     ordered category              0, 1, 2, ... in one column
     date, ISO date as text        days since 1970-01-01; over a year apart, the quarter of the year
@@ -220,6 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         at, strange = 0, []
         for feature, columns in zip(self.features_, width, strict=True):
             unseen = Unseen()
+            strange_truths(feature, cells[feature.name], unseen)
             part = fitted_to(feature, cells[feature.name], title)
             refuse_infinite(part, title)
             values[:, at : at + columns] = feature.encode(part, unseen)

@@ -20,7 +20,7 @@ from ..exceptions import InputError
 from .cells import PLURAL, Cells, spelled
 from .feature import MISSING, OTHER, Feature, Unseen, hours_of
 from .learned import Learned
-from .words import as_days, as_numbers, is_number
+from .words import are_truths, as_days, as_numbers, as_truths, is_number
 
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
@@ -60,7 +60,7 @@ def learn(
         pair = [train[name].rows(kept[0])]
         if target is not None:
             pair.append(target[name].rows(kept[1]))
-        pair = _alike(name, pair, kinds.get(name), found)
+        pair = _alike(name, pair, kinds.get(name), found, named=name in more)
         feature = _rule(name, pair, kinds.get(name), limits, tuple(more.get(name, ())), found)
         if feature is None:
             continue
@@ -77,9 +77,16 @@ def learn(
     return found
 
 
-def _alike(name: str, pair: list[Cells], declared: Any, found: Learned) -> list[Cells]:
-    """Make the cells of both samples one kind; refuse, by name, what cannot be."""
+def _alike(
+    name: str, pair: list[Cells], declared: Any, found: Learned, *, named: bool
+) -> list[Cells]:
+    """Make the cells of both samples one kind; refuse, by name, what cannot be.
+
+    Levels that are ``named`` without rows, by margins, stay levels.
+    """
     pair = [_declared(part, declared) for part in pair]
+    if declared is None and not named:
+        pair = _truths(pair)
     if declared is None:
         pair = [_found(part) for part in _of_text(name, pair, found)]
     kinds = {part.kind for part in pair if not part.empty}
@@ -163,6 +170,16 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
         found.read_as.setdefault("numbers", []).append(name)
         return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
+
+
+def _truths(pair: list[Cells]) -> list[Cells]:
+    """Read yes and no, true and false, 0 and 1 as booleans where all of it, in both samples, is."""
+    if {part.kind for part in pair if not part.empty} - {"category", "boolean"}:
+        return pair
+    words = {word for part in pair if part.is_text for word in part.words}
+    if not (are_truths(words) or (words and words <= {"0", "1"})):
+        return pair
+    return [_numbers_of(part, "boolean", as_truths(part)) for part in pair]
 
 
 def _found(cells: Cells) -> Cells:

@@ -13,7 +13,7 @@ from ..exceptions import InputError, UnseenLevelWarning
 from .cells import PLURAL, Cells, is_table, read_cells
 from .feature import MISSING, Feature, Unseen
 from .learning import of_kind
-from .words import as_days, as_numbers
+from .words import TRUTHS, as_days, as_numbers, as_truths
 
 
 def need_rules(X: Any, target: Any) -> bool:
@@ -86,6 +86,8 @@ def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
                 "saw true and false."
             )
         return of_kind(cells, wanted)
+    if cells.is_text and wanted == "boolean":
+        return Cells(cells.name, wanted, as_truths(cells, feature.fill or 0.0))
     if cells.is_text:
         try:
             return Cells(
@@ -99,10 +101,19 @@ def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
     )
 
 
+def strange_truths(feature: Feature, cells: Cells, unseen: Unseen) -> None:
+    """Count words that are neither true nor false, where the fit saw these alone."""
+    if feature.kind == "boolean" and cells.is_text:
+        strange = cells.mapped({w: w.lower() not in TRUTHS for w in cells.words}, False)
+        unseen.count(cells, strange.astype(bool))
+
+
 def _taken_as(feature: Feature) -> str:
     """Say what cells count as that a rule has no place for."""
     if feature.kind == "ordered":
         return f"{feature.levels[int(feature.fill or 0)]!r}, the middle of the training rows"
+    if feature.kind == "boolean":
+        return f"{'true' if feature.fill else 'false'}, as the middle of the training rows is"
     if len(feature.levels) == 2:
         return f"{feature.levels[0]!r}, the more frequent of the two known levels"
     return "none of the known levels"

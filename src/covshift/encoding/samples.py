@@ -15,7 +15,7 @@ from .._row_weights import RowWeights, row_weights, target_weights
 from .._types import Flags, Real
 from .._validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
-from .cells import read_cells
+from .cells import Cells, read_cells
 from .encoder import TableEncoder
 from .matching import aligned, need_rules, rows_of
 
@@ -33,27 +33,39 @@ def encode_samples(
     X_target: Any,
     *,
     more: Mapping[str, Iterable[str]] | None = None,
+    category: str | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
 ) -> EncodedSamples:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
 
     ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
+    The column ``category`` is one, whatever it holds, and keeps all its levels.
     Rows of weight zero are not there: what they alone have is unknown, as it is in new rows.
     """
     T = unwrap_target(X_target)
-    if not need_rules(X, T):
+    if not need_rules(X, T) and category is None:
         return EncodedSamples(X, X_target, None)
     here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
         there = _kept(T, unwrap_target(target_weight), target_weights)
     train = rows_of(X, "X")
     target = None if T is None else aligned(rows_of(T, "X_target"), train)
-    encoder = TableEncoder().fit_cells(train, target, more, (here, there))
+    kinds = {}
+    if category is not None:
+        kinds = {category: "category"}
+        more = {**(more or {}), category: levels_of(category, train, target)}
+    encoder = TableEncoder(kinds).fit_cells(train, target, more, (here, there))
     points = _encoded(encoder, train, "X", here)
     if target is None:
         return EncodedSamples(points, None, encoder)
     return EncodedSamples(points, _encoded(encoder, target, "X_target", there), encoder)
+
+
+def levels_of(name: str, *samples: Mapping[str, Cells] | None) -> list[str]:
+    """All levels of a column that is taken as a category."""
+    words = (part[name].as_text().words for part in samples if part is not None)
+    return list(dict.fromkeys(word for found in words for word in found))
 
 
 def _kept(X: Any, weight: Any, check: Callable[..., RowWeights]) -> Flags | None:

@@ -1,8 +1,9 @@
-"""Words that are numbers or dates."""
+"""Words that are numbers, dates, or true and false."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,6 +13,26 @@ from ..exceptions import InputError
 from .cells import Cells
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?\d+)?")
+TRUTHS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+_PAIRS = (frozenset({"true", "false"}), frozenset({"yes", "no"}))
+
+
+def are_truths(levels: Iterable[str]) -> bool:
+    """Tell whether texts are true and false, or yes and no, in any case.
+
+    >>> are_truths(["TRUE", "False"]), are_truths(["yes"]), are_truths(["yes", "true"])
+    (True, True, False)
+    """
+    found = {level.lower() for level in levels}
+    return any(found and found <= pair for pair in _PAIRS)
+
+
+def as_truths(cells: Cells, rest: float = np.nan) -> Real:
+    """Return 1 for true, yes and 1, 0 for false, no and 0, ``rest`` for other words: (rows,)."""
+    if not cells.is_text:
+        return cells.values
+    place = {word: TRUTHS.get(word.lower(), rest) for word in cells.words}
+    return cells.mapped({**place, None: np.nan}, np.nan)
 
 
 def is_number(text: str) -> bool:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from .._parameters import number, one_of
 from .._types import Real
+from ..data import Samples
+from ..data.columns import check_outcomes
 from ..exceptions import InputError
 from ..registry import QUANTITIES, QuantityEntry
-from .columns import check_outcomes
-from .data import Sample
 from .problem import Item, Problem
 
 _WITHOUT_SLACK = ("coefficients",)
@@ -72,7 +72,7 @@ class Asked:
             if self.what in _WITHOUT_SLACK:
                 raise InputError(f"sensitivity is not known for what={self.what!r}.")
 
-    def rows_needed(self, sample: Sample) -> NDArray[np.bool_]:
+    def rows_needed(self, sample: Samples) -> NDArray[np.bool_]:
         """Rows that have all that the quantity needs besides the outcome."""
         if self.denominator is None:
             return np.ones(len(sample.Z), dtype=bool)
@@ -80,7 +80,7 @@ class Asked:
         return present
 
     def items(
-        self, problem: Problem, y: NDArray[Any], name: str, rows: NDArray[np.intp], sample: Sample
+        self, problem: Problem, y: NDArray[Any], name: str, rows: NDArray[np.intp], sample: Samples
     ) -> Iterator[Item]:
         """Estimate the quantity; ``rows`` of the ``sample`` are those of the problem."""
         given = {option: getattr(self, option) for option in self.entry.options}
@@ -92,13 +92,13 @@ class Asked:
         found: Iterator[Item] = self.entry.load()(problem, y, name, **given)
         return found
 
-    def _denominator(self, sample: Sample) -> Any:
+    def _denominator(self, sample: Samples) -> Any:
         found = check_outcomes(self.denominator, len(sample.Z), numbers=True, title="denominator")
         if len(found) != 1:
             raise InputError(f"denominator has {len(found)} columns. Pass one.")
         return found[0]
 
-    def _regressors(self, sample: Sample) -> tuple[tuple[Real, Real], tuple[str, ...]]:
+    def _regressors(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         if self.regressors is None:
             return (sample.Z, sample.T), sample.names
         given = self.regressors

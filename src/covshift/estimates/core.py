@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._parameters import flag, number, one_of, whole
 from .._validation import is_margins, unwrap_target
+from ..data import Samples
+from ..data.columns import check_outcomes
+from ..data.named import refuse_old_order
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
-from .columns import check_outcomes
-from .data import check_sample
-from .margin_sample import check_margin_sample, covered_by_margins, refuse_what_needs_rows
+from .margin_sample import covered_by_margins, refuse_what_needs_rows
 from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates
 from .run import Run, Settings
+from .weighing import are_weights
 
 _MANY_ROWS = 100_000
 
 
 def estimate(
-    y: Any,
     X: Any,
-    X_target: Any,
+    y: Any = None,
+    X_target: Any = None,
     *,
     what: str = "mean",
     by: Any = None,
@@ -72,16 +75,18 @@ def estimate(
 
     Parameters
     ----------
-    y : (N,) array, (N, k) array or data frame
-        One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
-        counted and named.
     X, X_target : (N, n) and (M, n) arrays or data frames
         Features of the training rows and of the population's. Frames may hold text, categories,
         dates, booleans and gaps (`covshift.TableEncoder` says what becomes of them). X_target may
         be a `covshift.Margins`: then the weights meet its numbers exactly where that is
         possible (`EntropyBalancing`, else `CDFWeights`), the outcome model is linear in what is
         published, ``by`` names a column of the margins, and their ``size`` tells their sampling
-        error (none without a size, or in a total of so many).
+        error (none without a size, or in a total of so many). What belongs to rows (y, by,
+        sample_weight, strata, cluster, denominator; target_weight) may be the name of a column,
+        which then is no feature; a Series is put in the order of the frame's index.
+    y : name, list of names, (N,) array, (N, k) array or data frame
+        One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
+        counted and named.
     what : str
         "mean" (of zeros and ones: a share), "proportion" (of every category, or of ``category``),
         "total" (with ``population_size``, or the size of margins), "ratio" (of the means of y and
@@ -90,8 +95,9 @@ def estimate(
         ``reference`` group), or "coefficients" (of the columns ``regressors``; ``family`` "linear"
         or "logistic").
     by : str, (N,) array or pair of arrays, optional
-        Groups: a column that both frames have, one label per training row, or labels of both
-        samples. Groups are ratios with their indicators, and the overall number stands beside them.
+        Groups: a column, one label per training row, or labels of both samples. A column that
+        both frames have is a feature too, as a category. Groups are ratios with their
+        indicators, and the overall number stands beside them.
     method : {"dr", "weights", "model", "none"}
         Doubly robust; the weighted sample; the outcome model's mean over the target; the sample as
         it is. All are in ``table``.
@@ -103,9 +109,9 @@ def estimate(
         was given; a frame with text, dates or gaps becomes numbers first, unless it is a pipeline
         or a model of covshift. Default: ridge regressions on features, broken lines and a kernel,
         and boosted trees, mixed by cross-fitted error.
-    sample_weight, target_weight : (N,) and (M,) arrays, optional
+    sample_weight, target_weight : names, or (N,) and (M,) arrays, optional
         Design weights, on any scale.
-    strata, cluster : (N,) arrays or names of columns of X, optional
+    strata, cluster : names, or (N,) arrays, optional
         Strata and primary units of the training sample's design. Rows of a cluster are never
         parted between a model and its check.
     finite_population : bool
@@ -155,18 +161,21 @@ def estimate(
     >>> from covshift import estimate
     >>> from covshift.datasets import make_survey
     >>> survey = make_survey(500, 1000, random_state=0)
-    >>> found = estimate(survey.y, survey.X, survey.X_target)
+    >>> found = estimate(survey.X, survey.y, survey.X_target)
     >>> print(found.sentence)
     The sample says 40.2 %; corrected for who answered: 31.7 % (95 % interval 27.9 to 35.8).
     """
-    margins = unwrap_target(X_target) if is_margins(unwrap_target(X_target)) else None
+    refuse_old_order(X, y)
+    target_given = X.margins if isinstance(X, Samples) else unwrap_target(X_target)
+    margins = target_given if is_margins(target_given) else None
     of_these = margins is not None and what == "total" and population_size is None
     if margins is not None and of_these:
         population_size = margins.size
     asked = Asked(
         what, category, population_size, denominator, q, at, reference, family, regressors
     )
-    asked.check(by=by, sensitivity=sensitivity)
+    groups = X.groups if isinstance(X, Samples) else by
+    asked.check(by=groups, sensitivity=sensitivity)
     one_of(*METHODS).check(method, "method")
     one_of("overlap", None).check(restrict, "restrict")
     one_of("influence", "bootstrap").check(errors, "errors")
@@ -180,7 +189,6 @@ def estimate(
     kind: Any = Diagnosis if margins is None else MarginsDiagnosis
     if diagnosis is not None and not isinstance(diagnosis, kind):
         raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
-    design: dict[str, Any] = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
     if margins is not None:
         refuse_what_needs_rows(
             what,
@@ -189,13 +197,24 @@ def estimate(
             restrict=restrict,
             feature_names=feature_names,
         )
-        sample = check_margin_sample(X, margins, by=by, **design)
         finite_population = finite_population or of_these or margins.size is None
-    else:
-        design |= {"target_weight": target_weight, "feature_names": feature_names}
-        design["outcome_model"] = outcome_model
-        sample = check_sample(X, X_target, by=by, **design)
-    outcomes = check_outcomes(y, len(sample.Z), numbers=not asked.entry.of_categories)
+    known_weights = are_weights(weighter)
+    sample = Samples.of(
+        X,
+        y,
+        X_target,
+        by=by,
+        sample_weight=sample_weight,
+        target_weight=target_weight,
+        strata=strata,
+        cluster=cluster,
+        feature_names=feature_names,
+        outcome_model=outcome_model,
+        beside={"denominator": denominator, "weighter": weighter if known_weights else None},
+    )
+    asked = replace(asked, denominator=sample.beside.get("denominator"))
+    weighter = sample.beside["weighter"] if known_weights else weighter
+    outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not asked.entry.of_categories)
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     if margins is not None:
         covered = covered_by_margins(sample, known, diagnosis)

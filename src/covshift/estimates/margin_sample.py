@@ -1,9 +1,4 @@
-"""What `estimate` was given where the target is margins, checked.
-
-The target then is one row: the published means m of features f (indicators of cells, numbers,
-squares). Any outcome model that is linear in f has the target mean h(m), whatever the joint
-distribution, so that all that `methods` does with target rows works with this one.
-"""
+"""What margins cannot do, and whether the sample covers them."""
 
 from __future__ import annotations
 
@@ -11,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._crossfit import Features
 from .._notes import Note
-from .._row_weights import check_weight
 from .._types import Rows
 from .._validation import refuse_target_weights
+from ..data import Samples
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins
 from ..exceptions import InputError, NoOverlapError
-from ..margins import Margins
-from ..margins.known import KnownRows
-from .data import Groups, Sample, labels_of_rows
 from .overlap import Covered
 
 
@@ -52,31 +43,7 @@ def refuse_what_needs_rows(
         )
 
 
-def check_margin_sample(
-    X: Any, margins: Margins, *, by: Any, sample_weight: Any, strata: Any, cluster: Any
-) -> Sample:
-    """Check the sample and all that belongs to its rows."""
-    known = KnownRows.of(margins, X, "estimate")
-    Z, means, labels = known.moments
-    N = len(Z)
-    weighted = sample_weight is not None
-    d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
-    return Sample(
-        Z,
-        means[None, :],
-        tuple(labels),
-        Features(Z, means[None, :]),
-        d / d[d > 0].mean(),
-        weighted,
-        np.ones(1),
-        None if by is None else _groups(by, known),
-        labels_of_rows(strata, N, "strata", X),
-        labels_of_rows(cluster, N, "cluster", X),
-        known,
-    )
-
-
-def covered_by_margins(sample: Sample, rows: Rows, diagnosis: MarginsDiagnosis | None) -> Covered:
+def covered_by_margins(sample: Samples, rows: Rows, diagnosis: MarginsDiagnosis | None) -> Covered:
     """Refuse margins of which training ``rows`` with an outcome show too little."""
     part = sample.rows(rows)
     assert part.known is not None
@@ -106,34 +73,3 @@ def covered_by_margins(sample: Sample, rows: Rows, diagnosis: MarginsDiagnosis |
         text = f"No margin tells about {named}: nothing is corrected for these columns."
         notes.append(Note("columns without margins", text))
     return Covered(sample, diagnosis, 1.0, tuple(notes))
-
-
-def _groups(by: Any, known: KnownRows) -> Groups:
-    """Cells of a column as groups, whose shares are published."""
-    margins = known.margins
-    able = [name for name in margins.columns if margins.margin(name) is not None]
-    if not isinstance(by, str | int) or str(by) not in able:
-        shown = repr(by) if isinstance(by, str | int) else "groups of the rows"
-        raise InputError(
-            f"With margins, by names a column of which they give shares "
-            f"({', '.join(map(repr, able)) or 'none'}), not {shown}: how large other groups are in "
-            "the population is not known. Add a margin of the groups."
-        )
-    margin = margins.margin(str(by))
-    assert margin is not None
-    present, train = np.unique(known.cells(str(by)), return_inverse=True)
-    labels, share = margin.cells.labels, margin.share
-    names = tuple(labels[k] for k in present)
-    absent = {
-        label: float(part)
-        for k, (label, part) in enumerate(zip(labels, share, strict=True))
-        if part > 0 and k not in present
-    }
-    return Groups(
-        names,
-        train.reshape(-1).astype(np.intp),
-        None,
-        absent,
-        tuple(labels[k] for k in present if share[k] == 0),
-        np.asarray(share[present]),
-    )

@@ -27,12 +27,12 @@ from .._notes import Note
 from .._quiet import heard, quiet
 from .._row_weights import check_weight
 from .._types import Real
+from ..data import Samples
 from ..exceptions import MarginsWarning, NoOverlapError, WeightWarning
 from ..margins.reading import cell_columns
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights._design import kish
 from ..weights.base import Weighter
-from .data import Sample
 from .weighing import Weights, are_weights, trimmed
 
 _ROWS = 10  # for each published number, from which all of them can be met
@@ -40,7 +40,7 @@ _MET = 1e-6  # standard deviations that a number may be off by
 
 
 def weigh_to_margins(
-    sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int
+    sample: Samples, weighter: Any, *, max_weight: float | None, random_state: int
 ) -> Weights:
     """Fit the weighter to the margins, or take the weights that were given."""
     fitted: Weighter | None = None
@@ -61,7 +61,7 @@ def weigh_to_margins(
     return Weights(final, fitted, Z, T, lost, None, met, _rank(Z, sample.d), notes)
 
 
-def margin_factors(sample: Sample, weighter: Weighter, d: Real | None = None) -> Real:
+def margin_factors(sample: Samples, weighter: Weighter, d: Real | None = None) -> Real:
     """Fit the weighter, to the design weights ``d`` if given; return the factor of each row."""
     assert sample.known is not None
     if d is None and sample.weighted:
@@ -77,7 +77,7 @@ def _named(weighter: Any, random_state: int) -> Weighter:
     return made
 
 
-def default_weighter(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
+def default_weighter(sample: Samples) -> tuple[Weighter, tuple[Note, ...]]:
     """Return the weighter to fit where none is named, and what is worth knowing of it."""
     assert sample.known is not None
     Z, _ = _scaled(sample)
@@ -105,7 +105,7 @@ def default_weighter(sample: Sample) -> tuple[Weighter, tuple[Note, ...]]:
     return CDFWeights(allow_no_overlap=True), (Note("weights", text),)
 
 
-def _scaled(sample: Sample) -> tuple[Real, Real]:
+def _scaled(sample: Samples) -> tuple[Real, Real]:
     """Features in units of their spread in the sample, and the target's: (N, p) and (1, p)."""
     share = sample.d / sample.d.sum()
     spread = np.sqrt(share @ (sample.Z - share @ sample.Z) ** 2)

@@ -13,12 +13,12 @@ from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
 from .._types import Flags, Real, Rows
+from ..data import Samples
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
 from ..diagnostics.text import printable
 from ..exceptions import NoOverlapError
-from .data import Sample
 
 _ROWS = 5_000  # of each sample that the diagnosis sees
 
@@ -27,14 +27,14 @@ _ROWS = 5_000  # of each sample that the diagnosis sees
 class Covered:
     """The samples that the answer is for, and what is known of their overlap."""
 
-    sample: Sample
+    sample: Samples
     diagnosis: Diagnosis | MarginsDiagnosis | None
     share: float  # of the target that the answer is for
     notes: tuple[Note, ...] = ()
 
 
 def check_overlap(
-    sample: Sample,
+    sample: Samples,
     known: Rows,
     *,
     restrict: str | None,
@@ -105,7 +105,7 @@ _ADVICE = (
 )
 
 
-def _both(sample: Sample) -> TwoSamples:
+def _both(sample: Samples) -> TwoSamples:
     """The samples as the diagnosis sees them; rows without a design weight show nothing."""
     rows = np.flatnonzero(sample.d > 0)
     M = len(sample.T)
@@ -135,7 +135,7 @@ def _listed(parts: list[Uncovered], names: tuple[str, ...]) -> str:
     return "; ".join(texts) + more + "."
 
 
-def _diagnosed(sample: Sample, random_state: int) -> Diagnosis:
+def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
     """Diagnose a draw of both samples; rows of the training sample by their design weights."""
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
@@ -163,7 +163,7 @@ def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:
     return np.minimum(np.searchsorted(np.cumsum(share), steps), len(share) - 1)
 
 
-def _near(sample: Sample, random_state: int) -> Flags:
+def _near(sample: Samples, random_state: int) -> Flags:
     rng = np.random.default_rng(random_state)
     rows = sample.Z[sample.d > 0]
     if len(rows) > _ROWS:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from .._crossfit import CrossFit, Features, deal
 from .._influence import Design, Influence
 from .._types import Flags, Real, Rows
+from ..data import Groups, Samples
 from ..weights._design import kish
-from .data import Groups, Sample
 from .intervals import Errors, Number
 from .linear import NAME, predict_linear, random_folds
 from .methods import Engine, Method, Signal, leaning
@@ -47,7 +47,7 @@ class Item:
 class Problem:
     """The rows that have the outcome, with all that the quantities need."""
 
-    sample: Sample
+    sample: Samples
     weights: Weights
     method: Method
     confidence: float

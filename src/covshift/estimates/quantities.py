@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from .._crossfit import CrossFit
 from .._influence import Influence
 from .._types import Flags, Real, Rows
+from ..data.columns import spelled
 from ..exceptions import InputError
-from .columns import spelled
 from .intervals import Errors, Number
 from .methods import METHODS, Method, Signal
 from .problem import Item, Problem

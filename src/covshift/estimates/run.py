@@ -11,11 +11,11 @@ import numpy as np
 from .._notes import Note
 from .._row_weights import check_weight
 from .._types import Rows
+from ..data import Samples
+from ..data.columns import Outcome, row_list
 from ..exceptions import InputError
 from .asked import Asked
 from .bootstrap import draws, is_complete, with_drawn_errors
-from .columns import Outcome, row_list
-from .data import Sample
 from .intervals import Number
 from .margin_weights import weigh_to_margins
 from .methods import METHODS, Method
@@ -53,7 +53,7 @@ class Run:
     asked: Asked
     settings: Settings
     notes: list[Note] = field(default_factory=list)
-    kept: dict[bytes, tuple[Rows, Sample, Weights]] = field(default_factory=dict)
+    kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
 
     def found(self, outcomes: list[Outcome]) -> Estimates:
         """Estimate the quantity of every outcome."""

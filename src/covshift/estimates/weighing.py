@@ -15,12 +15,12 @@ from .._notes import Note
 from .._quiet import alone, quiet
 from .._row_weights import check_weight
 from .._types import Real
+from ..data import Samples
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights._limits import strictly_inside
 from ..weights._m_estimation import clipped_tilt, tilted
 from ..weights.base import Weighter
-from .data import Sample
 
 DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
@@ -77,7 +77,9 @@ class Weights:
         return float(self.final.max())
 
 
-def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_state: int) -> Weights:
+def weigh(
+    sample: Samples, weighter: Any, *, max_weight: float | None, random_state: int
+) -> Weights:
     """Fit the weighter to standardised rows, or take the weights that were given.
 
     Without a weighter: `DEFAULT`, and flatter ones besides, which the doubly robust
@@ -106,7 +108,7 @@ def weigh(sample: Sample, weighter: Any, *, max_weight: float | None, random_sta
 
 
 def factors(
-    sample: Sample,
+    sample: Samples,
     weighter: Any,
     Z: Real,
     T: Real,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,66 +14,51 @@ from sklearn.utils.validation import _num_samples
 
 from .._array import is_array, to_numpy
 from .._types import Flags, Rows
-from ..estimates.columns import spelled
+from ..data import Samples
+from ..data.columns import spelled
 from ..exceptions import InputError
 
 Task = Literal["classes", "numbers"]
 
 
-@dataclass(frozen=True)
-class Asking:
-    """Rows of both samples, as a model takes them."""
-
-    X: Any
-    target: Any
-    cluster: Any
-    cv: Any
-
-    def answers(self, model: Any, method: str, present: Flags, y: Any) -> list[Any]:
-        """Ask the model about both samples; with cv, clones of it about the labelled rows."""
-        ask = getattr(model, method)
-        try:
-            target = _answer(ask, self.target)
-            if self.cv is None:
-                return [_answer(ask, self.X), target]
-        except NotFittedError as error:
-            raise InputError(
-                f"{type(model).__name__} is not fitted. Fit it to the rows that it is to be used "
-                "with; cv= then refits clones to judge the labelled rows."
-            ) from error
-        except InputError:
-            raise
-        except Exception as error:  # whatever a model of the user's may raise
-            raise InputError(
-                f"{type(model).__name__}.{method} cannot be applied to the rows as given: {error}"
-            ) from error
-        kept = np.flatnonzero(present)
-        try:
-            held = self._held_out(model, method, kept, y)
-        except Exception as error:
-            raise InputError(
-                f"{type(model).__name__} cannot be refitted by folds with cv={self.cv!r}: "
-                f"{str(error).rstrip('.')}. cv= takes an estimator of scikit-learn's kind, and a "
-                "number of folds or a splitter that leaves every row out once."
-            ) from error
-        train = np.repeat(held[:1], len(present), axis=0)  # rows without a label are not judged
-        train[kept] = held
-        return [train, target]
-
-    def _held_out(self, model: Any, method: str, kept: Rows, y: Any) -> Any:
-        """Let clones of the model answer for the rows that they were not fitted to."""
-        groups = None if self.cluster is None else self.cluster[kept]
-        cv = self.cv
-        if groups is not None and isinstance(cv, int):
-            cv = GroupKFold(cv)
-        return cross_val_predict(
-            clone(model),
-            _safe_indexing(self.X, kept),
-            y[kept],
-            cv=cv,
-            groups=groups,
-            method=method,
+def answers(
+    samples: Samples, model: Any, method: str, present: Flags, y: Any, cv: Any
+) -> list[Any]:
+    """Ask the model about both samples; with cv, clones of it about the labelled rows."""
+    assert samples.given is not None
+    X, target = samples.given.as_fitted(model)
+    ask = getattr(model, method)
+    try:
+        there = _answer(ask, target)
+        if cv is None:
+            return [_answer(ask, X), there]
+    except NotFittedError as error:
+        raise InputError(
+            f"{type(model).__name__} is not fitted. Fit it to the rows that it is to be used "
+            "with; cv= then refits clones to judge the labelled rows."
+        ) from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever a model of the user's may raise
+        raise InputError(
+            f"{type(model).__name__}.{method} cannot be applied to the rows as given: {error}"
+        ) from error
+    kept = np.flatnonzero(present)
+    groups = None if samples.cluster is None else samples.cluster[kept]
+    folds = GroupKFold(cv) if groups is not None and isinstance(cv, int) else cv
+    try:
+        held = cross_val_predict(
+            clone(model), _safe_indexing(X, kept), y[kept], cv=folds, groups=groups, method=method
         )
+    except Exception as error:
+        raise InputError(
+            f"{type(model).__name__} cannot be refitted by folds with cv={cv!r}: "
+            f"{str(error).rstrip('.')}. cv= takes an estimator of scikit-learn's kind, and a "
+            "number of folds or a splitter that leaves every row out once."
+        ) from error
+    train = np.repeat(held[:1], len(present), axis=0)  # rows without a label are not judged
+    train[kept] = held
+    return [train, there]
 
 
 def task_of(model: Any) -> Task:

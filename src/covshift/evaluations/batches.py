@@ -12,7 +12,7 @@ from .._natural import in_order
 from .._notes import Note
 from .._types import Rows
 from .._validation import column_names, unwrap_target
-from ..estimates.columns import check_outcomes
+from ..data.columns import check_outcomes
 from ..exceptions import InputError
 from .result import Evaluations
 

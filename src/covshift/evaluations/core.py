@@ -13,10 +13,11 @@ from .._notes import Note
 from .._parameters import flag, number, one_of, whole
 from .._types import Flags, Real, Rows
 from .._validation import is_margins, unwrap_target
+from ..data import Samples
+from ..data.columns import Outcome
 from ..diagnostics import Diagnosis
-from ..estimates.columns import Outcome
-from ..estimates.data import check_sample
 from ..estimates.overlap import check_overlap
+from ..estimates.weighing import are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from .asking import Task
 from .batches import labels_of_batches, rows_of_batches, single_rows
@@ -28,13 +29,14 @@ from .scores import Scored
 from .settings import Settings
 
 _MANY_ROWS = 20_000
+_SCORES = "scores"  # what scores without a name are called
 
 
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
-    X_target: Any,
+    y: Any = None,
+    X_target: Any = None,
     *,
     metrics: Any = None,
     target_scores: Any = None,
@@ -84,12 +86,16 @@ def evaluate(
     ----------
     model : fitted classifier or regressor, scores, or dict of these by name
         Any pipeline; or (N,) scores, (N, K) probabilities or (N,) predictions of the labelled rows,
-        with ``target_scores`` for the target rows. Several models are compared with the first.
+        with ``target_scores`` for the target rows; or the name of a column of both frames that
+        holds them. Several models are compared with the first.
     X, X_target : (N, n) and (M, n) arrays or data frames
         Features of the labelled rows and of the target, as the model takes them: it gets them as
         they came. For weights and outcome models text, categories, dates and gaps of frames become
         numbers (`covshift.TableEncoder`).
-    y : (N,) array
+        What belongs to rows (y, scores, by, trained_on, sample_weight, strata, cluster; y_target,
+        batch, target_weight) may be the name of a column, which then is no feature; the model gets
+        the columns that it was fitted to.
+    y : name or (N,) array
         Labels or numbers. Rows without one (NaN, None) are left out.
     metrics : str, function or list of these, optional
         Of classes: "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1",
@@ -200,8 +206,11 @@ def evaluate(
             "CDFWeights, EntropyBalancing, Raking or PostStratification."
         )
     batch, X_target = labels_of_batches(batch, X, X_target)
-    sample = check_sample(
+    known_weights = are_weights(weighter)
+    models = _models(model, target_scores)
+    sample = Samples.of(
         X,
+        y,
         X_target,
         by=by,
         sample_weight=sample_weight,
@@ -210,20 +219,33 @@ def evaluate(
         cluster=cluster,
         feature_names=feature_names,
         outcome_model=outcome_model,
+        beside={"trained_on": trained_on, "weighter": weighter if known_weights else None}
+        | {_title("model", name): one for one, name, _ in models if _are_scores(one)},
+        beside_target={"y_target": y_target, "batch": batch}
+        | {_title("target_scores", name): there for _, name, there in models},
     )
     if sample.groups is not None and sample.groups.target is None:
         raise InputError(
             "by holds groups of the labelled rows alone. Pass those of both samples as a pair "
             "(groups, groups_of_the_target)."
         )
-    reader = Reader(X, unwrap_target(X_target), y, sample, threshold, positive, cv, task)
-    models = [reader.read(*one) for one in _models(model, target_scores)]
-    known = [reader.target_labels(y_target, scored) for scored, _ in models]
+    weighter = sample.beside["weighter"] if known_weights else weighter
+    trained_on, y_target, batch = map(sample.beside.get, ("trained_on", "y_target", "batch"))
+    reader = Reader(sample, threshold, positive, cv, task)
+    judged = [
+        reader.read(
+            sample.beside.get(_title("model", name), one),
+            name,
+            sample.beside.get(_title("target_scores", name)),
+        )
+        for one, name, _ in models
+    ]
+    known = [reader.target_labels(y_target, scored) for scored, _ in judged]
     given = sample.features
     numbered = Features(np.arange(len(sample.Z)), np.arange(len(sample.T)))
     trained = _trained(trained_on, len(sample.Z))
-    _check_alike([scored for scored, _ in models])
-    used = _judging(*models[0], sample.d, trained)
+    _check_alike([scored for scored, _ in judged])
+    used = _judging(*judged[0], sample.d, trained)
     covered = check_overlap(
         replace(sample, features=numbered),
         used,
@@ -244,7 +266,7 @@ def evaluate(
         cv=cv,
         random_state=random_state,
     )
-    found = Run(covered, given, used, trained, settings).found(models, known)
+    found = Run(covered, given, used, trained, settings).found(judged, known)
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
@@ -260,10 +282,19 @@ def evaluate(
         except NoOverlapError as error:
             notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
             continue
-        nothing: list[Outcome | None] = [None] * len(models)
-        batches[label] = Run(covered, given, used, trained, settings).found(models, nothing)
+        nothing: list[Outcome | None] = [None] * len(judged)
+        batches[label] = Run(covered, given, used, trained, settings).found(judged, nothing)
     notes += single_rows(batches)
     return replace(found, batches=batches, notes=tuple(notes))
+
+
+def _title(argument: str, name: str) -> str:
+    """Say which of several models' scores are meant."""
+    return argument if name == _SCORES else f"{argument}[{name!r}]"
+
+
+def _are_scores(model: Any) -> bool:
+    return not hasattr(model, "predict") and not isinstance(model, type)
 
 
 def _check_alike(models: list[Scored]) -> None:
@@ -308,8 +339,8 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
             '{"linear": a, "trees": b}.'
         )
     if not isinstance(model, Mapping):
-        name = type(model).__name__ if hasattr(model, "predict") else "scores"
-        return [(model, name, target_scores)]
+        name = type(model).__name__ if hasattr(model, "predict") else _SCORES
+        return [_with_same_column(model, name, target_scores)]
     if not model:
         raise InputError("model is an empty dict. Pass at least one model.")
     if target_scores is not None and not isinstance(target_scores, Mapping):
@@ -322,7 +353,14 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
     unknown = sorted(set(map(str, scores)) - set(map(str, model)))
     if unknown:
         raise InputError(f"target_scores names {unknown}, which model does not.")
-    return [(one, str(name), scores.get(name)) for name, one in model.items()]
+    return [_with_same_column(one, str(name), scores.get(name)) for name, one in model.items()]
+
+
+def _with_same_column(model: Any, name: str, target_scores: Any) -> tuple[Any, str, Any]:
+    """A column of X that holds scores has the same name in X_target, unless told otherwise."""
+    if isinstance(model, str) and target_scores is None:
+        target_scores = model
+    return model, name, target_scores
 
 
 def _trained(trained_on: Any, size: int) -> Flags:

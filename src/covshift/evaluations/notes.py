@@ -9,9 +9,9 @@ import numpy as np
 
 from .._notes import Note
 from .._types import Flags
+from ..data import Groups
+from ..data.columns import Outcome, row_list
 from ..diagnostics import Diagnosis
-from ..estimates.columns import Outcome, row_list
-from ..estimates.data import Groups
 from ..estimates.intervals import Number
 from .methods import Method
 from .metrics import words

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Real
+from .._types import Flags, Real
 from .._validation import unwrap_target
 from .._values import numbers_of_rows
-from ..estimates.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
-from ..estimates.data import Sample
+from ..data import Samples
+from ..data.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
 from ..exceptions import InputError, InputTypeError
-from .asking import Asking, Task, numbered, task_of
+from .asking import Task, answers, numbered, task_of
 from .metrics import Needs
 from .scores import Scored
 
@@ -31,18 +31,14 @@ _ROUNDED = 0.01  # by so much rounded probabilities may miss a sum of one
 class Reader:
     """Reads models and scores of the same two samples."""
 
-    X: Any
-    target: Any
-    y: Any
-    sample: Sample
+    sample: Samples
     threshold: float | None
     positive: Any
     cv: Any
     task: Task | None
 
-    @property
-    def _asking(self) -> Asking:
-        return Asking(self.X, self.target, self.sample.cluster, self.cv)
+    def _answers(self, model: Any, method: str, present: Flags, y: Any) -> list[Any]:
+        return answers(self.sample, model, method, present, y, self.cv)
 
     def read(self, model: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
         """Return what the model says, and the outcome it is judged by."""
@@ -85,7 +81,7 @@ class Reader:
     def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
         if (self.task or task_of(model)) == "numbers":
             outcome = self._outcome(numbers=True)
-            asked = self._asking.answers(model, "predict", outcome.present, outcome.y)
+            asked = self._answers(model, "predict", outcome.present, outcome.y)
             train, target = (_column(part, name) for part in asked)
             return Scored(name, train, target), outcome
         outcome = self._outcome(numbers=False)
@@ -97,14 +93,14 @@ class Reader:
         codes = np.argsort(classes)[np.minimum(codes, len(classes) - 1)]
         y = np.asarray(labels)[codes] if raw is None else raw[codes]
         method = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), "")
-        said = self._asking.answers(model, "predict", outcome.present, y)
+        said = self._answers(model, "predict", outcome.present, y)
         chosen = [numbered(part, classes) for part in said]
         if not method:
             both = [np.eye(len(classes))[part] for part in chosen]
             self._no_threshold(classes)
             found = Scored(name, both[0], both[1], "predictions", classes)
         else:
-            asked = self._asking.answers(model, method, outcome.present, y)
+            asked = self._answers(model, method, outcome.present, y)
             found = self._scored(name, asked[0], asked[1], classes)
         if self.threshold is None:
             found = replace(found, chosen=chosen[0], chosen_target=chosen[1])
@@ -174,7 +170,7 @@ class Reader:
         return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
 
     def _outcome(self, *, numbers: bool) -> Outcome:
-        found = check_outcomes(self.y, len(self.sample.Z), numbers=numbers, remedy=_REMEDY)
+        found = check_outcomes(self.sample.y, len(self.sample.Z), numbers=numbers, remedy=_REMEDY)
         if len(found) > 1:
             raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
         size = np.abs(found[0].y[found[0].present]).max(initial=0.0) if numbers else 1.0

@@ -12,9 +12,9 @@ from sklearn.utils import _safe_indexing
 from .._crossfit import Features
 from .._row_weights import check_weight
 from .._types import Flags, Rows
+from ..data import Samples
+from ..data.columns import Outcome
 from ..diagnostics import Diagnosis
-from ..estimates.columns import Outcome
-from ..estimates.data import Sample
 from ..estimates.overlap import Covered
 from ..estimates.weighing import Weights, weigh
 from ..exceptions import InputError
@@ -91,7 +91,7 @@ class Run:
             curves=tuple(one.curves for one in judged if one.curves is not None),
         )
 
-    def _weighed(self, used: Rows) -> tuple[Sample, Weights]:
+    def _weighed(self, used: Rows) -> tuple[Samples, Weights]:
         settings, numbered = self.settings, self.covered.sample
         weighter = settings.weighter
         if hasattr(weighter, "__len__") and not isinstance(weighter, str):
@@ -108,7 +108,7 @@ class Run:
         everywhere: Scored,
         outcome: Outcome,
         used: Rows,
-        sample: Sample,
+        sample: Samples,
         weights: Weights,
     ) -> Judged:
         settings = self.settings
@@ -136,7 +136,7 @@ class Run:
             )
         return problem
 
-    def _learned(self, scored: Scored, outcome: Outcome, sample: Sample) -> Learned | None:
+    def _learned(self, scored: Scored, outcome: Outcome, sample: Samples) -> Learned | None:
         """Rows that trained a classifier, for the outcome model."""
         whole = self.covered.sample
         rows = np.flatnonzero(self.trained & outcome.present & (whole.d > 0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Real, Rows
-from ..estimates.columns import row_list
+from ..data.columns import row_list
 from ..exceptions import InputError
 from .masses import log_odds
 from .metrics import Needs

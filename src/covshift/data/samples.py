@@ -1,0 +1,260 @@
+"""`Samples`: the labelled rows and the target, checked, aligned and encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._both_samples import BothSamples, takes_tables
+from .._crossfit import Features
+from .._notes import Note
+from .._row_weights import check_weight
+from .._two_samples import feature_labels
+from .._types import Real, Rows
+from .._validation import is_margins, unwrap_target
+from ..encoding import TableEncoder
+from ..exceptions import InputError
+from ..margins import Margins
+from ..margins.known import KnownRows
+from .columns import LARGEST, texts
+from .groups import Groups
+from .named import NamedColumns, in_order_of
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Both samples, and all that belongs to their rows: what every answer is made from.
+
+    A target of margins is one row, the published means m of features f (indicators of cells,
+    numbers, squares). Any outcome model that is linear in f has the target mean h(m), whatever the
+    joint distribution, so that all that is done with target rows works with this one.
+    """
+
+    Z: Real  # (N, p): numbers; categories and known groups as columns of zeros and ones
+    T: Real  # (M, p)
+    names: tuple[str, ...]  # (p,)
+    features: Features  # without the columns that have other roles, for a model of the user's
+    d: Real  # (N,): design weights, mean one over positive ones
+    weighted: bool  # whether design weights were given
+    share: Real  # (M,), sums to one
+    groups: Groups | None
+    strata: NDArray[Any] | None  # (N,)
+    cluster: NDArray[Any] | None  # (N,)
+    known: KnownRows | None = None  # the rows as margins see them, where these are the target
+    one_feature: Rows | None = None  # (p,): feature of each column; None: every column is one
+    notes: tuple[Note, ...] = ()  # what was made of a table
+    # Of all rows, whatever `rows` and `target_rows` keep:
+    y: Any = None  # outcomes as they were given
+    beside: Mapping[str, Any] = field(default_factory=dict)  # further arguments, a value per row
+    given: NamedColumns | None = None  # the rows as they were given
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any = None,
+        X_target: Any = None,
+        *,
+        by: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
+        feature_names: Any = None,
+        outcome_model: Any = None,
+        beside: Mapping[str, Any] | None = None,
+        beside_target: Mapping[str, Any] | None = None,
+        encoder: TableEncoder | None = None,
+        by_name: str | None = None,
+    ) -> Samples:
+        """Check, align and encode both samples; a `Samples` is returned as it is.
+
+        Every argument of the training rows may name a column of X, and every one of the target
+        rows a column of X_target: such columns are no features. The column that ``by`` names stays
+        one, as a category, where both frames have it. ``beside`` and ``beside_target`` are further
+        arguments of this kind. An outcome model of the user's that takes numbers alone gets a table
+        as numbers. With ``encoder``, X and X_target are the numbers that it made of a table, whose
+        column ``by_name`` holds the groups ``by``.
+        """
+        if isinstance(X, cls):
+            return X._with(
+                {**(beside or {}), **(beside_target or {})},
+                y=y,
+                X_target=X_target,
+                by=by,
+                sample_weight=sample_weight,
+                target_weight=target_weight,
+                strata=strata,
+                cluster=cluster,
+                feature_names=feature_names,
+            )
+        target = unwrap_target(X_target)
+        if target is None:
+            raise InputError(
+                "X_target is None. Pass rows of the population that the answer is for."
+            )
+        margins = target if is_margins(target) else None
+        named = NamedColumns(X, None if margins is not None else target)
+        y = named.outcomes(y)
+        given = {name: named.of_rows(values, name) for name, values in (beside or {}).items()}
+        for name, values in (beside_target or {}).items():
+            given[name] = named.of_target(unwrap_target(values), name)
+        sample_weight = named.of_rows(sample_weight, "sample_weight")
+        target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
+        notes: tuple[Note, ...] = ()
+        strata, cluster = named.of_rows(strata, "strata"), named.of_rows(cluster, "cluster")
+        if margins is not None:
+            known = KnownRows.of(margins, named.features[0], "estimate")
+            Z, means, labels = known.moments
+            T, names = means[None, :], tuple(labels)
+            one_feature: Rows | None = None
+            features = Features(Z, T)
+        else:
+            known = None
+            by_name = by if isinstance(by, str) else by_name
+            by, by_target = _groups_given(by, named)
+            rows, target_rows = named.features
+            category = None if by_target is None else by_name
+            if encoder is not None:  # whose notes the caller has
+                both = BothSamples.of_encoded(encoder, rows, target_rows)
+            else:
+                both = BothSamples.of(rows, target_rows, category=category)
+                notes = both.notes
+            Z, T, one_feature = both.X, both.T, both.groups
+            given_names = None if both.names is None else list(both.names)
+            names = feature_labels(None if both.encoder else feature_names, given_names, Z.shape[1])
+            _check_size(Z, names, "X")
+            _check_size(T, names, "X_target")
+            encodes = both.encoder is not None and not takes_tables(outcome_model)
+            features = Features(both.X, both.T) if encodes else Features(rows, target_rows)
+        N, M = len(Z), len(T)
+        weighted = sample_weight is not None
+        d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
+        v = np.ones(M)
+        if target_weight is not None:
+            v = check_weight(target_weight, M, "target_weight", of="X_target")
+        groups = None
+        if known is not None:
+            groups = None if by is None else Groups.of_margins(by, known)
+        elif by is not None:
+            groups = Groups.of(by, by_target, N, v / v.sum(), gaps=by_name is not None)
+            if by_target is not None and by_name is None:  # else they are a feature already
+                Z, T, names, one_feature = _with_groups(Z, T, names, one_feature, groups)
+        return cls(
+            Z,
+            T,
+            names,
+            features,
+            d / d[d > 0].mean(),
+            weighted,
+            v / v.max() / (v / v.max()).sum(),
+            groups,
+            None if strata is None else texts(strata, N, "strata", "X"),
+            None if cluster is None else texts(cluster, N, "cluster", "X"),
+            known,
+            one_feature,
+            notes,
+            y,
+            given,
+            named,
+        )
+
+    def _with(self, beside: Mapping[str, Any], **given: Any) -> Samples:
+        """Return the samples as they are, with further arguments of the training rows."""
+        twice = [name for name, value in given.items() if value is not None]
+        if twice:
+            raise InputError(
+                f"X is Samples, which have all that belongs to their rows. Pass {twice[0]} to "
+                "Samples.of instead."
+            )
+        more = {name: value for name, value in beside.items() if value is not None}
+        return replace(self, beside={**self.beside, **more}) if more else self
+
+    @property
+    def margins(self) -> Margins | None:
+        """The target, where it is margins."""
+        return None if self.known is None else self.known.margins
+
+    def rows(self, kept: Rows) -> Samples:
+        """Keep some of the training rows."""
+        if len(kept) == len(self.Z):
+            return self
+        return replace(
+            self,
+            Z=self.Z[kept],
+            features=self.features.rows(kept),
+            d=self.d[kept],
+            groups=None if self.groups is None else self.groups.rows(kept),
+            strata=None if self.strata is None else self.strata[kept],
+            cluster=None if self.cluster is None else self.cluster[kept],
+            known=None if self.known is None else self.known.rows(kept),
+        )
+
+    def target_rows(self, kept: Rows) -> Samples:
+        """Keep some of the target rows."""
+        share = self.share[kept]
+        return replace(
+            self,
+            T=self.T[kept],
+            features=self.features.target_rows(kept),
+            share=share / share.sum(),
+            groups=None if self.groups is None else self.groups.target_rows(kept, share),
+        )
+
+
+def _groups_given(by: Any, named: NamedColumns) -> tuple[Any, Any]:
+    """Return the groups of the training rows, and of the target rows or None."""
+    if isinstance(by, str):
+        return named.group(by)
+    if isinstance(by, tuple):
+        if len(by) != 2:
+            raise InputError(
+                f"by is a tuple of {len(by)} items. Pass one group per training row, or a pair "
+                "(groups, groups_of_the_target)."
+            )
+        there = in_order_of(by[1], named.target, "by", "X_target")
+        return in_order_of(by[0], named.X, "by", "X"), there
+    return in_order_of(by, named.X, "by", "X"), None
+
+
+def _with_groups(
+    Z: Real, T: Real, names: tuple[str, ...], one_feature: Rows | None, groups: Groups
+) -> tuple[Real, Real, tuple[str, ...], Rows | None]:
+    """Add the groups of both samples as one feature more."""
+    lost = groups.absence()  # without it they would pass for the first group
+    Z = np.column_stack([Z, groups.dummies(), np.zeros((len(Z), lost.shape[1]))])
+    T = np.column_stack([T, groups.dummies(target=True), lost])
+    names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
+    names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
+    return Z, T, names, _with_feature(one_feature, Z.shape[1])
+
+
+def _with_feature(groups: Rows | None, width: int) -> Rows | None:
+    """Add columns up to ``width`` that are one feature more."""
+    if groups is None:
+        return None
+    return np.append(groups, np.full(width - len(groups), groups.max() + 1))
+
+
+def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
+    most = dict(zip(names, np.abs(rows).max(axis=0), strict=True))
+    large = [name for name, size in most.items() if size > LARGEST]
+    small = [name for name, size in most.items() if 0 < size < 1 / LARGEST]
+    for found, what, squares in (
+        (large, f"numbers beyond {LARGEST:g}", "overflow"),
+        (small, f"no numbers beyond {1 / LARGEST:g}", "vanish"),
+    ):
+        if found:
+            raise InputError(
+                f"{title} has {what} in {', '.join(map(repr, found[:5]))}, whose squares "
+                f"{squares}. Repair or rescale these columns, in the same way for X and X_target."
+            )
+
+
+def _several(labels: list[str]) -> str:
+    shown = " or ".join(labels[:3])
+    return shown + (f" or {len(labels) - 3} more" if len(labels) > 3 else "")

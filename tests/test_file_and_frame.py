@@ -1,0 +1,169 @@
+"""A file through the command line and its frame through Python give the same digits."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import covshift
+from sklearn.preprocessing import StandardScaler
+
+from covshift import TableEncoder, diagnose, estimate, evaluate
+from covshift.cli.predict import load_model
+from covshift.encoding import scaled
+from covshift.exceptions import UnseenLevelWarning
+from covshift.weights import CDFWeights, EntropyBalancing
+
+N, M = 240, 200
+
+
+def people(size: int, shift: float, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = np.round(rng.normal(45 + 8 * shift, 12, size), 2)
+    chance = 1 / (1 + np.exp(-(age - 45) / 12))
+    ill = (rng.uniform(size=size) < chance).astype(int)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "urban": np.where(rng.uniform(size=size) < 0.4 + 0.2 * shift, "yes", "no"),
+            "owner": (rng.uniform(size=size) < 0.5 + 0.1 * shift).astype(int),
+            "retired": rng.uniform(size=size) < 0.3,
+            "region": rng.choice(["north", "east", "south", "west"], size, p=[0.4, 0.3, 0.2, 0.1]),
+            "grade": pd.Categorical(rng.choice(["low", "high"], size)),
+            "pw": np.round(rng.uniform(0.5, 2, size), 3),
+            "ill": ill,
+            "score": np.round(np.clip(chance + rng.normal(0, 0.1, size), 0.01, 0.99), 4),
+        }
+    )
+    return frame
+
+
+SURVEY, TARGET = people(N, 0.0, 1), people(M, 0.5, 2).drop(columns="ill")
+FEATURES = ["age", "urban", "owner", "retired", "region", "grade"]
+GROUPS = ["urban", "owner", "retired", "region", "grade"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    SURVEY.to_csv(folder / "survey.csv", index=False)
+    TARGET.to_csv(folder / "target.csv", index=False)
+    return str(folder / "survey.csv"), str(folder / "target.csv"), folder
+
+
+def answer(*args: str) -> dict:
+    result = covshift(*args, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+@pytest.mark.parametrize("by", [None, *GROUPS])
+def test_estimate(files, by):
+    more = [] if by is None else ["--by", by]
+    said = answer(
+        "estimate", *files[:2], "--outcome", "ill", "--weight", "pw", "--target-weight", "pw",
+        "--drop", "score", *more,
+    )  # fmt: skip
+    survey = SURVEY.drop(columns="score")
+    found = estimate(
+        survey,
+        "ill",
+        TARGET.drop(columns="score"),
+        by=by,
+        sample_weight="pw",
+        target_weight="pw",
+    )
+    ours = [[row.group, row.value, row.standard_error] for row in found.estimates]
+    theirs = [[row["group"], row["value"], row["standard_error"]] for row in said["estimates"]]
+    assert theirs == ours
+    assert (by is None) == (len(ours) == 1)
+
+
+@pytest.mark.parametrize("kind", [str, "category", int, bool])
+def test_a_group_of_any_type_gives_one_number(kind):
+    """And is a feature once: not as a number and as a group."""
+
+    def coded(frame):
+        values = frame["owner"].astype(kind) if kind != "category" else frame["owner"].astype(str)
+        return frame[["age", "region"]].assign(g=values.astype(kind))
+
+    found = estimate(coded(SURVEY), SURVEY["ill"], coded(TARGET), by="g")
+    expected = estimate(
+        SURVEY[["age", "region"]].assign(g=SURVEY["owner"].map({0: "a", 1: "b"})),
+        SURVEY["ill"],
+        TARGET[["age", "region"]].assign(g=TARGET["owner"].map({0: "a", 1: "b"})),
+        by="g",
+    )
+    assert [row.value for row in found.estimates] == [row.value for row in expected.estimates]
+
+
+@pytest.mark.parametrize("by", [None, "urban", "region"])
+def test_evaluate(files, by):
+    more = [] if by is None else ["--by", by]
+    said = answer("evaluate", *files[:2], "--label", "ill", "--score", "score", "--weight", "pw",
+                  "--target-weight", "pw", *more)  # fmt: skip
+    found = evaluate(
+        "score", SURVEY, "ill", TARGET, by=by, sample_weight="pw", target_weight="pw",
+        task="classes",
+    )  # fmt: skip
+    ours = {(row.metric, row.group): row.value for row in found.table.where(method="dr")}
+    theirs = {(row["metric"], row["group"]): row["value"] for row in said["performances"]}
+    assert theirs == ours
+
+
+def test_diagnose(files):
+    drop = [part for name in ("score", "ill", "pw") for part in ("--drop", name)]
+    said = answer("diagnose", *files[:2], *drop)
+    assert said == json.loads(json.dumps(diagnose(SURVEY[FEATURES], TARGET[FEATURES]).to_dict()))
+
+
+@pytest.mark.parametrize("method", ["cdf", "entropy"])
+def test_weigh(files, method):
+    written = files[2] / f"{method}.csv"
+    drop = [part for name in ("score", "ill") for part in ("--drop", name)]
+    options = ["--weight", "pw", "--target-weight", "pw", "--method", method, "-o", written]
+    result = covshift("weigh", *files[:2], *drop, *options)
+    assert result.code == 0, result.err
+    weighter = {"cdf": CDFWeights, "entropy": EntropyBalancing}[method]()
+    design = {"sample_weight": SURVEY["pw"], "target_weight": TARGET["pw"]}
+    encoder = TableEncoder().fit(SURVEY[FEATURES], X_target=TARGET[FEATURES])
+    Z, T = encoder.transform(SURVEY[FEATURES]), encoder.transform(TARGET[FEATURES])
+    scaler = StandardScaler().fit(Z, sample_weight=SURVEY["pw"])  # as the command does
+    weighter.fit(scaled(scaler, Z), X_target=scaled(scaler, T), **design)
+    factor = pd.read_csv(written)["factor"].to_numpy()
+    np.testing.assert_allclose(factor, weighter.weights_, rtol=1e-6)
+
+
+def test_predict(files):
+    """The file's rules are those of the frame, and what they say of new rows is the same."""
+    saved, written = files[2] / "model.cov", files[2] / "predictions.csv"
+    drop = [part for name in ("score", "pw") for part in ("--drop", name)]
+    options = ["--label", "ill", "--learner", "linear", "--method", "none", "-o", saved]
+    result = covshift("fit", *files[:2], *drop, *options)
+    assert result.code == 0, result.err
+    assert covshift("predict", saved, files[1], "-o", written).code == 0
+    model = load_model(str(saved))
+    encoder = TableEncoder().fit(SURVEY[FEATURES], X_target=TARGET[FEATURES])
+    assert encoder.features_ == model.encoding.features
+    chances = model.predict_proba(encoder.transform(TARGET[FEATURES]))
+    found = pd.read_csv(written)["probability_1"].to_numpy()
+    np.testing.assert_allclose(found, chances[:, 1], atol=5.1e-7)  # six digits are written
+
+
+def test_yes_and_no_are_one_column_however_they_are_written():
+    words = [("yes", "no"), ("Yes", "NO"), ("TRUE", "false"), ("1", "0")]
+    rows = np.arange(60) % 3 == 0
+    other = np.arange(60) % 4 == 0
+    for high, low in words:
+        encoder = TableEncoder().fit(
+            pd.DataFrame({"a": np.where(rows, high, low)}),
+            X_target=pd.DataFrame({"a": np.where(other, high, low)}),
+        )
+        assert encoder.columns == ("a",)
+        found = encoder.transform(pd.DataFrame({"a": [high, low, high]}))
+        assert found[:, 0].tolist() == [1.0, 0.0, 1.0]
+        with pytest.warns(UnseenLevelWarning, match="'perhaps'.*count as false"):
+            strange = encoder.transform(pd.DataFrame({"a": [high, "perhaps"]}))
+        assert strange[:, 0].tolist() == [1.0, 0.0]

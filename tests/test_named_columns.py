@@ -1,0 +1,256 @@
+"""Arguments that name columns give the numbers of arrays, and rows cannot be mispaired."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from covshift import Margins, diagnose, estimate, evaluate
+from covshift.data import Samples
+from covshift.exceptions import InputError
+
+N, M = 160, 140
+rng = np.random.default_rng(3)
+FEATURES = ["age", "town"]
+
+
+def people(size: int, shift: float) -> pd.DataFrame:
+    age = rng.normal(shift, 1, size)
+    town = rng.choice(["a", "b", "c"], size, p=[0.5, 0.3, 0.2])
+    ill = (rng.uniform(size=size) < 1 / (1 + np.exp(-age))).astype(int)
+    score = 1 / (1 + np.exp(-age + 0.3 * rng.normal(size=size)))
+    weight = rng.uniform(0.5, 2, size)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "ill": ill,
+            "pw": weight,
+            "town": town,
+            "psu": rng.integers(0, 25, size),
+            "layer": rng.choice(["x", "y"], size),
+            "income": rng.uniform(1, 2, size),
+            "score": score,
+        }
+    )
+
+
+SURVEY, TARGET = people(N, 0.0), people(M, 0.4)
+OPTIONS = {"outcome_model": LinearRegression(), "weighter": "entropy", "n_folds": 2}
+KINDS = {"pandas": lambda X: X, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.fixture(params=KINDS)
+def frames(request):
+    make = KINDS[request.param]
+    return make(SURVEY.reset_index(drop=True)), make(TARGET[["town", "age", "pw", "ill"]])
+
+
+def same(a, b):
+    assert [row.group for row in a.table] == [row.group for row in b.table]
+    for one, two in zip(a.table, b.table, strict=True):
+        assert one.value == two.value
+        assert one.standard_error == two.standard_error
+
+
+def test_estimate_takes_columns_for_all_that_belongs_to_rows(frames):
+    survey, target = frames
+    drop = ["score", "income"]
+    names = [name for name in SURVEY if name not in drop]
+    survey = survey.select(names) if hasattr(survey, "select") else survey[names]
+    named = estimate(
+        survey,
+        "ill",
+        target,
+        by="town",
+        sample_weight="pw",
+        strata="layer",
+        cluster="psu",
+        target_weight="pw",
+        **OPTIONS,
+    )
+    given = estimate(
+        SURVEY[FEATURES],
+        SURVEY["ill"],
+        TARGET[FEATURES],
+        by="town",
+        sample_weight=SURVEY["pw"].to_numpy(),
+        strata=SURVEY["layer"].to_numpy(),
+        cluster=SURVEY["psu"].to_numpy(),
+        target_weight=TARGET["pw"].to_numpy(),
+        **OPTIONS,
+    )
+    same(named, given)
+    assert {row.outcome for row in named.table} == {"ill"}
+
+
+def test_evaluate_takes_columns_of_scores_labels_and_flags(frames):
+    make = type(frames[0])
+    survey, target = (
+        SURVEY.assign(seen=np.arange(N) % 3 == 0),
+        TARGET.assign(month=np.arange(M) % 2),
+    )
+    columns = ["age", "town", "ill", "score", "seen", "psu"]
+    survey, target = survey[columns], target[["age", "town", "ill", "score", "month"]]
+    pair = [survey, target]
+    if make is not pd.DataFrame:
+        convert = pl.from_pandas if make is pl.DataFrame else pa.Table.from_pandas
+        pair = [convert(part) for part in pair]
+    options = {
+        "metrics": ["accuracy", "roc_auc"],
+        "outcome_model": LogisticRegression(),
+        "n_folds": 2,
+    }
+    named = evaluate(
+        "score",
+        pair[0],
+        "ill",
+        pair[1],
+        trained_on="seen",
+        cluster="psu",
+        y_target="ill",
+        batch="month",
+        **options,
+    )
+    given = evaluate(
+        survey["score"].to_numpy(),
+        survey[FEATURES],
+        survey["ill"].to_numpy(),
+        target[FEATURES],
+        target_scores=target["score"].to_numpy(),
+        trained_on=survey["seen"].to_numpy(),
+        cluster=survey["psu"].to_numpy(),
+        y_target=target["ill"].to_numpy(),
+        batch=target["month"].to_numpy(),
+        **options,
+    )
+    assert named.to_dict() == given.to_dict()
+
+
+def test_scores_of_several_models_are_columns_by_name():
+    survey, target = (
+        SURVEY.assign(other=SURVEY["score"] ** 2),
+        TARGET.assign(late=TARGET["score"] ** 2),
+    )
+    survey = survey[["age", "ill", "score", "other"]]
+    target = target[["age", "score", "late"]]
+    named = evaluate(
+        {"a": "score", "b": "other"},
+        survey,
+        "ill",
+        target,
+        target_scores={"b": "late"},
+        metrics="brier",
+    )
+    assert [row.model for row in named.table.where(method="dr")] == ["a", "b"]
+
+
+def test_a_model_gets_the_columns_it_was_fitted_to():
+    model = LogisticRegression().fit(SURVEY[["age", "pw"]], SURVEY["ill"])
+    survey, target = SURVEY[["age", "pw", "ill"]], TARGET[["age", "pw"]]
+    found = evaluate(model, survey, "ill", target, sample_weight="pw", metrics="accuracy")
+    said = model.predict(SURVEY[["age", "pw"]]) == SURVEY["ill"]
+    plain = next(row for row in found.table if row.method == "none")
+    assert plain.value == pytest.approx(np.average(said, weights=SURVEY["pw"]), abs=1e-12)
+
+
+def test_several_outcomes_and_a_denominator_are_columns():
+    survey = SURVEY[["age", "ill", "income", "score"]]
+    found = estimate(
+        survey, ["ill", "score"], TARGET[["age"]], what="ratio", denominator="income", **OPTIONS
+    )
+    assert {row.outcome for row in found.table} == {"ill", "score"}
+
+
+def test_with_margins_the_named_columns_are_no_columns_without_a_margin():
+    margins = Margins({"town": {"a": 0.2, "b": 0.3, "c": 0.5}})
+    survey = SURVEY[["town", "ill", "pw"]]
+    named = estimate(survey, "ill", margins, sample_weight="pw", by="town")
+    given = estimate(
+        SURVEY[["town"]], SURVEY["ill"], margins, sample_weight=SURVEY["pw"], by="town"
+    )
+    same(named, given)
+    assert not [note for note in named.notes if note.kind == "columns without margins"]
+
+
+def test_groups_that_the_target_does_not_have_leave_the_features():
+    survey = SURVEY[["age", "ill", "layer"]]
+    named = estimate(survey, "ill", TARGET[["age"]], by="layer", **OPTIONS)
+    given = estimate(survey[["age"]], survey["ill"], TARGET[["age"]], by=survey["layer"], **OPTIONS)
+    same(named, given)
+
+
+def test_rows_are_paired_by_their_index():
+    order = rng.permutation(N)
+    y, weight, group = (SURVEY[name].iloc[order] for name in ("ill", "pw", "layer"))
+    options = {**OPTIONS, "by": group, "sample_weight": weight}
+    moved = estimate(SURVEY[["age"]], y, TARGET[["age"]], **options)
+    options = {**OPTIONS, "by": SURVEY["layer"], "sample_weight": SURVEY["pw"]}
+    same(moved, estimate(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], **options))
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "by", "strata", "cluster"])
+def test_another_index_is_refused(name):
+    strange = pd.Series(SURVEY["ill"].to_numpy(), index=np.arange(N) + 1)
+    given = {"y": SURVEY["ill"], name: strange}
+    with pytest.raises(InputError, match=f"{name} has another index than X"):
+        estimate(SURVEY[["age"]], X_target=TARGET[["age"]], **given)
+
+
+def test_another_index_of_the_target_is_refused():
+    weight = TARGET["pw"].set_axis(np.arange(M) + 1)
+    with pytest.raises(InputError, match="target_weight has another index than X_target"):
+        estimate(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], target_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (
+            "sick",
+            {},
+            r"y='sick' names a column, but X has none of this name. Its columns are: 'age'",
+        ),
+        ("ill", {"sample_weight": "nothing"}, "sample_weight='nothing' names a column"),
+        ("ill", {"target_weight": "nothing"}, "but X_target has none"),
+        ("ill", {"by": "ill"}, "'ill' cannot be the outcome and by at once"),
+        ("ill", {"cluster": "ill"}, "'ill' cannot be the outcome and cluster at once"),
+        ("ill", {"cluster": "age", "strata": "town"}, "X has no features"),
+    ],
+)
+def test_what_names_no_column_is_refused(y, options, message):
+    survey = SURVEY[["age", "town", "ill"]]
+    with pytest.raises(InputError, match=message):
+        estimate(survey, y, TARGET[["age", "town", "ill"]], **options)
+
+
+@pytest.mark.parametrize(
+    "y", [SURVEY["ill"], SURVEY["ill"].to_numpy(), SURVEY["ill"].tolist(), "ill"]
+)
+def test_the_old_order_is_refused_with_the_new_one(y):
+    with pytest.raises(InputError, match=r"use estimate\(X, y, X_target\)"):
+        estimate(y, SURVEY[["age"]], TARGET[["age"]])
+    with pytest.raises(InputError, match=r"use estimate\(X, y, X_target\)"):
+        estimate(y, SURVEY[["age"]].to_numpy(), TARGET[["age"]].to_numpy())
+
+
+def test_samples_of_samples_are_the_same():
+    samples = Samples.of(SURVEY[["age", "ill"]], "ill", TARGET[["age"]])
+    assert Samples.of(samples) is samples
+    found = estimate(samples, **OPTIONS)
+    same(found, estimate(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], **OPTIONS))
+
+
+def test_diagnose_takes_columns_of_weights():
+    survey, target = SURVEY[["age", "town", "pw"]], TARGET[["age", "town", "pw"]]
+    named = diagnose(survey, target, sample_weight="pw", target_weight="pw", methods=())
+    weights = {"sample_weight": SURVEY["pw"], "target_weight": TARGET["pw"]}
+    given = diagnose(SURVEY[FEATURES], TARGET[FEATURES], **weights, methods=())
+    assert named.to_dict() == given.to_dict()
+    margins = Margins({"town": {"a": 0.2, "b": 0.3, "c": 0.5}})
+    named = diagnose(survey[["town", "pw"]], margins, sample_weight="pw")
+    given = diagnose(survey[["town"]], margins, sample_weight=SURVEY["pw"])
+    assert named.to_dict() == given.to_dict()
