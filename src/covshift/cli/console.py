@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from .._files import atomic_file
-from .._notes import Note
-from .._plain import plain
 from .._spreadsheet import inert
+from ..show.notes import Note, plain
 
 quiet = False
 columns: list[str] = []  # names of the columns of X, once they are known

@@ -32,8 +32,8 @@ def write_table(found: Evaluations, output: str) -> None:
 
 def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
-    from ..diagnostics.text import printable
     from ..report import build
+    from ..show.words import printable
 
     trained = trained_on(samples, args.trained_on)
     judging = slice(None) if trained is None else ~trained

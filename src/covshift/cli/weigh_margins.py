@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._notes import Note
+from ..show.notes import Note
 from .._tables.frame import TableFrame
 from .._types import Real
 from ..estimates.margin_sample import check_margin_sample

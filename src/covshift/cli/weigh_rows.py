@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from .._notes import Note
-from .._readable import percent
 from .._replicates import Replicates
 from .._row_weights import RowWeights, row_weights, target_weights
 from .._tables import Samples
@@ -23,6 +21,8 @@ from ..encoding import scaled
 from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
 from ..weights import effective_sample_size
+from ..show.notes import Note
+from ..show.words import percent
 from ..weights.base import Weighter
 from . import console, options
 from .diagnose import diagnosis_of

@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from .._both_samples import BothSamples
 from .._gains import paired_gains
 from .._labels import class_labels, one_outcome
-from .._notes import Note, distinct
 from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
@@ -24,6 +23,7 @@ from .._validation import unwrap_target
 from ..encoding import encoded as grouped
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
+from ..show.notes import Note, distinct
 from ..weights import effective_sample_size
 from .methods import (
     Method,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from .._html import card
-from .._notes import Note
-from .._readable import percent
 from .._types import Rows
 from .._validation import unwrap_target
 from ..exceptions import NoOverlapError
+from ..show.notes import Note
+from ..show.table import card
+from ..show.words import percent
 from .covered import RowFlags
 from .measure import diagnose
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from .._both_samples import BothSamples, takes_tables
 from .._crossfit import Features
 from .._frames import column_label
-from .._notes import Note
 from .._row_weights import check_weight
 from .._two_samples import feature_labels
 from .._types import Real, Rows
@@ -19,6 +18,7 @@ from .._validation import column_names, unwrap_target
 from ..encoding import MISSING
 from ..exceptions import InputError
 from ..margins.known import KnownRows
+from ..show.notes import Note
 from .columns import LARGEST, texts
 
 _MOST_GROUPS = 200

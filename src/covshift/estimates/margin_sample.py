@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .._crossfit import Features
-from .._notes import Note
 from .._row_weights import check_weight
 from .._types import Rows
 from .._validation import refuse_target_weights
@@ -21,6 +20,7 @@ from ..diagnostics.margins import diagnose_margins
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from ..show.notes import Note
 from .data import Groups, Sample, labels_of_rows
 from .overlap import Covered
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._feature_columns import made_of
-from .._notes import Note
 from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
@@ -16,8 +15,9 @@ from .._types import Flags, Real, Rows
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
-from ..diagnostics.text import printable
 from ..exceptions import NoOverlapError
+from ..show.notes import Note
+from ..show.words import printable
 from .data import Sample
 
 _ROWS = 5_000  # of each sample that the diagnosis sees

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..diagnostics.text import printable
 from ..estimates import Estimates
-from ..estimates.text import METHOD_WORDS, shown
+from ..estimates.result import METHOD_WORDS
 from ..exceptions import InputTypeError, NoOverlapError
+from ..show.words import printable, shown
 from . import pictures
 
 _NO_NUMBER = "There is no number for this population."

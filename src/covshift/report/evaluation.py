@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..diagnostics.text import printable
-from ..estimates.text import shown
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
-from ..evaluations.result import Performance
-from ..evaluations.text import WORDS
+from ..evaluations.result import WORDS, Performance
 from ..exceptions import InputTypeError, NoOverlapError
+from ..show.words import printable, shown
 from . import pictures
 
 _NO_NUMBER = "There is no number for the model on this target."
@@ -96,7 +94,7 @@ def _plain(found: Evaluations) -> str:
 def _metrics(found: Evaluations) -> Table:
     rows = []
     for row in found.performances:
-        here = found.table.same(row, "none")
+        here = found.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
     head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
     return Table("Metrics", head, tuple(rows))

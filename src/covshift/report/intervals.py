@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..conformal import ExpectedCoverage, Intervals, Sets
-from ..diagnostics.text import printable
 from ..exceptions import InputTypeError
+from ..show.words import printable
 from . import pictures
 from .evaluation import Cell, Table
 

@@ -14,10 +14,10 @@ from .._types import Real
 from ..compare.target import MarginRows
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins_and_weigh, published_numbers
-from ..diagnostics.text import printable
 from ..exceptions import InputTypeError
 from ..margins import Margins
 from ..margins.balance import balance_of
+from ..show.words import printable
 from . import pictures
 from .labels import Compared, Labelled, reliability_curves
 from .numbers import of_weights

@@ -9,11 +9,11 @@ import numpy as np
 
 from .._distances import Known, known_rows
 from .._feature_columns import FeatureColumns
-from .._readable import as_date, readable
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..plot.ecdf import two_values
+from ..show.words import as_date, readable
 from .evaluation import Cell, Table
 
 _LEVELS = 12  # of a category that are shown

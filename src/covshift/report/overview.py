@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import BatchesDiagnosis
-from ..diagnostics.text import printable
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
-from ..estimates.text import shown
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..plot import BatchesDisplay
+from ..show.words import printable, shown
 from .evaluation import Cell, Table
 from .pictures import Picture
 from .shift import Shift

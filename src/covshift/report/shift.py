@@ -14,8 +14,8 @@ from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..diagnostics.measure import diagnose_samples
-from ..diagnostics.text import printable
 from ..exceptions import InputTypeError
+from ..show.words import printable
 from ..weights._design import kish
 from .evaluation import Table
 from .means import means_of
