@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         plot,
         registry,
         report,
+        show,
         testing,
         weights,
     )
@@ -68,6 +69,7 @@ _MODULES = (
     "plot",
     "registry",
     "report",
+    "show",
     "testing",
     "weights",
 )
@@ -133,6 +135,7 @@ __all__ = [
     "repeat_rows",
     "report",
     "save",
+    "show",
     "testing",
     "v_matrix",
     "weights",

@@ -118,6 +118,17 @@ def table_file(output: str | None) -> Iterator[Sheet]:
         )
 
 
+def write_lines(lines: Iterable[dict[str, Any]], output: str) -> None:
+    """Write the lines of a table under their names; what is None stays empty."""
+    with table_file(output) as sheet:
+        for k, line in enumerate(lines):
+            if k == 0:
+                sheet.writerow(line)
+            sheet.writerow("" if value is None else value for value in line.values())
+    if output != "-":
+        note(f"wrote {output}")
+
+
 class Sheet:
     """Writes rows of a table; text that a spreadsheet would run is marked, and counted."""
 

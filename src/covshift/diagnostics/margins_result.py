@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
-from ..show.words import printable, signed
+from ..show.words import NAME, signed
 from .result import p_value
 from .sizes import MethodSize, sizes_table
 from .verdict import Verdict
@@ -35,7 +35,7 @@ class PublishedNumber(Record):
     gap_corrected: float | None = None
 
     _columns: ClassVar[tuple[Column, ...]] = (
-        Column("published number", lambda row: printable(row.what, _WIDTH), words=True),
+        Column("published number", lambda row: row.what, words=True, most=_WIDTH),
         Column("target", lambda row: row.cell(row.target)),
         Column("sample", lambda row: row.cell(row.sample)),
         Column("gap", lambda row: Cell(signed(row.gap), row.gap)),
@@ -73,7 +73,7 @@ class MarginShift(Record):
     empty: tuple[str, ...]
 
     _columns: ClassVar[tuple[Column, ...]] = (
-        Column("margin", lambda row: printable(row.name), words=True),
+        Column("margin", lambda row: row.name, words=True, most=NAME),
         Column("kind", lambda row: row.kind, words=True),
         Column("distance", lambda row: Cell(f"{row.distance:.3f}", row.distance)),
         Column("p (Holm)", lambda row: p_value(row.p_value)),

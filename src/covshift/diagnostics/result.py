@@ -13,7 +13,7 @@ from .._types import Flags
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
-from ..show.words import printable, signed
+from ..show.words import NAME, printable, signed
 from .covered import RowFlags
 from .features import FeatureShift
 from .intervals import IntervalOutlook
@@ -109,7 +109,7 @@ class Diagnosis(Answer):
         corrected = any(feature.smd_corrected is not None for feature in self.features)
         after = Column("corrected", lambda feature: _signed(feature.smd_corrected))
         columns = (
-            Column("column", lambda feature: printable(feature.name), words=True),
+            Column("column", lambda feature: Cell(feature.name, None, feature.detail), True, NAME),
             Column("SMD", lambda feature: _signed(feature.smd)),
             *((after,) if corrected else ()),
             Column("KS", lambda feature: Cell(f"{feature.ks:.3f}", feature.ks)),

@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import Any, ClassVar, NamedTuple
 
 from .._optional import import_extra
-from .words import readable
+from .words import printable, readable
 
 _MOST_ROWS = 60  # of a table in a notebook
 _MOST_VALUES = 8  # of an array
@@ -26,13 +26,22 @@ class Cell(NamedTuple):
     small: str = ""
 
 
+def number(value: float | None, form: str = "{}") -> Cell:
+    """Return a number as a cell, empty where there is none."""
+    return Cell("" if value is None else form.format(value), value)
+
+
 @dataclass(frozen=True)
 class Column:
-    """A heading, and the cell of a record; columns of words are aligned to the left."""
+    """A heading, and the cell of a record.
+
+    Columns of ``words`` are aligned to the left; in text, names are cut to ``most`` characters.
+    """
 
     name: str
     cell: Callable[..., Cell | str]
     words: bool = False
+    most: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,13 +119,11 @@ class Table(Sequence[Any]):
     @property
     def rows(self) -> list[tuple[Cell, ...]]:
         """The cells of every record."""
-        return [
-            tuple(
-                Cell(cell) if isinstance(cell, str) else cell
-                for cell in (column.cell(record) for column in self._columns)
-            )
-            for record in self
-        ]
+        return [self._cells(record) for record in self]
+
+    def _cells(self, record: Any) -> tuple[Cell, ...]:
+        cells = (column.cell(record) for column in self._columns)
+        return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
 
     @property
     def words(self) -> tuple[bool, ...]:
@@ -130,7 +137,13 @@ class Table(Sequence[Any]):
     def lines(self) -> list[str]:
         """Return head and rows, aligned."""
         shown = [list(self.head)] if any(self.head) else []
-        shown += self._texts(len(self) if self.most is None else self.most)
+        shown += [
+            [
+                cell if column.most is None else printable(cell, column.most)
+                for cell, column in zip(row, self._columns, strict=True)
+            ]
+            for row in self._texts(len(self) if self.most is None else self.most)
+        ]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         lines = []
         for row in shown:
@@ -172,15 +185,16 @@ class Table(Sequence[Any]):
 
     def data(self) -> list[dict[str, Any]]:
         """Return every record as one flat line: intervals become ``low`` and ``high``."""
-        return [
-            _flat(record)
-            if isinstance(record, dict) or is_dataclass(record)
-            else {
-                column.name: cell.text if column.words else cell.value
-                for column, cell in zip(self._columns, row, strict=True)
-            }
-            for record, row in zip(self, self.rows, strict=True)
-        ]
+        lines = [self._line(record) for record in self]
+        names = dict.fromkeys(name for line in lines for name in line)
+        return [{name: line.get(name) for name in names} for line in lines]
+
+    def _line(self, record: Any) -> dict[str, Any]:
+        if isinstance(record, dict) or is_dataclass(record):
+            return _flat(record)
+        cells = self._cells(record)
+        pairs = zip(self._columns, cells, strict=True)
+        return {column.name: cell.text if column.words else cell.value for column, cell in pairs}
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one line per row."""

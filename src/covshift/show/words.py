@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from typing import Any, Protocol
 
-_WIDTH = 28  # of a name
+NAME = 28  # characters of a name, at most
 _FORMATS = (  # of months and days, with the month in full or short; ISO dates need none
     *("%b", "%b %Y", "%Y %b", "%b-%Y", "%Y-%b", "%b %y", "%b-%y", "%m/%Y", "%m.%Y", "%m-%Y"),
     *("%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y", "%b %d, %Y"),
@@ -92,7 +92,7 @@ def shown(value: float, row: Written, *, percent: bool = True) -> str:
     return f"{value:,.{digits}f}" if digits > 0 else f"{round(value, digits):,.0f}"
 
 
-def printable(name: str, width: int = _WIDTH) -> str:
+def printable(name: str, width: int = NAME) -> str:
     """Shorten a name, and replace what a terminal might take for a command.
 
     >>> printable("a\\x1b[31m")
