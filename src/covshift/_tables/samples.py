@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..show.notes import Note
 from .._row_weights import repeated
 from .._types import Real, Rows
 from ..encoding import TableEncoder

@@ -20,9 +20,9 @@ from ..diagnostics import RowFlags
 from ..encoding import scaled
 from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
-from ..weights import effective_sample_size
 from ..show.notes import Note
 from ..show.words import percent
+from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console, options
 from .diagnose import diagnosis_of

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..show.notes import Note
-from ..show.notes import plain
 from ..registry import NONE
 from ..show.answer import Answer
+from ..show.notes import Note
 from ..show.table import Table
 from . import text
 

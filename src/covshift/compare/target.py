@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._array import to_numpy
-from ..show.notes import Note
 from .._types import Real, Rows
 from .._validation import (
     check_points,

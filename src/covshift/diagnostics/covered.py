@@ -12,7 +12,7 @@ in a hundred, the second needs a verdict of "strong" or "no overlap".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,8 @@ class RowFlags:
     -1 for a row that is covered.
     """
 
-    uncovered: Flags
-    reason: Rows
+    uncovered: Flags = field(repr=False)
+    reason: Rows = field(repr=False)
     reasons: tuple[str, ...]
 
     @property

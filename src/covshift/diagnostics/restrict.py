@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ class Restricted:
     numbers among those given; ``flags`` tells of every row whether it was kept and why not.
     """
 
-    X_target: Any
-    rows: Rows
+    X_target: Any = field(repr=False)
+    rows: Rows = field(repr=False)
     flags: RowFlags
 
     @property

@@ -15,7 +15,7 @@ O(n log n).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -53,8 +53,8 @@ class Reliability(Record):
 class ROC(Record):
     """Points of the ROC curve, from (0, 0) to (1, 1), and the area under it."""
 
-    false_positive_rate: Real  # (p,)
-    true_positive_rate: Real  # (p,)
+    false_positive_rate: Real = field(repr=False)  # (p,)
+    true_positive_rate: Real = field(repr=False)  # (p,)
     auc: float
 
 

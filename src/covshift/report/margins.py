@@ -23,7 +23,7 @@ from . import pictures
 from .labels import Compared, Labelled, reliability_curves
 from .numbers import of_weights, sizes_of
 from .render import render
-from .words import PLAIN
+from .shift import PLAIN
 
 
 def margins_page(

@@ -14,13 +14,24 @@ from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..diagnostics.measure import diagnose_samples
+from ..diagnostics.verdict import Verdict
 from ..exceptions import InputTypeError
 from ..show.table import Table
 from ..show.words import printable
 from ..weights._design import kish
 from .means import means_of
 from .numbers import of_weights, sizes_of
-from .words import PLAIN
+
+PLAIN: dict[Verdict, str] = {
+    "no shift": "The sample looks like the target: there is nothing to correct.",
+    "correctable": "The sample differs from the target, and weights can make up for it: rows of a "
+    "kind that is too rare in the sample count more, the others less.",
+    "strong": "The sample differs so much from the target that corrected numbers rest on few rows. "
+    "Use them with care.",
+    "no overlap": "Part of the target is unlike anything in the sample. Nothing that is computed "
+    "from this sample can tell what happens there.",
+}
+"""Verdicts for a reader who knows no statistics."""
 
 
 @dataclass(frozen=True)

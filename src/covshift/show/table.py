@@ -237,12 +237,12 @@ def paragraph(lines: Iterable[str]) -> str:
 
 
 def wrapped(lines: Iterable[str]) -> list[str]:
-    """Break lines that are too long; what follows is indented by two more."""
+    """Break lines that are too long; what follows is indented."""
     return [
         fill(
             line,
             _WIDTH,
-            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
+            subsequent_indent=" " * max(2, len(line) - len(line.lstrip())),
             break_long_words=False,
             break_on_hyphens=False,
         )
