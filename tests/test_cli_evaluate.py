@@ -11,8 +11,8 @@ import pytest
 from command import covshift, rows, write
 
 from covshift import evaluate
-from covshift._notes import Note
 from covshift._tables import ColumnOptions, read_samples
+from covshift.show.notes import Note
 
 N, M = 90, 80
 

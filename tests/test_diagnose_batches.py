@@ -39,7 +39,7 @@ def test_each_target_is_diagnosed_as_if_alone():
     assert lines[0] == f"Verdict: {found.verdict} (1 of 2 targets: b)"
     assert [line.split()[0] for line in lines[2:]] == ["target", "a", "b"]
     assert found.batches["b"].worst[0].name in lines[4]
-    assert set(found.to_dict()) == {"verdict", "targets", "notes"}
+    assert set(found.to_dict()) == {"sentence", "verdict", "targets", "notes"}
     json.dumps(found.to_dict(), allow_nan=False)
 
 

@@ -13,11 +13,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
 from covshift import Margins, diagnose, estimate, estimate_mean, evaluate
-from covshift._html import Record, card, table
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.diagnostics import RowFlags, diagnose_batches, restrict
+from covshift.show.table import Record, Table, card
 
 HOSTILE = '<script>alert("x")</script>&\x1b[31m'
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "br"}
@@ -185,7 +185,7 @@ def test_a_comparison():
 
 
 def test_long_tables_are_cut_and_say_so():
-    html = table(("a", "b"), [("x", "1")] * 7, most=5)
+    html = Table.of(("a", "b"), [("x", "1")] * 7, most=5)._repr_html_()
     assert html.count("<tr>") == 1 + 5 + 1
     assert "and 2 more" in html
 

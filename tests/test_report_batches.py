@@ -15,8 +15,8 @@ from command import covshift, rows, write
 from test_report import HOSTILE, Page
 
 from covshift import diagnose, estimate, evaluate, report
-from covshift._natural import in_order
 from covshift.exceptions import InputError, NoOverlapError
+from covshift.show.words import in_order
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from test_report import HOSTILE, Page
 
 from covshift import ConformalClassifier, ConformalRegressor, diagnose, report
-from covshift._notes import Note
 from covshift.conformal import ExpectedCoverage
 from covshift.exceptions import InputTypeError
+from covshift.show.notes import Note
 
 
 def shifted():

@@ -35,6 +35,7 @@ MODULES = (  # as a reader meets them
     "datasets",
     "plot",
     "report",
+    "show",
     "persistence",
     "exceptions",
     "bounds",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         plot,
         registry,
         report,
+        show,
         testing,
         weights,
     )
@@ -69,6 +70,7 @@ _MODULES = (
     "plot",
     "registry",
     "report",
+    "show",
     "testing",
     "weights",
 )
@@ -136,6 +138,7 @@ __all__ = [
     "repeat_rows",
     "report",
     "save",
+    "show",
     "testing",
     "v_matrix",
     "weights",

@@ -16,12 +16,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from ._hashing import mixed_hash, row_hash
-from ._notes import Note
 from ._row_units import RowUnits
 from ._types import Real, Rows
 from ._validation import check_samples, column_names
 from .encoding import TableEncoder, encoded, groups_of
 from .encoding.samples import encode_samples
+from .show.notes import Note
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,9 +39,9 @@ from scipy.special import gammaln
 from ._feature_columns import MISSING
 from ._fields import COUNT, FINITE, SHARE, Kind, OneOf
 from ._holm import holm
-from ._html import Record
-from ._readable import as_date, readable
 from ._types import Flags, Real
+from .show.table import Record
+from .show.words import as_date, readable
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
 NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused

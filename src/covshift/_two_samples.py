@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ._feature_columns import FeatureColumns, Made, check_groups, features_of, made_of
-from ._notes import Note
 from ._row_weights import row_weights, target_weights
 from ._types import Real, Rows
 from ._validation import check_samples, column_names, unwrap_target
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
 from .exceptions import InputError
+from .show.notes import Note
 from .weights._design import kish
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from .._notes import Note
 from .._optional import import_extra
 from ..exceptions import InputError
+from ..show.notes import Note
 from .arrow_columns import ArrowColumns, index_columns
 from .columns import Column, Kind
 from .missing import missing_in

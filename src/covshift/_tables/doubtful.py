@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._notes import Note
+from ..show.notes import Note
 from .columns import ID_ROWS, Column
 from .dates import formats_of
 from .doubtful_numbers import Numbers, number_question, numbers_of, texts_of

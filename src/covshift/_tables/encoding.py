@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Real, Rows
 from ..encoding import MISSING, Cells, Feature, TableEncoder
 from ..exceptions import InputError
+from ..show.notes import Note
 from .columns import Column, Kind
 from .table import Table
 

@@ -9,9 +9,9 @@ from datetime import date, datetime, time
 from itertools import islice
 from typing import Any, BinaryIO
 
-from .._notes import Note
 from .._optional import import_extra
 from ..exceptions import InputError
+from ..show.notes import Note
 from .builder import Spelling, TextBlock
 from .reading import ReadOptions
 from .text import no_name

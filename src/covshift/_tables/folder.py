@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .builder import TextBlock
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Rows
 from ..encoding.cells import Cells
 from ..exceptions import InputError
+from ..show.notes import Note
 from .columns import Kind
 from .doubtful import find_doubts
 from .encoding import count_missing

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._notes import Note
 from .._types import Real
 from ..exceptions import InputError
+from ..show.notes import Note
 from .columns import Column
 from .doubtful_numbers import numbers_of
 from .questions import Question, answer, joined, missing_answer

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Real
+from ..show.notes import Note
 from .dates import days_of
 from .reading import MISSING, ReadOptions, is_number
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .._notes import Note
 from .._parquet import ParquetFiles
+from ..show.notes import Note
 from .arrow_columns import ArrowColumns, index_columns
 from .columns import Column, Kind
 from .missing import missing_in

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._notes import Note
 from .._row_weights import repeated
 from .._types import Real, Rows
 from ..encoding import TableEncoder
 from ..encoding.samples import levels_of
 from ..exceptions import InputError
+from ..show.notes import Note
 from .alike import made_alike
 from .columns import Column, Kind
 from .doubtful import empty_questions, find_doubts

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._notes import Note
 from .._optional import import_extra
 from ..exceptions import InputError
+from ..show.notes import Note
 from . import spelling
 from .columns import Column, Doubt, Kind, floats, objects
 from .dates import days_of

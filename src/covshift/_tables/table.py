@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .builder import ColumnBuilder
 from .columns import Column, Kind, text_column
 from .missing import MissingValues, missing_in, unmet, unmet_note

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import BinaryIO
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .builder import Spelling, TextBlock
 from .formats.encodings import Utf8
 from .formats.separators import SEPARATORS, SHOWN, found_separator, said_separator, usual_separator

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from .._files import atomic_file
-from .._notes import Note
-from .._plain import plain
 from .._spreadsheet import inert
+from ..show.notes import Note, plain
 
 quiet = False
 columns: list[str] = []  # names of the columns of X, once they are known
@@ -117,6 +116,17 @@ def table_file(output: str | None) -> Iterator[Sheet]:
             f"{many} with =, +, -, @ or a tab, as formulas do: written with an apostrophe before "
             "it, so that no spreadsheet runs it."
         )
+
+
+def write_lines(lines: Iterable[dict[str, Any]], output: str) -> None:
+    """Write the lines of a table under their names; what is None stays empty."""
+    with table_file(output) as sheet:
+        for k, line in enumerate(lines):
+            if k == 0:
+                sheet.writerow(line)
+            sheet.writerow("" if value is None else value for value in line.values())
+    if output != "-":
+        note(f"wrote {output}")
 
 
 class Sheet:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from . import console, options
 from .row_flags import is_table, write_flags
 from .targets import check_targets, in_their_order, samples_of_each

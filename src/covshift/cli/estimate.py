@@ -261,14 +261,5 @@ def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
 
 def write_table(found: Estimates, output: str) -> None:
     """Write the numbers of all methods, one per line."""
-    wide = found.sensitivity is not None
-    with console.table_file(output) as writer:
-        head = ["outcome", "what", "group", "method", "value", "standard_error", "low", "high"]
-        head += ["rows", "effective_sample_size"]
-        writer.writerow(head + ["sensitivity_low", "sensitivity_high"] * wide)
-        for row in found.table:
-            line = [row.outcome, row.what or found.what, row.group or "", row.method, row.value]
-            line += [row.standard_error, *row.interval, row.rows, row.effective_sample_size]
-            writer.writerow([*line, *(row.sensitivity_interval or ("", ""))] if wide else line)
-    if output != "-":
-        console.note(f"wrote {output}")
+    lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
+    console.write_lines(lines, output)

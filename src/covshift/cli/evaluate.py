@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._notes import Note
 from ..exceptions import InputError, NoOverlapError
 from ..registry import METRICS, listed
+from ..show.notes import Note
 from . import console, options
 from .estimate import as_options
 from .evaluated import write_report, write_table

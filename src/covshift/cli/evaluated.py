@@ -17,23 +17,20 @@ if TYPE_CHECKING:
 
 def write_table(found: Evaluations, output: str) -> None:
     """Write the numbers of all methods, one per line: of the whole target, then of its batches."""
-    with console.table_file(output) as writer:
-        head = ["model", "metric", "group", "method", "value", "standard_error", "low", "high"]
-        first = ["batch"] * bool(found.batches)
-        writer.writerow([*first, *head, "rows", "effective_sample_size"])
-        for batch, part in {"": found, **found.batches}.items():
-            for row in part.table:
-                line = [row.model, row.metric, row.group or "", row.method, row.value]
-                line += [row.standard_error, *row.interval, row.rows, row.effective_sample_size]
-                writer.writerow([batch] * bool(found.batches) + line)
-    if output != "-":
-        console.note(f"wrote {output}")
+    console.write_lines(
+        (
+            {"batch": batch, **line} if found.batches else line
+            for batch, part in {"": found, **found.batches}.items()
+            for line in part.table.data()
+        ),
+        output,
+    )
 
 
 def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
-    from ..diagnostics.text import printable
     from ..report import build
+    from ..show.words import printable
 
     trained = trained_on(samples, args.trained_on)
     judging = slice(None) if trained is None else ~trained

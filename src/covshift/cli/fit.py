@@ -224,7 +224,7 @@ def facts_of(model: Model) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any], path: str, calibration: str) -> str:
-    from ..diagnostics.text import printable
+    from ..show.words import printable
 
     columns = [printable(name) for name in facts["columns"]]
     shown = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")

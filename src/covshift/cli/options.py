@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _files
-from .._notes import Note
 from ..exceptions import InputError
 from ..registry import learners, listed, weighters
+from ..show.notes import Note
 from . import console
 
 if TYPE_CHECKING:

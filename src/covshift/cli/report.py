@@ -45,8 +45,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Diagnose, estimate and compare where there is a label, and write the report."""
-    from ..diagnostics.text import printable
     from ..margins.files import is_margins_file
+    from ..show.words import printable
 
     targets = in_their_order([args.target, *args.more])
     check_targets(args, targets)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._natural import in_order
 from ..exceptions import InputError, NoOverlapError
+from ..show.words import in_order
 from . import console, options
 from .diagnose import diagnosis_and_weights
 from .evaluate import batch_labels
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
     """Diagnose, estimate and evaluate every target, and write one report."""
     from ..diagnostics import BatchesDiagnosis
-    from ..diagnostics.text import printable
     from ..report import build_batches
+    from ..show.words import printable
     from .report import estimate_of
 
     judge = Judge(args)
@@ -96,8 +96,8 @@ def _told(
     args: argparse.Namespace, found: Any, answers: dict[str, Any], judged: dict[str, Any]
 ) -> int:
     """Print one line per target, and where the report is."""
-    from ..diagnostics.text import printable
-    from ..estimates.text import aligned
+    from ..show.table import Table
+    from ..show.words import printable
 
     if args.json:
         targets = {
@@ -114,11 +114,11 @@ def _told(
     else:
         print(str(found).partition("\n")[0] + "\n")
         columns = [*(["estimate", "interval"] if answers else []), *_metric(judged), "verdict"]
-        lines = [("target", *columns)]
+        lines = []
         for name, part in found.batches.items():
             numbers = _number(answers, name, "estimates") + _number(judged, name, "performances")
             lines.append((printable(name), *numbers, part.verdict))
-        print("\n".join(aligned(lines, left=1)))
+        print(Table.of(("target", *columns), lines))
         print(f"\nWrote the report to {args.output}; open it in a browser.")
     return options.exit_code(found.verdict, args)
 
@@ -134,7 +134,7 @@ def _metric(judged: dict[str, Any]) -> list[str]:
 
 def _number(found: dict[str, Any], name: str, of: str) -> tuple[str, ...]:
     """The first number of a target and its interval; words where it has none."""
-    from ..estimates.text import shown
+    from ..show.words import shown
 
     if not found:
         return ()

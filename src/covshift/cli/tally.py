@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .._notes import Note
+from ..show.notes import Note
 from . import console
 from .intervals import BETWEEN, Asked
 

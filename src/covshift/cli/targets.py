@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._natural import in_order
 from ..exceptions import InputError
+from ..show.words import in_order
 from . import console, options
 from .row_flags import short_names
 

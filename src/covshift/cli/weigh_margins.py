@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._notes import Note
 from .._tables.frame import TableFrame
 from .._types import Real
 from ..data import Samples
@@ -14,6 +13,7 @@ from ..estimates.margin_weights import default_weighter
 from ..exceptions import InputError
 from ..margins import Margins
 from ..registry import MARGINS, listed, weighters
+from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console

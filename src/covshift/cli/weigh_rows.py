@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from .._both_samples import BothSamples
-from .._notes import Note
-from .._readable import percent
 from .._replicates import Replicates
 from .._row_weights import RowWeights, row_weights, target_weights
 from .._tables import Samples
@@ -23,6 +21,8 @@ from ..diagnostics import RowFlags
 from ..encoding import encoded, scaled
 from ..estimates.weighing import DEFAULT
 from ..exceptions import InputError, NoOverlapError
+from ..show.notes import Note
+from ..show.words import percent
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console, options

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 import covshift
 
-from .._notes import Note
 from .._replicates import Replicates
 from .._row_weights import RowWeights
 from .._types import Real, Rows
+from ..show.notes import Note
 from ..weights.base import Weighter
 from . import console
 

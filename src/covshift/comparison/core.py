@@ -17,7 +17,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from .._both_samples import BothSamples
 from .._gains import paired_gains
 from .._labels import class_labels, one_outcome
-from .._notes import Note, distinct
 from .._parallel import one_thread
 from .._parameters import one_of
 from .._progress import Progress
@@ -29,6 +28,7 @@ from ..encoding import encoded as grouped
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
 from ..registry import NONE
+from ..show.notes import Note, distinct
 from ..weights import WEIGHTERS, effective_sample_size
 from .methods import (
     Method,

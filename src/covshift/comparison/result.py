@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from .._notes import Note
-from .._plain import plain
 from .._types import Real
 from ..exceptions import InputError
 from ..registry import NONE
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Table
 from . import text
 
 Row = dict[str, Any]
@@ -39,8 +41,8 @@ def empty_row(method: str, kind: str, *, note: str = "", control: bool = False) 
     }
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Answer):
     """Estimated target risk of every method, and what follows from it.
 
     Attributes
@@ -114,6 +116,8 @@ class Comparison:
             raise InputError("This comparison holds no rows: call covshift.compare again.")
         return self.rows_compared
 
+    _data: ClassVar[tuple[str, ...]] = ("rows",)
+
     @property
     def best(self) -> str:
         """The method of the lowest estimated risk, whether its gain is clear or not."""
@@ -134,32 +138,39 @@ class Comparison:
         """The recommendation, and the reason for it, in one sentence."""
         return text.recommendation(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; a number that could not be found is None."""
+    @property
+    def sentence(self) -> str:
+        """The recommendation."""
+        return self.recommendation
+
+    @property
+    def table(self) -> Table:
+        """One row per method, the unweighted model first."""
+        return text.table_of(self)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was compared, and what to use."""
         return {
             "learner": self.learner,
             "loss": self.loss,
             "recommended": self.recommended,
             "recommendation": self.recommendation,
             "scored_on_target_labels": self.scored_on_target_labels,
-            "needed_standard_errors": plain(self.needed),
-            "rows": [{key: plain(value) for key, value in row.items()} for row in self.rows],
-            "notes": [asdict(note) for note in self.notes],
+            "needed_standard_errors": self.needed,
         }
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame, without columns that hold nothing."""
-        from .._optional import import_extra
-
-        pandas = import_extra("pandas", extra="pandas", needed_by="Comparison.to_frame")
         kept = [key for key in self.rows[0] if any(row[key] not in (None, "") for row in self.rows)]
-        return pandas.DataFrame([{key: row[key] for key in kept} for row in self.rows])
+        return self.table.to_frame()[kept]
 
-    def __str__(self) -> str:
-        return text.describe(self)
+    def _below(self) -> list[str]:
+        return text.checked(self)
 
-    def _repr_html_(self) -> str:
-        return text.as_html(self)
+    def _parts(self) -> Iterator[Table | list[str]]:
+        yield self.table
+        yield text.legend(self)
 
     def able(self) -> list[Row]:
         """Rows that can be compared, the baseline first; none where it failed itself."""

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._array import to_numpy
-from .._notes import Note
 from .._types import Real, Rows
 from .._validation import (
     check_points,
@@ -32,6 +31,7 @@ from ..margins.encoded import Made, encoded
 from ..margins.known import KnownRows
 from ..margins.reading import cell_columns, named_levels
 from ..registry import TABLE, CorrectionEntry
+from ..show.notes import Note
 from .methods import Method, fit_weights, methods_for, refuse_what_needs_rows, takes_margins
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._html import card, table
+from ..show.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from .result import Comparison
@@ -33,7 +33,6 @@ _FORMATS = {
     "gap_after": "{:.3f}",
     "seconds": "{:,.2f}",
 }  # of the others: as the risks are written
-_WIDTHS = {"risk": 8, "gain": 8, "true_risk": 8, "smd_after": 8, "gap_after": 8}  # at least; else 7
 _ALWAYS = ("risk", "standard_error", "gain", "gain_standard_error")
 _DIGITS = 4  # of the unweighted model's risk
 _MOST_DECIMALS = 8
@@ -146,68 +145,45 @@ def _apart(errors: float, needed: float) -> tuple[str, str]:
     return rounded
 
 
-def describe(found: Comparison) -> str:
-    """Write the sentence, the table, and what its columns mean."""
-    keys, cells = _cells(found)
-    widths = [
-        max(_WIDTHS.get(key, 7), *(len(row[k]) for row in cells)) for k, key in enumerate(keys)
-    ]
-    name = max(15, *(len(row["method"]) for row in found.rows))
-    head = [f"{_HEADINGS[key]:>{width}s}" for key, width in zip(keys, widths, strict=True)]
-    lines = [recommendation(found), *_checked(found), "", f"{'method':{name}s}  {' '.join(head)}"]
-    for row, shown in zip(found.rows, cells, strict=True):
-        mark = "*" if row["method"] == found.recommended else " "
-        line = " ".join(f"{cell:>{width}s}" for cell, width in zip(shown, widths, strict=True))
-        note = f"  {row['note']}" if row.get("note") else ""
-        lines.append(f"{row['method']:{name}s}{mark} {line}{note}")
-    return "\n".join([*lines, "", *_legend(found, keys)])
-
-
-def as_html(found: Comparison) -> str:
-    """Write the sentence, the table and its legend as HTML that a notebook shows."""
-    keys, cells = _cells(found)
-    rows = [
-        (row["method"] + (" *" if row["method"] == found.recommended else ""), *shown, row["note"])
-        for row, shown in zip(found.rows, cells, strict=True)
-    ]
-    head = ("method", *(_HEADINGS[key] for key in keys), "note")
-    legend = "; ".join(_legend(found, keys)).replace(";       ", " ")
-    facts = [*_checked(found), legend]
-    return card(recommendation(found), table(head, rows), facts=facts, notes=found.notes)
-
-
-def _cells(found: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Keys of the columns that are shown, and the cells of every row."""
-    keys = [
-        key
-        for key in _HEADINGS
+def table_of(found: Comparison) -> Table:
+    """Return one row per method; the recommended one stands out."""
+    scale = Scale.of(found.rows[0]["risk"])
+    columns = [
+        Column(heading, lambda row, key=key: _cell(row.get(key), key, scale))
+        for key, heading in _HEADINGS.items()
         if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
     ]
-    scale = Scale.of(found.rows[0]["risk"])
-    return keys, [[_cell(row.get(key), key, scale) for key in keys] for row in found.rows]
+    if any(row.get("note") for row in found.rows):
+        columns.append(Column("note", lambda row: row["note"], words=True))
+    names = [row["method"] for row in found.rows]
+    return Table(
+        tuple(found.rows),
+        (Column("method", lambda row: row["method"], words=True), *columns),
+        chosen={names.index(found.recommended)},
+    )
 
 
-def _legend(found: Comparison, keys: list[str]) -> list[str]:
-    """What every column is, one per line."""
+def legend(found: Comparison) -> list[str]:
+    """Say what every column is, one per line."""
+    headings = table_of(found).head
     word = Scale.of(found.rows[0]["risk"]).word
     lines = [
         f"risk{f' in {word}s' if word else ''}: {LOSS_WORDS.get(found.loss, found.loss)} on the "
-        "target, estimated from held-out",
-        "      training rows that are weighted to look like it",
+        "target, estimated from held-out training rows that are weighted to look like it",
         f"gain: over the unweighted model{_clear(found)}",
         "s.e.: standard error, by which the number before it may be off by chance",
     ]
     if found.scored_on_target_labels:
         lines.append("truth: risk on the target's labels, which had no part in the choice")
-    if "effective_sample_size" in keys:
+    if "ESS" in headings:
         lines.append("ESS: after weighting, as precise as this many equally weighted rows")
-    for key, what in (
-        ("smd", "balance: mean absolute standardised difference of the columns' means"),
-        ("gap", "gap: mean absolute difference from the published numbers"),
+    for key, heading, what in (
+        ("smd", "balance", "mean absolute standardised difference of the columns' means"),
+        ("gap", "gap", "mean absolute difference from the published numbers"),
     ):
-        if f"{key}_after" in keys:
+        if heading in headings:
             before = found.rows[0][f"{key}_before"]
-            lines.append(f"{what}, {before:.3f} before weighting")
+            lines.append(f"{heading}: {what}, {before:.3f} before weighting")
     return [*lines, "*: recommended"]
 
 
@@ -221,7 +197,7 @@ def _clear(found: Comparison) -> str:
     return f"; clear beyond {found.needed:.1f} s.e.{other}"
 
 
-def _checked(found: Comparison) -> list[str]:
+def checked(found: Comparison) -> list[str]:
     """Set the recommendation against the truth, where it is known."""
     if not found.scored_on_target_labels:
         return []
@@ -246,7 +222,7 @@ def _risk(row: dict[str, Any]) -> float:
     return float(row["risk"])
 
 
-def _cell(value: float | None, key: str, scale: Scale) -> str:
+def _cell(value: float | None, key: str, scale: Scale) -> Cell:
     if value is None or not math.isfinite(value):
-        return "-"
-    return _FORMATS[key].format(value) if key in _FORMATS else scale.number(value)
+        return Cell("-")
+    return Cell(_FORMATS[key].format(value) if key in _FORMATS else scale.number(value), value)

@@ -18,12 +18,12 @@ from .._crossfit import deal
 from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
 from .._fit_data import TARGET_REQUEST
 from .._labels import refuse_none
-from .._notes import Note
 from .._parameters import check_parameters, number
 from .._quiet import quiet
 from .._types import Real, Rows
 from .._validation import check_columns, is_margins
 from ..exceptions import InputError, NoOverlapError
+from ..show.notes import Note
 from ..weights import effective_sample_size
 from .calibrated import expected, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._fields import NUMBER, PLAIN, TEXT, Each, Kind
-from .._html import Record, card, table
-from .._notes import Note
 from .._optional import import_extra
-from .._plain import plain
-from .._readable import readable
 from .._types import Flags, Real
+from ..show.answer import Answer
+from ..show.notes import Note, plain
+from ..show.table import Column, Record, Table
+from ..show.words import readable
 
-_SHOWN = 5  # rows of a table in a notebook
+_SHOWN = 5  # rows of the table
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,15 @@ class ExpectedCoverage(Record):
                 raise ValueError("coverages of groups that are no numbers")
         return cls(groups=groups, **found)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        groups = {
+            name: {"value": value, "interval": interval}
+            for name, (value, interval) in self.groups.items()
+        }
+        found: dict[str, Any] = plain({**vars(self), "groups": groups})
+        return found
+
     def __str__(self) -> str:
         if np.isnan(self.value):
             return f"not known: {self.note}"
@@ -57,8 +66,8 @@ class ExpectedCoverage(Record):
         return f"{self.value:.1%} ({low:.1%} to {high:.1%})"
 
 
-@dataclass(frozen=True, eq=False)
-class _Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Result(Answer):
     prediction: NDArray[Any]
     coverage: float
     effective_sample_size: float
@@ -66,7 +75,9 @@ class _Result:
     notes: tuple[Note, ...]
     _expected: Callable[[], ExpectedCoverage] = field(repr=False)
 
-    _head: ClassVar[tuple[str, ...]] = ()
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("coverage", "expected_coverage", "effective_sample_size", "n_calibration"),
+    )
 
     @cached_property
     def expected_coverage(self) -> ExpectedCoverage:
@@ -80,26 +91,21 @@ class _Result:
     def __len__(self) -> int:
         return len(self.prediction)
 
-    def _facts(self) -> dict[str, Any]:
-        expected = self.expected_coverage
-        return {
-            "coverage": self.coverage,
-            "expected_coverage": {
-                "value": expected.value,
-                "standard_error": expected.standard_error,
-                "interval": list(expected.interval),
-                "groups": {
-                    name: {"value": value, "interval": list(interval)}
-                    for name, (value, interval) in expected.groups.items()
-                },
-                "note": expected.note,
-            },
-            "effective_sample_size": self.effective_sample_size,
-            "n_calibration": self.n_calibration,
-            "notes": self.notes,
-        }
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Coverage, calibration, and how large the intervals or sets are."""
+        return {**super().facts, "rows": len(self)}
 
-    def _about(self) -> list[str]:
+    @property
+    def table(self) -> Table:
+        """The first rows: prediction, and interval or set; `to_frame` has all."""
+        columns = (Column("row", str, words=True), *self._columns())
+        return Table(tuple(range(len(self))), columns, most=_SHOWN)
+
+    def _columns(self) -> tuple[Column, ...]:
+        raise NotImplementedError
+
+    def _below(self) -> list[str]:
         lines = [
             f"Expected coverage on the target: {self.expected_coverage}",
             f"Calibration: {self.n_calibration} rows, after weighting as precise as "
@@ -111,25 +117,8 @@ class _Result:
         ]
         return lines
 
-    def _sentence(self) -> str:
-        raise NotImplementedError
 
-    def _row(self, k: int) -> tuple[str, ...]:
-        """Cells of the table that a notebook shows: prediction, and interval or set."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return "\n".join([self._sentence(), *self._about(), *(n.text for n in self.notes)])
-
-    def _repr_html_(self) -> str:
-        rows = [(str(k), *self._row(k)) for k in range(min(len(self), _SHOWN))]
-        head = ("row", "prediction", *self._head)
-        more = [f"and {len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
-        facts = [*more, *self._about()]
-        return card(self._sentence(), table(head, rows), facts=facts, notes=self.notes)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Intervals(_Result):
     """Prediction intervals: ``low, high = intervals``, or ``np.asarray(intervals)`` (rows, 2).
 
@@ -152,7 +141,7 @@ class Intervals(_Result):
     lower: Real
     upper: Real
 
-    _head: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    _facts: ClassVar[tuple[str, ...]] = (*_Result._facts, "mean_width", "share_infinite")
 
     @property
     def infinite(self) -> Flags:
@@ -178,12 +167,6 @@ class Intervals(_Result):
         values = np.asarray(y, dtype=np.float64)
         return np.asarray((self.lower <= values) & (values <= self.upper))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain data; the intervals are in `to_frame`."""
-        more = {"mean_width": self.mean_width, "share_infinite": self.share_infinite}
-        found: dict[str, Any] = plain({**self._facts(), **more, "rows": len(self)})
-        return found
-
     def to_frame(self) -> Any:
         """Return a pandas data frame: prediction, lower, upper."""
         pandas = import_extra("pandas", extra="pandas", needed_by="Intervals.to_frame")
@@ -201,17 +184,23 @@ class Intervals(_Result):
         ends = self.prediction, self.lower, self.upper
         return IntervalsDisplay(*ends, x=x, y=y, coverage=self.coverage).plot(ax)
 
-    def _sentence(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """How many there are, and how large they are."""
         return (
             f"{len(self)} intervals of coverage {self.coverage:.0%}: mean width "
             f"{self.mean_width:.4g}, {self.share_infinite:.1%} infinite"
         )
 
-    def _row(self, k: int) -> tuple[str, ...]:
-        return tuple(readable(float(v[k])) for v in (self.prediction, self.lower, self.upper))
+    def _columns(self) -> tuple[Column, ...]:
+        columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
+        return tuple(
+            Column(name, lambda k, values=values: readable(float(values[k])))
+            for name, values in columns.items()
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sets(_Result):
     """Prediction sets: ``sets.member`` (rows, classes), or ``np.asarray(sets)``.
 
@@ -230,7 +219,9 @@ class Sets(_Result):
     member: Flags
     classes: NDArray[Any]
 
-    _head: ClassVar[tuple[str, ...]] = ("set",)
+    _facts: ClassVar[tuple[str, ...]] = (
+        *(*_Result._facts, "mean_size", "share_whole", "share_empty"),
+    )
 
     @property
     def labels(self) -> list[NDArray[Any]]:
@@ -255,27 +246,22 @@ class Sets(_Result):
         """Whether the set of each row holds its class."""
         return np.asarray((self.member & (np.asarray(y)[:, None] == self.classes)).any(axis=1))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain data; the sets are in `to_frame`."""
-        more = {
-            "mean_size": self.mean_size,
-            "share_whole": self.share_whole,
-            "share_empty": self.share_empty,
-        }
-        found: dict[str, Any] = plain({**self._facts(), **more, "rows": len(self)})
-        return found
-
     def to_frame(self) -> Any:
         """Return a pandas data frame: the prediction, and whether each class is in the set."""
         pandas = import_extra("pandas", extra="pandas", needed_by="Sets.to_frame")
         columns = {str(name): self.member[:, k] for k, name in enumerate(self.classes)}
         return pandas.DataFrame({"prediction": self.prediction, **columns})
 
-    def _sentence(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """How many there are, and how large they are."""
         return (
             f"{len(self)} sets of coverage {self.coverage:.0%}: {self.mean_size:.2f} classes on "
             f"average, {self.share_whole:.1%} hold all classes, {self.share_empty:.1%} none"
         )
 
-    def _row(self, k: int) -> tuple[str, ...]:
-        return str(self.prediction[k]), ", ".join(map(str, self.classes[self.member[k]]))
+    def _columns(self) -> tuple[Column, ...]:
+        return (
+            Column("prediction", lambda k: str(self.prediction[k])),
+            Column("set", lambda k: ", ".join(map(str, self.classes[self.member[k]]))),
+        )

@@ -19,7 +19,6 @@ from .._array import to_numpy
 from .._both_samples import BothSamples, with_groups
 from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from .._moments import moments
-from .._notes import Note
 from .._quiet import quiet
 from .._row_weights import target_weights
 from .._support import NO_OVERLAP, Uncovered, uncovered
@@ -27,6 +26,7 @@ from .._types import Real, Rows
 from .._validation import check_points, is_margins
 from ..encoding import TableEncoder
 from ..exceptions import InputTypeError, OverlapWarning, WeightWarning
+from ..show.notes import Note
 from ..weights import as_weighter
 from ..weights.base import Weighter
 

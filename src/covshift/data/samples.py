@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .._both_samples import BothSamples, takes_tables
 from .._crossfit import Features
-from .._notes import Note
 from .._row_weights import check_weight
 from .._two_samples import feature_labels
 from .._types import Real, Rows
@@ -20,6 +19,7 @@ from ..encoding import TableEncoder
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from ..show.notes import Note
 from .columns import LARGEST, texts
 from .groups import Groups
 from .named import NamedColumns, in_order_of

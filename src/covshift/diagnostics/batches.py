@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from .._html import card
-from .._html import table as html_table
-from .._optional import import_extra
 from ..exceptions import InputError
-from .features import FeatureShift
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Column, Table
+from ..show.words import printable
 from .measure import diagnose
 from .result import Diagnosis
-from .text import printable, table
 from .verdict import Verdict
 
 _ORDER: tuple[Verdict, ...] = ("no shift", "correctable", "strong", "no overlap")
-_HEAD = ["rows", "verdict", "AUC", "effective rows", "no rows near", "worst column"]
 _NAMED = 3  # targets that the first line names
 _OF_ROWS = ("target_weight",)
 
 
-@dataclass(frozen=True)
-class BatchesDiagnosis:
+@dataclass(frozen=True, repr=False)
+class BatchesDiagnosis(Answer):
     """What `diagnose_batches` found: one `Diagnosis` per target, by its name."""
 
     batches: dict[str, Diagnosis]
+
+    notes: ClassVar[tuple[Note, ...]] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -38,41 +38,35 @@ class BatchesDiagnosis:
         """One line per target, as numbers and words."""
         return [_line(name, found) for name, found in self.batches.items()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data that JSON can hold."""
-        targets = {name: found.to_dict() for name, found in self.batches.items()}
-        return {"verdict": self.verdict, "targets": targets, "notes": []}
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The worst verdict, and the diagnosis of every target."""
+        return {"verdict": self.verdict, "targets": self.batches}
 
-    def to_frame(self) -> Any:
-        """Return a pandas data frame with one row per target."""
-        pandas = import_extra("pandas", extra="pandas", needed_by="BatchesDiagnosis.to_frame")
-        return pandas.DataFrame(self.lines).set_index("target")
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the two-sample AUC of every target; returns a `covshift.plot.BatchesDisplay`."""
-        from ..plot import BatchesDisplay  # it needs matplotlib: loaded when asked for
-
-        return BatchesDisplay.from_diagnosis(self, ax=ax)
-
-    def __str__(self) -> str:
-        labels = [printable(name) for name in self.batches]
-        lines = table("target", labels, _HEAD, self._cells(), left={1, 5})
-        return "\n".join([self._first(), "", *lines])
-
-    def _repr_html_(self) -> str:
-        rows = [(name, *row) for name, row in zip(self.batches, self._cells(), strict=True)]
-        return card(self._first(), html_table(("target", *_HEAD), rows))
-
-    def _cells(self) -> list[list[str]]:
-        return [_words(name, found) for name, found in self.batches.items()]
-
-    def _first(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """The worst verdict, and the targets that have it."""
         names = [name for name, found in self.batches.items() if found.verdict == self.verdict]
         shown = ", ".join(printable(name) for name in names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return (
             f"Verdict: {self.verdict} ({len(names)} of {len(self.batches)} targets: {shown}{more})"
         )
+
+    @property
+    def table(self) -> Table:
+        """One row per target."""
+        return Table(tuple(self.lines), _COLUMNS)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with one row per target."""
+        return self.table.to_frame().set_index("target")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the two-sample AUC of every target; returns a `covshift.plot.BatchesDisplay`."""
+        from ..plot import BatchesDisplay  # it needs matplotlib: loaded when asked for
+
+        return BatchesDisplay.from_diagnosis(self, ax=ax)
 
 
 def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> BatchesDiagnosis:
@@ -146,19 +140,22 @@ def _line(name: str, found: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _words(name: str, found: Diagnosis) -> list[str]:
-    line = _line(name, found)
-    size, auc = line["effective_sample_size"], line["auc"]
-    return [
-        f"{line['rows']:,}",
-        str(line["verdict"]),
-        "" if auc is None else f"{auc:.2f}",
-        "none" if size is None else f"{size:,.0f} ({line['effective_share']:.0%})",
-        f"{line['uncovered_rows']:,}",
-        _worst(found.worst[0]),
-    ]
+def _effective(line: dict[str, Any]) -> str:
+    size = line["effective_sample_size"]
+    return "none" if size is None else f"{size:,.0f} ({line['effective_share']:.0%})"
 
 
-def _worst(feature: FeatureShift) -> str:
-    detail = f": {printable(feature.detail, 24)}" if feature.detail else ""
-    return f"{printable(feature.name, 20)} ({feature.ks:.2f}{detail})"
+def _worst(line: dict[str, Any]) -> str:
+    detail = f": {printable(line['worst_level'], 24)}" if line["worst_level"] else ""
+    return f"{printable(line['worst_feature'], 20)} ({line['worst_distance']:.2f}{detail})"
+
+
+_COLUMNS = (
+    Column("target", lambda line: printable(line["target"]), words=True),
+    Column("rows", lambda line: f"{line['rows']:,}"),
+    Column("verdict", lambda line: line["verdict"], words=True),
+    Column("AUC", lambda line: "" if line["auc"] is None else f"{line['auc']:.2f}"),
+    Column("effective rows", _effective),
+    Column("no rows near", lambda line: f"{line['uncovered_rows']:,}"),
+    Column("worst column", _worst, words=True),
+)

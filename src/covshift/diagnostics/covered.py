@@ -12,19 +12,18 @@ in a hundred, the second needs a verdict of "strong" or "no overlap".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .._html import card, table
 from .._optional import import_extra
-from .._readable import percent
 from .._support import NO_OVERLAP, Uncovered, uncovered
 from .._two_samples import TwoSamples
 from .._types import Flags, Real, Rows
+from ..show.table import Table, card
+from ..show.words import percent, printable
 from .support import Nearby, Support
-from .text import printable
 
 OUTSIDE = 0.1  # share of the target without training rows nearby from which these are flagged
 _ROUNDS = 5  # setting one part aside can show another
@@ -42,8 +41,8 @@ class RowFlags:
     -1 for a row that is covered.
     """
 
-    uncovered: Flags
-    reason: Rows
+    uncovered: Flags = field(repr=False)
+    reason: Rows = field(repr=False)
     reasons: tuple[str, ...]
 
     @property
@@ -64,6 +63,10 @@ class RowFlags:
         order = np.argsort(-rows, kind="stable")
         return {self.reasons[k]: int(rows[k]) for k in order if rows[k]}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many rows are flagged, and why."""
+        return {"uncovered": self.count, "why": self.counts}
+
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per target row: overlap, and why not."""
         pandas = import_extra("pandas", extra="pandas", needed_by="RowFlags.to_frame")
@@ -74,7 +77,7 @@ class RowFlags:
         first = f"{self.count:,} of {M:,} target rows have no training rows near."
         rows = [(why, f"{count:,}", percent(count / M)) for why, count in self.counts.items()]
         head = ("why", "rows", "share of the target")
-        return card(first, *([table(head, rows)] if rows else []))
+        return card(first, *([Table.of(head, rows)] if rows else []))
 
     def __str__(self) -> str:
         M = len(self.uncovered)

@@ -10,10 +10,10 @@ import numpy as np
 from .._distances import distances, feature_differences, known_rows
 from .._feature_columns import FeatureColumns, Kind
 from .._holm import holm
-from .._html import Record
-from .._readable import percent
 from .._two_samples import TwoSamples
 from .._types import Real
+from ..show.table import Record
+from ..show.words import percent
 from ..weights._design import kish
 from .categories import chi_square_p_value, level_shares
 from .ks import ks_p_value

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from .._html import Record
 from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
+from ..show.table import Record
 from ..weights import effective_sample_size
 
 COVERAGE = 0.9

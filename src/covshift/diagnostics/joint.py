@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._html import Record
 from .._parallel import one_thread
 from .._quiet import alone
 from .._types import Real, Whole
+from ..show.table import Record
 from ..weights._design import kish
 
 N_FOLDS = 5

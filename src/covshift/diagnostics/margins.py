@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._notes import Note
 from .._quiet import quiet
 from .._support import MISSED, NO_OVERLAP
 from .._types import Real
@@ -20,6 +19,7 @@ from ..margins.balance import Balance, balance_of
 from ..margins.kinds import Margin
 from ..margins.known import KnownRows
 from ..registry import MARGINS, weighters
+from ..show.notes import Note
 from ..weights import CDFWeights, as_weighter
 from ..weights._design import kish
 from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber

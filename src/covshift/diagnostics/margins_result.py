@@ -1,17 +1,21 @@
-"""What is found about a sample and margins, as plain data."""
+"""What a diagnosis found about a sample and margins: verdict first, published numbers next."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from .._html import Record
-from .._notes import Note
-from .._optional import import_extra
-from .._plain import plain
-from .margins_text import as_html, describe
-from .sizes import MethodSize
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Cell, Column, Record, Table
+from ..show.words import NAME, signed
+from .result import p_value
+from .sizes import MethodSize, sizes_table
 from .verdict import Verdict
+
+_SHOWN = 12  # published numbers, the worst first
+_WIDTH = 44  # of what one is called
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,20 @@ class PublishedNumber(Record):
     gap: float
     corrected: float | None
     gap_corrected: float | None = None
+
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("published number", lambda row: row.what, words=True, most=_WIDTH),
+        Column("target", lambda row: row.cell(row.target)),
+        Column("sample", lambda row: row.cell(row.sample)),
+        Column("gap", lambda row: Cell(signed(row.gap), row.gap)),
+        Column("weighted", lambda row: row.cell(row.corrected)),
+    )
+
+    def cell(self, value: float | None) -> Cell:
+        """Write a number like this one."""
+        if value is None:
+            return Cell("")
+        return Cell(f"{value:.3f}" if self.is_share else f"{value:.5g}", value)
 
     @property
     def is_share(self) -> bool:
@@ -54,9 +72,17 @@ class MarginShift(Record):
     uncovered: float
     empty: tuple[str, ...]
 
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("margin", lambda row: row.name, words=True, most=NAME),
+        Column("kind", lambda row: row.kind, words=True),
+        Column("distance", lambda row: Cell(f"{row.distance:.3f}", row.distance)),
+        Column("p (Holm)", lambda row: p_value(row.p_value)),
+        Column("without rows", lambda row: Cell(f"{row.uncovered:.1%}", row.uncovered)),
+    )
 
-@dataclass(frozen=True)
-class MarginsDiagnosis:
+
+@dataclass(frozen=True, repr=False)
+class MarginsDiagnosis(Answer):
     """What `covshift.diagnose` found about a sample and margins. Print it, or read its fields.
 
     Attributes
@@ -89,20 +115,30 @@ class MarginsDiagnosis:
     overlap: bool
     notes: tuple[Note, ...]
 
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("verdict", "reason", "advice", "n_train", "size", "overlap"),
+    )
+    _data: ClassVar[tuple[str, ...]] = ("margins", "numbers", "methods")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict; `reason` and `advice` say more."""
+        return f"Verdict: {self.verdict}"
+
     @property
     def worst(self) -> tuple[MarginShift, ...]:
         """The margins, the largest distance first."""
         return tuple(sorted(self.margins, key=lambda margin: -margin.distance))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists and numbers that JSON can hold."""
-        found: dict[str, Any] = plain(asdict(self))
-        return found
+    @property
+    def table(self) -> Table:
+        """The published numbers, the largest gap first."""
+        worst = sorted(self.numbers, key=lambda number: -abs(number.gap))
+        return Table(tuple(worst), most=_SHOWN, unit="numbers")
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row for each published number."""
-        pandas = import_extra("pandas", extra="pandas", needed_by="MarginsDiagnosis.to_frame")
-        return pandas.DataFrame([asdict(number) for number in self.numbers]).set_index("what")
+        return Table(self.numbers).to_frame().set_index("what")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the published numbers; returns a `covshift.plot.MarginsDisplay`."""
@@ -110,8 +146,17 @@ class MarginsDiagnosis:
 
         return MarginsDisplay.from_diagnosis(self, ax=ax)
 
-    def __str__(self) -> str:
-        return describe(self)
+    def _below(self) -> list[str]:
+        return [f"  {self.reason}", f"  Next: {self.advice}"]
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
+    def _parts(self) -> Iterator[Table | list[str]]:
+        size = "" if self.size is None else f" of {self.size:,.0f}"
+        title = f"{self.n_train:,} training rows, margins{size}; worst first"
+        yield Table(self.worst, title=title)
+        yield self.table
+        if self.methods:
+            # Effective rows before weighting, where the rows have weights of their own.
+            before = [
+                (row.effective_sample_size or 0.0) / row.share for row in self.methods if row.share
+            ]
+            yield sizes_table(self.methods, round(before[0]) if before else self.n_train)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from .._notes import Note
 from .._parallel import one_blas_thread
 from .._parameters import number, whole
 from .._quiet import quiet
@@ -22,6 +21,7 @@ from ..data.named import NamedColumns
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from ..show.notes import Note
 from .covered import flag_rows, in_words, significant_parts
 from .features import feature_shifts
 from .intervals import interval_outlook

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from .._html import card
-from .._notes import Note
-from .._readable import percent
 from .._types import Rows
 from .._validation import unwrap_target
 from ..exceptions import NoOverlapError
+from ..show.notes import Note
+from ..show.table import card
+from ..show.words import percent
 from .covered import RowFlags
 from .measure import diagnose
 
@@ -26,8 +26,8 @@ class Restricted:
     numbers among those given; ``flags`` tells of every row whether it was kept and why not.
     """
 
-    X_target: Any
-    rows: Rows
+    X_target: Any = field(repr=False)
+    rows: Rows = field(repr=False)
     flags: RowFlags
 
     @property

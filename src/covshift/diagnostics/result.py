@@ -1,28 +1,32 @@
-"""The diagnosis as plain data: to print, to store, to draw."""
+"""What a diagnosis found: verdict first, worst columns next."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._notes import Note
-from .._optional import import_extra
-from .._plain import plain
+from .._feature_columns import MISSING
 from .._types import Flags
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Cell, Column, Table
+from ..show.words import NAME, printable, signed
 from .covered import RowFlags
 from .features import FeatureShift
 from .intervals import IntervalOutlook
 from .joint import TwoSampleAUC
-from .sizes import MethodSize
+from .sizes import MethodSize, sizes_table
 from .support import Support
-from .text import as_html, describe
 from .verdict import Verdict
 
+_SHOWN = 10  # features
 
-@dataclass(frozen=True)
-class Diagnosis:
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Answer):
     """What `covshift.diagnose` found. Print it, or read its fields.
 
     Attributes
@@ -72,7 +76,20 @@ class Diagnosis:
     random_state: int
     notes: tuple[Note, ...]
     intervals: IntervalOutlook | None = None
-    rows: RowFlags | None = field(default=None, repr=False, compare=False)
+    rows: RowFlags | None = field(default=None, compare=False)
+
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("verdict", "reason", "advice", "n_train", "n_target", "overlap", "mismatch", "noise"),
+        "random_state",
+    )
+    _data: ClassVar[tuple[str, ...]] = (
+        *("features", "auc", "methods", "support", "intervals", "rows"),
+    )
+
+    @property
+    def sentence(self) -> str:
+        """The verdict; `reason` and `advice` say more."""
+        return f"Verdict: {self.verdict}"
 
     @property
     def uncovered_rows(self) -> Flags:
@@ -86,20 +103,35 @@ class Diagnosis:
         """The features, the largest Kolmogorov-Smirnov distance first."""
         return tuple(sorted(self.features, key=lambda feature: (-feature.ks, -abs(feature.smd))))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists and numbers that JSON can hold.
-
-        An infinite number becomes None.
-        """
-        found: dict[str, Any] = plain(asdict(replace(self, rows=None)))
-        rows = self.rows
-        found["rows"] = None if rows is None else {"uncovered": rows.count, "why": rows.counts}
-        return found
+    @property
+    def table(self) -> Table:
+        """The features, the largest Kolmogorov-Smirnov distance first."""
+        corrected = any(feature.smd_corrected is not None for feature in self.features)
+        after = Column("corrected", lambda feature: _signed(feature.smd_corrected))
+        columns = (
+            Column("column", lambda feature: Cell(feature.name, None, feature.detail), True, NAME),
+            Column("SMD", lambda feature: _signed(feature.smd)),
+            *((after,) if corrected else ()),
+            Column("KS", lambda feature: Cell(f"{feature.ks:.3f}", feature.ks)),
+            Column("p (Holm)", lambda feature: p_value(feature.p_value)),
+            Column("energy", lambda feature: Cell(f"{feature.energy:.3f}", feature.energy)),
+            Column(
+                "beyond range",
+                lambda feature: Cell(f"{feature.outside_range:.1%}", feature.outside_range),
+            ),
+        )
+        return Table(
+            self.worst,
+            columns,
+            f"{self.n_train:,} training rows, {self.n_target:,} target rows; worst columns first",
+            "\n".join(_legend(self.worst[:_SHOWN], corrected)),
+            most=_SHOWN,
+            unit="columns",
+        )
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row for each feature, the worst first."""
-        pandas = import_extra("pandas", extra="pandas", needed_by="Diagnosis.to_frame")
-        return pandas.DataFrame([asdict(feature) for feature in self.worst]).set_index("name")
+        return self.table.to_frame().set_index("name")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the love plot; returns a `covshift.plot.LovePlotDisplay`."""
@@ -107,8 +139,75 @@ class Diagnosis:
 
         return LovePlotDisplay.from_diagnosis(self, ax=ax)
 
-    def __str__(self) -> str:
-        return describe(self)
+    def _below(self) -> list[str]:
+        return [f"  {self.reason}", f"  Next: {self.advice}"]
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
+    def _parts(self) -> Iterator[Table | list[str]]:
+        yield self.table
+        yield self._joint()
+        if self.methods:
+            yield sizes_table(self.methods, self.n_train)
+        if self.intervals is not None:
+            found = self.intervals
+            yield [
+                f"Prediction intervals for {100 * found.coverage:.0f} %: calibrated as by "
+                f"{found.effective_size:,.0f} equally weighted rows, "
+                f"{found.infinite_share:.1%} infinite",
+                *(
+                    ()
+                    if self.overlap
+                    else ("  (without overlap the finite ones may miss as well)",)
+                ),
+            ]
+
+    def _joint(self) -> list[str]:
+        lines = ["All columns together"]
+        if self.auc is not None:
+            low, high = self.auc.interval
+            lines.append(
+                f"  two-sample AUC {self.auc.value:.3f}, {self.auc.confidence:.0%} interval "
+                f"{low:.3f} to {high:.3f} (0.5: cannot tell the samples apart)"
+            )
+        if self.support.outside is not None:
+            lines.append(
+                f"  target without training rows nearby: {self.support.outside:.1%} "
+                f"({self.support.expected:.1%} without a shift)"
+            )
+        lines.append(
+            f"  target beyond the training range in some column: {self.support.outside_range:.1%} "
+            f"({self.support.expected_range:.1%} without a shift)"
+        )
+        lines.append(f"  weights can cover the target: {'yes' if self.overlap else 'NO'}")
+        if self.rows is not None and self.rows.count:
+            lines.append(f"  {self.rows}")
+        return lines
+
+
+def _legend(shown: tuple[FeatureShift, ...], corrected: bool) -> Iterator[str]:
+    """What the columns of the table are."""
+    after = " (corrected: after weighting)" if corrected else ""
+    yield (
+        f"SMD: difference of the means in standard deviations, target minus training{after}; KS: "
+        "largest gap between the two distributions, 0 to 1, with its p-value; energy: another "
+        "distance; beyond range: share of the target outside the training values"
+    )
+    if any(feature.kind == "category" for feature in shown):
+        yield "(KS of a category: the total variation distance of the shares of its levels)"
+    levels = [
+        f"{printable(_without_mark(f))}: {printable(f.detail, 40)}" for f in shown if f.detail
+    ]
+    if levels:
+        yield f"Shares that differ most, training → target: {'; '.join(levels)}"
+
+
+def _without_mark(feature: FeatureShift) -> str:
+    return feature.name.removesuffix(MISSING) if feature.kind == "missing" else feature.name
+
+
+def _signed(value: float | None) -> Cell:
+    return Cell("" if value is None else signed(value), value)
+
+
+def p_value(value: float) -> Cell:
+    """Write a p-value with three digits."""
+    return Cell("< 0.001" if value < 0.001 else f"{value:.3f}", value)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 
-from .._html import Record
 from .._quiet import heard
 from .._types import Real, Rows
 from ..exceptions import NoOverlapError
 from ..registry import WeighterEntry, weighters
+from ..show.table import Cell, Column, Record, Table
+from ..show.words import printable
 from ..weights import CDFWeights, Weighter, as_weighter
-from .text import printable
 
 METHODS = tuple(entry.name for entry in weighters() if entry.in_diagnosis)
 """Weighters whose effective sample size a diagnosis shows."""
@@ -37,6 +37,30 @@ class MethodSize(Record):
     train_rows: int
     target_rows: int
     note: str
+
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("weights", lambda row: row.method, words=True),
+        Column("effective rows", lambda row: _size(row)),
+        Column("note", lambda row: row.note, words=True),
+    )
+
+
+def sizes_table(methods: Sequence[MethodSize], rows: int) -> Table:
+    """Return the effective sample sizes under a title that says what they are."""
+    title = (
+        "Effective sample size: how many equally weighted rows are as precise as the "
+        f"{rows:,} weighted ones"
+    )
+    columns = MethodSize._columns
+    return Table(
+        tuple(methods), columns if any(row.note for row in methods) else columns[:2], title
+    )
+
+
+def _size(row: MethodSize) -> Cell:
+    if row.share is None:
+        return Cell("none")
+    return Cell(f"{row.effective_sample_size:,.0f} ({row.share:.0%})", row.effective_sample_size)
 
 
 _CELLS = 1_000_000  # of a sample that is weighed; there is no gain in more of them

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._feature_columns import FeatureColumns
-from .._html import Record
 from .._support import Uncovered
 from .._types import Flags, Real, Rows
+from ..show.table import Record
 from ..weights._points import Units, blocks, pooled_units
 
 NEIGHBOR = 5  # whose distance is compared

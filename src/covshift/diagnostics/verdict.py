@@ -26,11 +26,11 @@ from typing import Literal, NamedTuple
 
 from .._feature_columns import MISSING
 from .._support import NO_OVERLAP, STRONG
+from ..show.words import printable
 from .features import FeatureShift
 from .joint import TwoSampleAUC
 from .sizes import MethodSize
 from .support import Support
-from .text import printable
 
 Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
 

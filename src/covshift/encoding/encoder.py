@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._fields import PLAIN, Each, Kind, Part, Texts
-from .._notes import Note, Severity
 from .._parameters import Rules, check_parameters, whole
 from .._types import Flags, Real, Rows
 from .._validation import check_columns, unwrap_target
 from ..exceptions import InputError
+from ..show.notes import Note, Severity
 from .cells import Cells, is_table
 from .encoded import encoded
 from .feature import Feature, Unseen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .._notes import Note
+from ..show.notes import Note
 from .feature import OTHER, Feature
 
 

@@ -2,13 +2,12 @@
 
 from .core import estimate
 from .known import WeightedMean, estimate_mean, estimate_risk
-from .result import Change, Estimate, Estimates, Table
+from .result import Change, Estimate, Estimates
 
 __all__ = [
     "Change",
     "Estimate",
     "Estimates",
-    "Table",
     "WeightedMean",
     "estimate",
     "estimate_mean",

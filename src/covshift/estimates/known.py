@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from .._gains import weighted_means
-from .._html import Record
 from .._parameters import number
 from .._row_weights import check_weight
 from .._types import Real
 from .._values import numbers_of_rows
 from ..exceptions import InputError
+from ..show.table import Record
 from ..weights import effective_sample_size
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Rows
 from .._validation import refuse_target_weights
 from ..data import Samples
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins
 from ..exceptions import InputError, NoOverlapError
+from ..show.notes import Note
 from .overlap import Covered
 
 

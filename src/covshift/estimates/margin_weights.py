@@ -23,13 +23,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._notes import Note
 from .._quiet import heard, quiet
 from .._row_weights import check_weight
 from .._types import Real
 from ..data import Samples
 from ..exceptions import MarginsWarning, NoOverlapError, WeightWarning
 from ..margins.reading import cell_columns
+from ..show.notes import Note
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights._design import kish
 from ..weights.base import Weighter

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._feature_columns import made_of
-from .._notes import Note
 from .._quiet import quiet
 from .._support import NO_OVERLAP, Uncovered
 from .._two_samples import TwoSamples
@@ -17,8 +16,9 @@ from ..data import Samples
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import set_aside, significant_parts
 from ..diagnostics.support import neighborhood
-from ..diagnostics.text import printable
 from ..exceptions import NoOverlapError
+from ..show.notes import Note
+from ..show.words import printable
 
 _ROWS = 5_000  # of each sample that the diagnosis sees
 

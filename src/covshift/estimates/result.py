@@ -1,22 +1,28 @@
-"""What an estimate found: to print, to show, to store, to draw."""
+"""What an estimate found: numbers of the population, beside those of the sample."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._html import Record
-from .._notes import Note
-from .._optional import import_extra
-from .._plain import plain
 from .._types import Real
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..margins import Margins
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Column, Record, Table
+from ..show.words import printable, shown
 from .methods import Method
-from .text import as_html, describe, sentence, table_html, table_lines
+
+METHOD_WORDS = {
+    "dr": "doubly robust",
+    "weights": "weights alone",
+    "model": "outcome model alone",
+    "none": "sample as it is",
+}
 
 
 @dataclass(frozen=True)
@@ -39,25 +45,17 @@ class Estimate(Record):
     proportion: bool = False
     sensitivity_interval: tuple[float, float] | None = None
 
-
-class Table(tuple[Estimate, ...]):
-    """Rows of estimates that print as a table."""
-
-    def __str__(self) -> str:
-        return "\n".join(table_lines(self))
-
-    def _repr_html_(self) -> str:
-        return table_html(self)
-
-    def where(self, **wanted: Any) -> Table:
-        """Keep the rows whose attributes are as given, such as ``method="dr"``."""
-        return Table(
-            row for row in self if all(getattr(row, key) == value for key, value in wanted.items())
-        )
-
-    def to_frame(self) -> Any:
-        """Return a pandas data frame with one line per row."""
-        return _frame(self, "Table.to_frame")
+    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("outcome", lambda row: printable(row.outcome), words=True),
+        Column("what", lambda row: printable(row.what or "mean"), words=True),
+        Column("group", lambda row: printable(row.group or ""), words=True),
+        Column("method", lambda row: row.method, words=True),
+        Column("value", lambda row: shown(row.value, row)),
+        Column("s.e.", lambda row: _error(row)),
+        Column("interval", lambda row: _interval(row)),
+        Column("rows", lambda row: f"{row.rows:,}"),
+    )
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ class Change(Record):
     interval: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Estimates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Answer):
     """What `covshift.estimate` found. Print it, or read its fields.
 
     ``value``, ``standard_error`` and ``interval`` are those of the whole population by the chosen
@@ -83,7 +81,7 @@ class Estimates:
     Attributes
     ----------
     table : Table
-        All methods beside one another, for all and for every group: a tuple of `Estimate`.
+        All methods beside one another, for all and for every group: rows of `Estimate`.
     method : {"dr", "weights", "model", "none"}
         The chosen one.
     what : str
@@ -135,6 +133,13 @@ class Estimates:
     notes: tuple[Note, ...] = ()
     margins: Margins | None = None
 
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("what", "method", "confidence", "effective_sample_size", "design_effect"),
+        *("largest_weight", "trimmed_share", "n_train", "n_target", "covered_share", "weighter"),
+        *("models", "sensitivity", "errors", "verdict"),
+    )
+    _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes")
+
     @property
     def verdict(self) -> str:
         """Verdict of the diagnosis."""
@@ -169,54 +174,24 @@ class Estimates:
     @property
     def sentence(self) -> str:
         """The first answer in one sentence."""
-        return sentence(self)
+        row = self._first
+        plain = self._same(row, "none")
+        label = self._label(row)
+        of = f" ({label})" if label else ""
+        interval = f"{self.confidence:.0%}".replace("%", " %") + f" interval {_interval(row)}"
+        if row.method == "none":
+            return f"The sample says {shown(row.value, row)}{of}, uncorrected ({interval})."
+        return (
+            f"The sample says {shown(plain.value, plain)}{of}; corrected for who answered: "
+            f"{shown(row.value, row)} ({interval})."
+        )
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
 
-    def __str__(self) -> str:
-        return describe(self)
-
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the weights as dictionaries, lists and numbers for JSON."""
-        kept = {
-            name: getattr(self, name)
-            for name in (
-                "what",
-                "method",
-                "confidence",
-                "effective_sample_size",
-                "design_effect",
-                "largest_weight",
-                "trimmed_share",
-                "n_train",
-                "n_target",
-                "covered_share",
-                "weighter",
-                "models",
-                "sensitivity",
-                "errors",
-                "verdict",
-            )
-        }
-        found: dict[str, Any] = plain(
-            {
-                "sentence": self.sentence,
-                **kept,
-                "estimates": [asdict(row) for row in self.estimates],
-                "table": [asdict(row) for row in self.table],
-                "changes": [asdict(row) for row in self.changes],
-                "notes": list(self.notes),
-            }
-        )
-        return found
-
     def to_frame(self, *, methods: bool = False) -> Any:
         """Return a pandas data frame of the estimates, or of all ``methods``."""
-        return _frame(self.table if methods else self.estimates, "Estimates.to_frame")
+        return (self.table if methods else self.estimates).to_frame()
 
     def plot(self, ax: Any = None) -> Any:
         """Draw plain and corrected numbers of all and of the groups: a forest plot.
@@ -227,20 +202,103 @@ class Estimates:
 
         return ForestPlotDisplay.from_estimates(self, ax=ax)
 
+    def _parts(self) -> Iterator[Table | list[str]]:
+        columns = [
+            Column("", self._name, words=True),
+            Column("sample", lambda row: _value(self._same(row, "none"))),
+            Column("corrected", _value),
+            Column("s.e.", _error),
+            Column("interval", _interval),
+            Column("rows", lambda row: f"{row.rows:,}"),
+            Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
+        ]
+        if self.sensitivity is not None:
+            wide = Column(
+                f"if y moves by {self.sensitivity:g}",
+                lambda row: (
+                    (row.sensitivity_interval or "") and _interval(row, row.sensitivity_interval)
+                ),
+            )
+            columns.insert(5, wide)
+        yield Table(self.estimates.records, tuple(columns))
+        yield Table(
+            tuple(self._same(self._first, method) for method in METHOD_WORDS),
+            (
+                Column("method", lambda row: METHOD_WORDS[row.method], words=True),
+                Column("value", _value),
+                Column("s.e.", _error),
+                Column("interval", _interval),
+            ),
+            chosen={list(METHOD_WORDS).index(self.method)},
+        )
+        yield [
+            f"Shift: {self.verdict}. {self.n_train:,} training rows, {self._target()}.",
+            *weights_lines(self),
+        ]
+
+    def _target(self) -> str:
+        target = f"{self.n_target:,} target rows"
+        if self.margins is not None:
+            columns = self.margins.columns
+            target = f"margins of {len(columns)} column{'s' if len(columns) > 1 else ''}"
+            if self.margins.source:
+                target += f" ({printable(self.margins.source, 60)})"
+        if self.covered_share < 1:
+            target += f" ({self.covered_share:.1%} of the target)"
+        return target
+
+    @property
+    def _first(self) -> Estimate:
+        first: Estimate = (self.overall or self.estimates)[0]
+        return first
+
+    def _same(self, row: Estimate, method: str) -> Estimate:
+        """The same number by another method."""
+        same = self.table.where(outcome=row.outcome, what=row.what, group=row.group, method=method)
+        found: Estimate = same[0]
+        return found
+
+    def _label(self, row: Estimate) -> str:
+        """Name a number where there are several, or where it is not a plain mean."""
+        several = len({other.outcome for other in self.table}) > 1
+        parts = [printable(row.outcome)] if several else []
+        if row.what:
+            parts.append(printable(row.what))
+        return ", ".join(parts)
+
+    def _name(self, row: Estimate) -> str:
+        """Name a number and its group."""
+        label, grouped = self._label(row), any(other.group is not None for other in self.estimates)
+        name = "all" if row.group is None else printable(row.group)
+        if not label:
+            return name
+        return f"{label}: {name}" if grouped else label
+
+
+def weights_lines(answer: Any) -> list[str]:
+    """Say how precise the weights leave an estimate or an evaluation, and by which models."""
+    lines = [
+        f"Weights ({answer.weighter}): as precise as {answer.effective_sample_size:,.0f} equally "
+        f"weighted rows, design effect {answer.design_effect:.2f}, largest weight "
+        f"{answer.largest_weight:.1f}, trimmed {answer.trimmed_share:.1%}."
+    ]
+    used = {", ".join(names) for names in answer.models.values()}
+    if used:
+        lines.append(f"Outcome model: {'; '.join(sorted(used)[:3])}, cross-fitted.")
+    return lines
+
+
+def _value(row: Estimate) -> str:
+    return shown(row.value, row)
+
+
+def _error(row: Estimate) -> str:
+    return shown(row.standard_error, row, percent=False)
+
+
+def _interval(row: Estimate, interval: tuple[float, float] | None = None) -> str:
+    return " to ".join(shown(bound, row, percent=False) for bound in interval or row.interval)
+
 
 def _one_or_all(values: Sequence[float]) -> Any:
     return values[0] if len(values) == 1 else np.array(values)
-
-
-def _frame(rows: Sequence[Estimate], needed_by: str) -> Any:
-    pandas = import_extra("pandas", extra="pandas", needed_by=needed_by)
-    lines = []
-    for row in rows:
-        line = asdict(row)
-        line["low"], line["high"] = line.pop("interval")
-        wide = line.pop("sensitivity_interval")
-        if wide is not None:
-            line["sensitivity_low"], line["sensitivity_high"] = wide
-        del line["proportion"]
-        lines.append(line)
-    return pandas.DataFrame(lines)

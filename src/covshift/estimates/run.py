@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._row_weights import check_weight
 from .._types import Rows
 from ..data import Samples
 from ..data.columns import Outcome, row_list
 from ..exceptions import InputError
+from ..show.notes import Note
+from ..show.table import Table
 from .asked import Asked
 from .bootstrap import draws, is_complete, with_drawn_errors
 from .intervals import Number
@@ -21,7 +22,7 @@ from .margin_weights import weigh_to_margins
 from .methods import METHODS, Method
 from .overlap import Covered
 from .problem import Item, Problem
-from .result import Change, Estimate, Estimates, Table
+from .result import Change, Estimate, Estimates
 from .weighing import Weights, are_weights, weigh
 
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name

@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from .._both_samples import with_groups
-from .._notes import Note
 from .._quiet import alone, quiet
 from .._row_weights import check_weight
 from .._types import Real
 from ..data import Samples
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
+from ..show.notes import Note
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights._limits import strictly_inside
 from ..weights._m_estimation import clipped_tilt, tilted

@@ -2,7 +2,7 @@
 
 from .core import evaluate
 from .curves import ROC, Curves, Reliability
-from .result import Difference, Evaluations, Performance, Performances
+from .result import Difference, Evaluations, Performance
 from .target_labels import Change, Check
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Difference",
     "Evaluations",
     "Performance",
-    "Performances",
     "Reliability",
     "evaluate",
 ]

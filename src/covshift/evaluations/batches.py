@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._frames import column_label, select
-from .._natural import in_order
-from .._notes import Note
 from .._types import Rows
 from .._validation import column_names, unwrap_target
 from ..data.columns import check_outcomes
 from ..exceptions import InputError
+from ..show.notes import Note
+from ..show.words import in_order
 from .result import Evaluations
 
 _NAMED = 5  # batches that a note names

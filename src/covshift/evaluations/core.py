@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._crossfit import Features
-from .._notes import Note
 from .._parameters import flag, number, one_of, whole
 from .._types import Flags, Real, Rows
 from .._validation import is_margins, unwrap_target
@@ -19,6 +18,7 @@ from ..diagnostics import Diagnosis
 from ..estimates.overlap import check_overlap
 from ..estimates.weighing import are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
+from ..show.notes import Note
 from .asking import Task
 from .batches import labels_of_batches, rows_of_batches, single_rows
 from .methods import METHODS, Method

@@ -15,19 +15,19 @@ O(n log n).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .._crossfit import CrossFit
-from .._html import Record, card, table
 from .._influence import Influence
-from .._plain import plain
 from .._types import Flags, Real
 from ..estimates.intervals import Errors, Number
 from ..estimates.methods import Signal
+from ..show.notes import plain
+from ..show.table import Record, Table, card
 from . import masses as on
 from .bins import Bins, score_bins
 from .masses import Masses
@@ -53,8 +53,8 @@ class Reliability(Record):
 class ROC(Record):
     """Points of the ROC curve, from (0, 0) to (1, 1), and the area under it."""
 
-    false_positive_rate: Real  # (p,)
-    true_positive_rate: Real  # (p,)
+    false_positive_rate: Real = field(repr=False)  # (p,)
+    true_positive_rate: Real = field(repr=False)  # (p,)
     auc: float
 
 
@@ -86,7 +86,7 @@ class Curves:
             (name, "–" if curve is None else f"{curve.auc:.3f}")
             for name, curve in (("target", self.roc), ("labelled rows", self.roc_labelled))
         ]
-        tables, curve = [table(("area under the ROC curve", "AUC"), areas)], self.reliability
+        tables, curve = [Table.of(("area under the ROC curve", "AUC"), areas)], self.reliability
         if curve is not None:
             numbers = (curve.score, curve.share, curve.interval[:, 0], curve.interval[:, 1])
             rows = [
@@ -94,7 +94,7 @@ class Curves:
                 for k, (low, high) in enumerate(pairwise(curve.bounds))
             ]
             head = ("score", "mean score", "share of positives", "low", "high")
-            tables.append(table(head, rows))
+            tables.append(Table.of(head, rows))
         return card(f"Curves of {self.model} on the target, class {self.positive}", *tables)
 
     def to_dict(self) -> dict[str, Any]:

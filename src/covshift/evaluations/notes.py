@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Flags
 from ..data import Groups
 from ..data.columns import Outcome, row_list
 from ..diagnostics import Diagnosis
 from ..estimates.intervals import Number
+from ..show.notes import Note
+from ..show.table import Table
 from .methods import Method
 from .metrics import words
-from .result import Performances
 from .scores import Scored
 from .target_labels import Change, Check
 
@@ -163,7 +163,7 @@ def rows_that_judge(outcome: Outcome, trained: Flags) -> Iterator[Note]:
         yield Note("training rows", text)
 
 
-def without_number(rows: Performances, groups: Groups | None) -> Iterator[Note]:
+def without_number(rows: Table, groups: Groups | None) -> Iterator[Note]:
     """Warn of metrics and groups that have no number; ``rows`` are those of the chosen method."""
     undefined = {
         f"{words(row.metric)} ({row.group or 'all'})" for row in rows if np.isnan(row.value)

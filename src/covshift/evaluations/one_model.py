@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._influence import Influence
-from .._notes import Note
 from .._types import Flags, Real, Rows
 from ..estimates.intervals import Number
 from ..estimates.problem import Size
 from ..estimates.quantities import every_group
 from ..exceptions import InputError
+from ..show.notes import Note
 from . import masses as on
 from . import notes
 from .bins import Bins

@@ -1,25 +1,51 @@
-"""What an evaluation found: to print, to show, to store, to draw."""
+"""What an evaluation found: metrics on the target, beside those on the labelled rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._html import Record
-from .._notes import Note
-from .._optional import import_extra
-from .._plain import plain
 from .._types import Real
 from ..diagnostics import Diagnosis
+from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
+from ..show.answer import Answer
+from ..show.notes import Note
+from ..show.table import Cell, Column, Record, Table
+from ..show.words import printable, shown
 from .curves import Curves
 from .methods import Method
+from .metrics import words
 from .target_labels import Change, Check
-from .text import as_html, describe, sentence, table_html, table_lines
 
 if TYPE_CHECKING:
     from .pictures import Kind
+
+WORDS = {
+    **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
+    "pape": "weighted calibration (PAPE)",
+    "cbpe": "calibrated scores (CBPE)",
+    "none": "labelled rows as they are",
+}
+_WIDE = 4  # metrics beside one another
+
+
+def _value(row: Any) -> Cell:
+    return Cell(shown(row.value, row), row.value)
+
+
+def _interval(row: Any) -> str:
+    return " to ".join(shown(bound, row) for bound in row.interval)
+
+
+_NUMBERS = (
+    Column("value", _value),
+    Column("s.e.", lambda row: Cell(shown(row.standard_error, row), row.standard_error)),
+    Column("interval", _interval),
+)
+_ROWS = Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows))
 
 
 @dataclass(frozen=True)
@@ -38,29 +64,14 @@ class Performance(Record):
     rows: int  # that judge, in the group
     effective_sample_size: float
 
-
-class Performances(tuple[Performance, ...]):
-    """Rows of metrics that print as a table."""
-
-    def __str__(self) -> str:
-        return "\n".join(table_lines(self))
-
-    def _repr_html_(self) -> str:
-        return table_html(self)
-
-    def same(self, row: Performance, method: str) -> Performance:
-        """Return the same metric by another method."""
-        return self.where(model=row.model, metric=row.metric, group=row.group, method=method)[0]
-
-    def where(self, **wanted: Any) -> Performances:
-        """Keep the rows whose attributes are as given, such as ``method="dr"``."""
-        return Performances(
-            row for row in self if all(getattr(row, key) == value for key, value in wanted.items())
-        )
-
-    def to_frame(self) -> Any:
-        """Return a pandas data frame with one line per row."""
-        return _frame(self, "Performances.to_frame")
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("model", lambda row: printable(row.model), words=True),
+        Column("metric", lambda row: printable(words(row.metric)), words=True),
+        Column("group", lambda row: printable(row.group or ""), words=True),
+        Column("method", lambda row: row.method, words=True),
+        *_NUMBERS,
+        _ROWS,
+    )
 
 
 @dataclass(frozen=True)
@@ -78,8 +89,8 @@ class Difference(Record):
     interval: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluations(Answer):
     """What `covshift.evaluate` found. Print it, or read its fields.
 
     ``found["roc_auc"]`` is the metric of the whole target by the chosen method: a `Performance`
@@ -87,8 +98,8 @@ class Evaluations:
 
     Attributes
     ----------
-    table : Performances
-        All methods beside one another, for all and for every group: a tuple of `Performance`.
+    table : Table
+        All methods beside one another, for all and for every group: rows of `Performance`.
     method : {"dr", "weights", "model", "cbpe", "pape", "none"}
         The chosen one.
     differences : tuple of Difference
@@ -118,7 +129,7 @@ class Evaluations:
     notes : tuple of Note
     """
 
-    table: Performances
+    table: Table
     method: Method
     confidence: float
     differences: tuple[Difference, ...]
@@ -140,25 +151,53 @@ class Evaluations:
     batches: dict[str, Evaluations] = field(default_factory=dict)
     curves: tuple[Curves, ...] = ()
 
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("method", "confidence", "effective_sample_size", "design_effect", "largest_weight"),
+        *("trimmed_share", "n_train", "n_target", "n_learned", "covered_share", "weighter"),
+        *("models", "verdict"),
+    )
+    _data: ClassVar[tuple[str, ...]] = (
+        *("performances", "table", "differences", "checks", "changes", "curves"),
+    )
+
     @property
     def verdict(self) -> str:
         """Verdict of the diagnosis."""
         return self.diagnosis.verdict
 
     @property
-    def performances(self) -> Performances:
+    def performances(self) -> Table:
         """The numbers of the chosen method: all first, then the groups."""
         return self.table.where(method=self.method)
 
     @property
-    def overall(self) -> Performances:
+    def overall(self) -> Table:
         """The numbers of the whole target, by the chosen method."""
         return self.performances.where(group=None)
 
     @property
     def sentence(self) -> str:
         """The first answer in one sentence."""
-        return sentence(self)
+        there = self.performances[0]
+        here = self.same(there, "none")
+        name = words(there.metric)
+        name = name[0].upper() + name[1:]
+        if math.isnan(there.value):
+            here_too = "" if math.isnan(here.value) else f" {shown(here.value, here)} on your data;"
+            return f"{name}:{here_too} not defined on the target."
+        interval = f"{self.confidence:.0%}".replace("%", " %") + f" interval {_interval(there)}"
+        if there.method == "none":
+            return f"{name} {shown(here.value, here)} on your data, uncorrected ({interval})."
+        return (
+            f"{name} {shown(here.value, here)} on your data; expected "
+            f"{shown(there.value, there)} on the target ({interval})."
+        )
+
+    def same(self, row: Performance, method: str) -> Performance:
+        """Return the same metric by another method."""
+        same = self.table.where(model=row.model, metric=row.metric, group=row.group, method=method)
+        found: Performance = same[0]
+        return found
 
     def __getitem__(self, key: str | tuple[str, str]) -> Performance:
         """Return a metric of the whole target; of several models by (model, metric)."""
@@ -167,57 +206,22 @@ class Evaluations:
         if not found:
             known = sorted({(row.model, row.metric) for row in self.overall})
             raise InputError(f"There is no metric {metric!r} of {model!r}. Found: {known}.")
-        return found[0]
+        first: Performance = found[0]
+        return first
 
     def __iter__(self) -> Iterator[Performance]:
         return iter(self.performances)
 
-    def __str__(self) -> str:
-        return describe(self)
-
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists and numbers for JSON.
-
-        Left out are the weights and the points of the ROC curves.
-        """
-        names = (
-            "method",
-            "confidence",
-            "effective_sample_size",
-            "design_effect",
-            "largest_weight",
-            "trimmed_share",
-            "n_train",
-            "n_target",
-            "n_learned",
-            "covered_share",
-            "weighter",
-            "models",
-            "verdict",
-        )
-        found: dict[str, Any] = plain(
-            {
-                "sentence": self.sentence,
-                **{name: getattr(self, name) for name in names},
-                "performances": [asdict(row) for row in self.performances],
-                "table": [asdict(row) for row in self.table],
-                "differences": [asdict(row) for row in self.differences],
-                "checks": [asdict(row) for row in self.checks],
-                "changes": [asdict(row) for row in self.changes],
-                "notes": list(self.notes),
-                "curves": [curves.to_dict() for curves in self.curves],
-            }
-        )
+        """Return everything as plain data for JSON, without weights and points of ROC curves."""
+        found = super().to_dict()
         if self.batches:
             found["batches"] = {name: part.to_dict() for name, part in self.batches.items()}
         return found
 
     def to_frame(self, *, methods: bool = False) -> Any:
         """Return a pandas data frame of the metrics, or of all ``methods``."""
-        return _frame(self.table if methods else self.performances, "Evaluations.to_frame")
+        return (self.table if methods else self.performances).to_frame()
 
     def plot(
         self,
@@ -255,12 +259,84 @@ class Evaluations:
 
         return draw(self, kind, ax, model=model, metric=metric, observed=observed)
 
+    def _parts(self) -> Iterator[Table | list[str]]:
+        yield Table(
+            self.performances.records,
+            (
+                Column("", self._label, words=True),
+                Column("your data", lambda row: _value(self.same(row, "none"))),
+                Column("target", _value),
+                *_NUMBERS[1:],
+                _ROWS,
+                Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
+            ),
+        )
+        yield self._methods()
+        first = self.overall[0]
+        if self.batches:
+            columns = (
+                Column(f"batch: {words(first.metric)}", lambda b: printable(b[0]), words=True),
+                Column("target", lambda batch: _value(batch[1].overall[0])),
+                *(
+                    Column(column.name, lambda batch, of=column: of.cell(batch[1].overall[0]))
+                    for column in _NUMBERS[1:]
+                ),
+                Column("target rows", lambda batch: f"{batch[1].n_target:,}"),
+                Column("shift", lambda batch: batch[1].verdict),
+            )
+            yield Table(tuple(self.batches.items()), columns)
+        if self.differences:
+            name = Column("difference on the target", _difference, words=True)
+            yield Table(self.differences, (name, *_NUMBERS))
+        if self.checks:
+            columns = (
+                Column("labels of the target", self._label, words=True),
+                Column("observed", _value),
+                *_NUMBERS[1:],
+                Column("expected", lambda row: shown(row.expected, row)),
+                _ROWS,
+            )
+            yield Table(self.checks, columns)
+        yield [
+            f"Do alike rows have other outcomes there? p = {change.p_value:.2g} "
+            f"({printable(change.model)}): "
+            f"{'it seems so' if change.p_value < 0.05 else 'no sign of it'}."
+            for change in self.changes
+        ]
+        target = f"{self.n_target:,} target rows"
+        if self.covered_share < 1:
+            target += f" ({self.covered_share:.1%} of the target)"
+        yield [
+            f"Shift: {self.verdict}. {self.n_train:,} labelled rows to judge by, {target}.",
+            *weights_lines(self),
+        ]
 
-def _frame(rows: Sequence[Performance], needed_by: str) -> Any:
-    pandas = import_extra("pandas", extra="pandas", needed_by=needed_by)
-    lines = []
-    for row in rows:
-        line = asdict(row)
-        line["low"], line["high"] = line.pop("interval")
-        lines.append(line)
-    return pandas.DataFrame(lines)
+    def _methods(self) -> Table:
+        """Set the methods beside one another: a line for each, a column for a few metrics each."""
+        first = self.overall.where(model=self.table[0].model)[:_WIDE]
+        same = self.table.where(model=first[0].model, metric=first[0].metric, group=None)
+        known = {row.method for row in same}
+        methods = [method for method in WORDS if method in known]
+        columns = (
+            Column("method", WORDS.__getitem__, words=True),
+            *(
+                Column(
+                    printable(words(row.metric)),
+                    lambda method, row=row: _value(self.same(row, method)),
+                )
+                for row in first
+            ),
+        )
+        return Table(tuple(methods), columns, chosen={methods.index(self.method)})
+
+    def _label(self, row: Any) -> str:
+        parts = [printable(row.model)] if len({other.model for other in self.table}) > 1 else []
+        parts.append(printable(words(row.metric)))
+        if any(other.group is not None for other in self.table):
+            parts.append(printable(getattr(row, "group", None) or "all"))
+        return ": ".join(parts)
+
+
+def _difference(row: Difference) -> str:
+    label = words(row.metric) + ("" if row.group is None else f", {row.group}")
+    return printable(f"{label}: {row.model} - {row.reference}")

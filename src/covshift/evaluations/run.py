@@ -18,11 +18,12 @@ from ..diagnostics import Diagnosis
 from ..estimates.overlap import Covered
 from ..estimates.weighing import Weights, weigh
 from ..exceptions import InputError
+from ..show.table import Table
 from . import notes
 from .judged import Judged, Learned
 from .methods import engine_method
 from .one_model import OneModel, codes
-from .result import Difference, Evaluations, Performances
+from .result import Difference, Evaluations
 from .scores import Scored
 from .settings import Settings
 from .target_labels import Labelled
@@ -56,7 +57,7 @@ class Run:
             one.notes += notes.about_scores(scored)
             one.notes += notes.absent_classes(scored, answer.y[used])
             judged.append(one)
-        table = Performances(row for one in judged for row in one.rows)
+        table = Table(tuple(row for one in judged for row in one.rows))
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         assert isinstance(self.covered.diagnosis, Diagnosis)
         found += notes.strong_shift(self.covered.diagnosis)

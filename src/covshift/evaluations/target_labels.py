@@ -20,11 +20,11 @@ import numpy as np
 from scipy.special import fdtrc
 
 from .._crossfit import CrossFit
-from .._html import Record
 from .._influence import Design, Influence, mean_influence
 from .._types import Real, Rows
 from ..estimates.intervals import Errors
 from ..estimates.methods import Signal
+from ..show.table import Record
 from ..weights._design import kish
 from .judged import Judged
 from .masses import Masses

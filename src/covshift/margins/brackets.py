@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from .._types import Real
 from ..exceptions import InputError
+from ..show.notes import Note
 from .cells import Brackets
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .brackets import number_of, ordered_brackets, quantile_brackets
 from .cells import Brackets, Categories, Cells, level_of
-from .kinds import Margin, Moments, Table, checked_shares
+from .kinds import CrossTable, Margin, Moments, checked_shares
 
 _ROUNDED = 0.01  # that a table and a margin may differ by
 _ROUNDS = 30  # far more than a difference of one percent needs
@@ -25,7 +25,7 @@ _FORMS = (
 
 def built(
     given: Mapping[Any, Any], notes: list[Note], *, right: frozenset[str] = frozenset()
-) -> tuple[dict[str, Margin | Moments], tuple[Table, ...]]:
+) -> tuple[dict[str, Margin | Moments], tuple[CrossTable, ...]]:
     """Return the margins of single columns and the tables of two; ``right`` are columns whose
     brackets hold their upper ends.
     """
@@ -34,7 +34,7 @@ def built(
             "Margins need a dictionary from columns to what is known of them. " + _FORMS
         )
     single: dict[str, Margin | Moments] = {}
-    tables: list[Table] = []
+    tables: list[CrossTable] = []
     for key, content in given.items():
         if not isinstance(content, Mapping) or not content:
             raise InputError(f"The margin of {key!r} is {content!r}. {_FORMS}")
@@ -97,7 +97,7 @@ def _cells(keys: list[Any], title: str, notes: list[Note], right: bool) -> tuple
 
 def _table(
     key: tuple[Any, ...], content: Mapping[Any, Any], notes: list[Note], right: Any
-) -> Table:
+) -> CrossTable:
     if len(key) != 2 or level_of(key[0]) == level_of(key[1]):
         raise InputError(
             f"The key {key!r} is no pair of two columns. A table is written as "
@@ -122,7 +122,7 @@ def _table(
         labels = sides[0].labels[a], sides[1].labels[b]
         raise InputError(f"In {title} the cell {labels} is missing. Write 0 if nobody is there.")
     flat = _shares(share.ravel().tolist(), title, notes)
-    return Table(names, (sides[0], sides[1]), flat.reshape(share.shape))
+    return CrossTable(names, (sides[0], sides[1]), flat.reshape(share.shape))
 
 
 def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
@@ -133,7 +133,9 @@ def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
     return share
 
 
-def _agreeing(table: Table, single: Mapping[str, Margin | Moments], notes: list[Note]) -> Table:
+def _agreeing(
+    table: CrossTable, single: Mapping[str, Margin | Moments], notes: list[Note]
+) -> CrossTable:
     """Return the table with the sums that its columns have by themselves.
 
     Published numbers are rounded, and differ a little; more than that is an error. The nearest
@@ -157,11 +159,11 @@ def _agreeing(table: Table, single: Mapping[str, Margin | Moments], notes: list[
     return replace(table, share=share / share.sum())
 
 
-def _same_cells(own: Any, table: Table, side: int) -> bool:
+def _same_cells(own: Any, table: CrossTable, side: int) -> bool:
     return isinstance(own, Margin) and own.cells.labels == table.cells[side].labels
 
 
-def _refuse_disagreement(table: Table, side: int, share: Any) -> None:
+def _refuse_disagreement(table: CrossTable, side: int, share: Any) -> None:
     found = table.margin(side)
     off = np.abs(share - found.share)
     k = int(off.argmax())

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .build import at_points, built
 from .cells import Brackets, Cells
-from .kinds import Margin, Moments, Table
+from .kinds import CrossTable, Margin, Moments
 
 FORMAT = "covshift margins"
 
@@ -93,7 +93,7 @@ def _part(part: Margin | Moments) -> dict[str, Any]:
     return {"categories": [[key, share] for key, share in keys]}
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: CrossTable) -> dict[str, Any]:
     pairs = product(*map(cell_keys, table.cells))
     cells = [
         [a, b, share] for (a, b), share in zip(pairs, table.share.ravel().tolist(), strict=True)

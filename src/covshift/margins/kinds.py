@@ -30,7 +30,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Table:
+class CrossTable:
     """Shares of the cells of two columns together."""
 
     columns: tuple[str, str]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._files import write_atomically
-from .._notes import Note
 from ..exceptions import InputError
+from ..show.notes import Note
 from .build import at_points, built
-from .kinds import Margin, Moments, Table
+from .kinds import CrossTable, Margin, Moments
 
 
 class Margins:
@@ -81,7 +81,7 @@ class Margins:
     def of(
         cls,
         single: Mapping[str, Margin | Moments],
-        tables: Iterable[Table] = (),
+        tables: Iterable[CrossTable] = (),
         *,
         size: float | None = None,
         source: str = "",
@@ -95,7 +95,7 @@ class Margins:
     def _set(
         self,
         single: dict[str, Margin | Moments],
-        tables: tuple[Table, ...],
+        tables: tuple[CrossTable, ...],
         size: float | None,
         source: str,
         notes: list[Note],

@@ -9,15 +9,15 @@ import numpy as np
 
 from .._array import to_numpy
 from .._frames import cells_of, column_label
-from .._notes import Note
 from .._numbers import category_columns
 from .._parameters import one_of, whole
 from .._row_weights import row_weights
 from .._types import Real, Whole
 from .._validation import check_points, column_names
 from ..exceptions import InputError
+from ..show.notes import Note
 from .cells import OTHER, Brackets, Categories, Cells
-from .kinds import Margin, Table
+from .kinds import CrossTable, Margin
 
 _MOST_DIGITS = 17
 
@@ -143,7 +143,7 @@ def _table(
     codes: dict[str, Whole],
     share: Real,
     min_count: int,
-) -> Table:
+) -> CrossTable:
     """Cross two columns; brackets are merged, half as many each time, until all cells are full."""
     names = tuple(str(name) for name in pair)
     absent = [name for name in names if name not in single]
@@ -173,7 +173,7 @@ def _table(
             )
         wanted[larger] = -(-wanted[larger] // 2)
     sums = np.bincount(code, weights=share, minlength=len(counts)).astype(np.float64)
-    return Table((names[0], names[1]), (a, b), (sums / share.sum()).reshape(len(a), len(b)))
+    return CrossTable((names[0], names[1]), (a, b), (sums / share.sum()).reshape(len(a), len(b)))
 
 
 def _room(cells: Cells, wanted: int) -> int:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._html import card, table
-from .kinds import Margin, Moments, Table
+from ..show.table import Table, card
+from .kinds import CrossTable, Margin, Moments
 
 _SHOWN = 6  # cells of a column; the first and last of more
 
 
 def described(margins: Any) -> str:
     """Return what margins hold, a line for each column and table."""
-    rows = _lines(margins)
-    width = max(len(name) for name, _ in rows)
-    lines = [f"  {name:<{width}}  {text}" for name, text in rows]
+    lines = _table(margins).lines()[1:]
     return "\n".join([_head(margins), *lines, *(f"  Note: {note}" for note in margins.notes)])
 
 
 def as_html(margins: Any) -> str:
     """Return what margins hold as HTML that a notebook shows."""
-    lines = table(("column", "what is known"), _lines(margins))
-    return card(_head(margins), lines, notes=margins.notes)
+    return card(_head(margins), _table(margins), notes=margins.notes)
 
 
-def _lines(margins: Any) -> list[tuple[str, str]]:
+def _table(margins: Any) -> Table:
     rows = [(name, _part(part)) for name, part in margins.single.items()]
-    return rows + [(part.title, _table(part)) for part in margins.tables]
+    rows += [(part.title, _crossed(part)) for part in margins.tables]
+    return Table.of(("column", "what is known"), rows, words=(0, 1))
 
 
 def _head(margins: Any) -> str:
@@ -53,6 +51,6 @@ def _part(part: Margin | Moments) -> str:
     return f"{kind}: {', '.join(shown)}"
 
 
-def _table(table: Table) -> str:
+def _crossed(table: CrossTable) -> str:
     k, m = table.share.shape
     return f"table of {k} x {m} cells"

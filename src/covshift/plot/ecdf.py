@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from .._distances import Known, known_rows
-from .._readable import readable
 from .._row_weights import check_weight
 from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..exceptions import InputError
+from ..show.words import readable
 from . import style
 from .weights import fitted_weights
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from ..diagnostics.text import printable
-from ..estimates import Estimates
-from ..estimates.text import METHOD_WORDS, shown
+from ..estimates import Estimate, Estimates
+from ..estimates.result import METHOD_WORDS
 from ..exceptions import InputTypeError, NoOverlapError
+from ..show.table import Cell, Column, Table, number
+from ..show.words import printable, shown
 from . import pictures
 
 _NO_NUMBER = "There is no number for this population."
@@ -21,7 +21,7 @@ class Answer:
     headline: str
     plain: str  # what it means, for a reader who knows no statistics
     about: str = ""  # how it was found
-    rows: tuple[dict[str, Any], ...] = ()
+    table: Table | None = None
     picture: pictures.Picture | None = None
     notes: tuple[str, ...] = ()
 
@@ -34,9 +34,10 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
         raise InputTypeError(
             f"estimates={found!r:.80} is none. Pass what covshift.estimate found, or its error."
         )
-    rows = tuple(_row(found, row) for row in found.table)
+    table = _table(found)
     said = [
-        f"{row['label']}, {row['method']}: {row['value']}, {row['interval']}" for row in rows[:8]
+        f"{label.text}, {method.text}: {value.text}, {interval.text}"
+        for label, method, value, _, interval, *_ in table[:8].rows
     ]
     names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
     return Answer(
@@ -47,7 +48,7 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
         f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
         f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
         "weighted rows.",
-        rows,
+        table,
         pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}.")
         if draw
         else None,
@@ -55,17 +56,27 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
     )
 
 
-def _row(found: Estimates, row: Any) -> dict[str, Any]:
-    parts = [row.outcome, row.what, row.group]
-    return {
-        "label": ", ".join(printable(part, width=1000) for part in parts if part),
-        "method": METHOD_WORDS[row.method],
-        "chosen": row.method == found.method,
-        "number": row.value,
-        "value": shown(row.value, row),
-        "deviation": row.standard_error,
-        "error": shown(row.standard_error, row, percent=False),
-        "interval": " to ".join(shown(bound, row, percent=False) for bound in row.interval),
-        "count": row.rows,
-        "size": row.effective_sample_size,
-    }
+def _table(found: Estimates) -> Table:
+    """Return all methods side by side; those of the chosen one stand out."""
+    columns = (
+        Column("estimate", _label, words=True),
+        Column("method", lambda row: METHOD_WORDS[row.method], words=True),
+        Column("value", lambda row: Cell(shown(row.value, row), row.value)),
+        Column(
+            "std. error",
+            lambda row: Cell(shown(row.standard_error, row, percent=False), row.standard_error),
+        ),
+        Column(
+            "interval",
+            lambda row: " to ".join(shown(bound, row, percent=False) for bound in row.interval),
+        ),
+        Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows)),
+        Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+    )
+    chosen = {k for k, row in enumerate(found.table) if row.method == found.method}
+    return Table(found.table.records, columns, "Estimates by method", chosen=chosen)
+
+
+def _label(row: Estimate) -> str:
+    parts = (row.outcome, row.what, row.group)
+    return ", ".join(printable(part, width=1000) for part in parts if part)

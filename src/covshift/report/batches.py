@@ -10,8 +10,8 @@ from .._files import write_atomically
 from .._optional import import_extra
 from .._validation import is_margins, unwrap_target
 from ..diagnostics import BatchesDiagnosis
-from ..diagnostics.text import printable
 from ..exceptions import InputError
+from ..show.words import printable
 from . import pictures
 from .answer import answer_of
 from .evaluation import evaluation_of

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..comparison.text import LOSS_WORDS, Scale
 from ..exceptions import InputError
+from ..show.table import Column, Table, number
 
 _TEXTS = ("loss", "recommended", "recommendation")
 _NUMBERS = (
@@ -35,17 +36,55 @@ def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{key: str(comparison[key]) for key in _TEXTS},
         "learner": str(comparison.get("learner") or ""),
-        "scored_on_target_labels": bool(comparison["scored_on_target_labels"]),
-        "rows": rows,
-        "loss_words": LOSS_WORDS.get(str(comparison["loss"]), str(comparison["loss"])),
-        "needed": _needed(comparison.get("needed_standard_errors"), len(rows)),
-        "form": _form(rows),
+        "table": _table(comparison, rows),
         "notes": _notes(rows),
-        "balance": _balance(rows),
-        "gained": any(row["gain"] is not None for row in rows),
-        "published": any(row["gap_before"] is not None for row in rows),
-        "scored": any(row["true_risk"] is not None for row in rows),
     }
+
+
+def _table(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> Table:
+    """Return one row per method; the recommended one stands out."""
+    form, published = _form(rows), any(row["gap_before"] is not None for row in rows)
+    gained, scored = (any(row[key] is not None for row in rows) for key in ("gain", "true_risk"))
+    heads = [
+        ("risk", "risk", form),
+        ("standard_error", "std. error", form),
+        *([("gain", "gain", form), ("gain_standard_error", "std. error", form)] if gained else []),
+        *([("true_risk", "true risk", form)] if scored else []),
+        ("effective_sample_size", "as precise as", "{:,.0f}"),
+        ("gap_after", "gap left", "{:.3f}") if published else ("smd_after", "SMD left", "{:.3f}"),
+        ("seconds", "seconds", "{:.1f}"),
+    ]
+    columns = (
+        Column(head, lambda row, key=key, form=form: number(row[key], form))
+        for key, head, form in heads
+    )
+    chosen = {k for k, row in enumerate(rows) if row["method"] == str(comparison["recommended"])}
+    return Table(
+        rows,
+        (Column("method", lambda row: row["method"], words=True), *columns),
+        "Methods",
+        _about(comparison, rows),
+        chosen,
+    )
+
+
+def _about(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+    """Say what the columns are, and what was used."""
+    learner, loss = comparison.get("learner"), str(comparison["loss"])
+    needed = _needed(comparison.get("needed_standard_errors"), len(rows))
+    used = (
+        "Labels of the target were used for the column of the true risk alone."
+        if comparison["scored_on_target_labels"]
+        else "No labels of the target were used."
+    )
+    return (
+        (f"Learner: {learner}. " if learner else "")
+        + f"Risk: {LOSS_WORDS.get(loss, loss)} on the target, estimated from held-out training "
+        "rows that are weighted to look like it. Gain: over the unweighted model"
+        + (f"; it is clear beyond {needed:.1f} standard errors" if needed else "")
+        + ". Std. error: by how much the number before it may be off by chance. "
+        + f"{used} {_balance(rows)} Recommended: {comparison['recommended']}."
+    )
 
 
 def _row(row: Mapping[str, Any], at: int) -> dict[str, Any]:

@@ -6,39 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..diagnostics.text import printable
-from ..estimates.text import shown
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
-from ..evaluations.result import Performance
-from ..evaluations.text import WORDS
+from ..evaluations.result import WORDS, Performance
 from ..exceptions import InputTypeError, NoOverlapError
+from ..show.table import Cell, Table
+from ..show.words import printable, shown
 from . import pictures
 
 _NO_NUMBER = "There is no number for the model on this target."
 _WIDE = 6  # metrics beside one another
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A text; numbers are sorted by their value."""
-
-    text: str
-    number: float | None = None
-    small: str = ""  # below the text
-
-
-@dataclass(frozen=True)
-class Table:
-    """Lines under a heading: the first column names the line; ``chosen`` lines stand out."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    chosen: frozenset[int] = frozenset()
-    about: str = ""
-    picture: pictures.Picture | None = None
-    words: frozenset[str] = frozenset()  # heads of the columns that hold words, besides the first
 
 
 @dataclass(frozen=True)
@@ -75,9 +52,9 @@ def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> 
         pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
         if draw
         else None,
-        tuple(table for table in tables if table.rows),
+        tuple(table for table in tables if table),
         tuple(printable(str(note), width=5000) for note in found.notes),
-        pictures.curves(found) if draw else (),
+        (*_batches_drawn(found), *pictures.curves(found)) if draw else (),
     )
 
 
@@ -96,10 +73,10 @@ def _plain(found: Evaluations) -> str:
 def _metrics(found: Evaluations) -> Table:
     rows = []
     for row in found.performances:
-        here = found.table.same(row, "none")
+        here = found.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
     head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
-    return Table("Metrics", head, tuple(rows))
+    return Table.of(head, rows, title="Metrics")
 
 
 def _methods(found: Evaluations) -> Table:
@@ -120,7 +97,9 @@ def _methods(found: Evaluations) -> Table:
             rows.append((Cell(name), *numbers))
     head = ("method", *(_words(metric) for metric in metrics))
     about = f"Each with its {100 * found.confidence:g} % interval; the chosen one stands out."
-    return Table("The methods, side by side", head, tuple(rows), frozenset(chosen), about)
+    return Table.of(
+        head, rows, title="The methods, side by side", about=about, chosen=frozenset(chosen)
+    )
 
 
 def _batches(found: Evaluations) -> Table:
@@ -135,16 +114,17 @@ def _batches(found: Evaluations) -> Table:
     head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
     about = f"Expected on the target, each with its {100 * found.confidence:g} % interval"
     about += f" ({printable(model, width=1000)})." if _several(found) else "."
-    picture = _batches_drawn(found) if rows else None
-    return Table("Batches of the target", head, tuple(rows), about=about, picture=picture)
+    return Table.of(head, rows, title="Batches of the target", about=about)
 
 
-def _batches_drawn(found: Evaluations) -> pictures.Picture:
+def _batches_drawn(found: Evaluations) -> Iterator[pictures.Picture]:
+    if not found.batches:
+        return
     first = [(name, part.overall[0]) for name, part in found.batches.items()]
     said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
     metric = _words(first[0][1].metric)
     text = f"{metric} expected in every batch of the target. {'; '.join(said)}."
-    return pictures.batches(found, metric, text)
+    yield pictures.batches(found, metric, text)
 
 
 def _differences(found: Evaluations) -> Table:
@@ -154,7 +134,7 @@ def _differences(found: Evaluations) -> Table:
         name = f"{words(row.metric)}{group}: {row.model} less {row.reference}"
         rows.append((Cell(printable(name, width=1000)), *_numbers(row)))
     head = ("difference on the target", "value", "std. error", "interval")
-    return Table("Differences between models", head, tuple(rows))
+    return Table.of(head, rows, title="Differences between models")
 
 
 def _checks(found: Evaluations) -> Table:
@@ -169,7 +149,7 @@ def _checks(found: Evaluations) -> Table:
         for change in found.changes
     ]
     head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
-    return Table("Labels of the target", head, tuple(rows), about=" ".join(tests))
+    return Table.of(head, rows, title="Labels of the target", about=" ".join(tests))
 
 
 def _label(found: Evaluations, row: Performance) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..conformal import ExpectedCoverage, Intervals, Sets
-from ..diagnostics.text import printable
 from ..exceptions import InputTypeError
+from ..show.table import Cell, Table
+from ..show.words import printable
 from . import pictures
-from .evaluation import Cell, Table
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ def _groups(expected: ExpectedCoverage) -> Table:
     for name, (value, (low, high)) in expected.groups.items():
         interval = Cell(f"{low:.1%} to {high:.1%}")
         rows.append((Cell(printable(name, width=1000)), Cell(f"{value:.1%}", value), interval))
-    return Table("Coverage by group", ("group", "expected coverage", "interval"), tuple(rows))
+    head = ("group", "expected coverage", "interval")
+    return Table.of(head, rows, title="Coverage by group")
 
 
 def _sizes(found: Sets) -> Table:
@@ -115,4 +116,4 @@ def _sizes(found: Sets) -> Table:
         for share in (count / max(1, len(found)),)
         if count
     ]
-    return Table("Sizes of the sets", ("classes", "rows", "share"), tuple(rows))
+    return Table.of(("classes", "rows", "share"), rows, title="Sizes of the sets")

@@ -12,17 +12,18 @@ from .._labels import labels_of_rows
 from .._row_weights import RowWeights, check_weight
 from .._types import Real
 from ..comparison.target import MarginRows
-from ..diagnostics import MarginsDiagnosis
+from ..diagnostics import MarginsDiagnosis, PublishedNumber
 from ..diagnostics.margins import diagnose_margins_and_weigh, published_numbers
-from ..diagnostics.text import printable
 from ..exceptions import InputTypeError
 from ..margins import Margins
 from ..margins.balance import balance_of
+from ..show.table import Cell, Column, Table, number
+from ..show.words import printable, signed
 from . import pictures
 from .labels import Compared, Labelled, reliability_curves
-from .numbers import of_weights
+from .numbers import of_weights, sizes_of
 from .render import render
-from .words import PLAIN
+from .shift import PLAIN
 
 
 def margins_page(
@@ -67,6 +68,7 @@ def margins_page(
         train = Labelled(whole.numbers(X, "X")[kept], y, own)
         curves = reliability_curves(train, w, random_state, model=model)
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
+    by = name or ("the weights of the diagnosis" if left else None)
     return render(
         "margins.html",
         numbers={
@@ -75,10 +77,19 @@ def margins_page(
             "weights": None if w is None else {"by": name, **of_weights(w)},
         },
         d=diagnosis,
+        sizes=sizes_of(diagnosis),
+        published_table=_published(diagnosis, by),
+        margins_table=Table(
+            diagnosis.worst,
+            title="Margins",
+            about="All margins, the largest distance first: of brackets, of the distribution "
+            "functions at the published cuts; of categories, of a share; of means, in standard "
+            "deviations. p-values are corrected for the number of margins (Holm).",
+        ),
         verdict_words=PLAIN[diagnosis.verdict],
         columns=[printable(column, width=1000) for column in margins.columns],
         source=printable(margins.source, width=1000),
-        weights_name=name or ("the weights of the diagnosis" if left else None),
+        weights_name=by,
         worst=max(diagnosis.numbers, key=lambda number: abs(number.gap)),
         worst_after=max(left, key=lambda number: abs(number.gap_corrected), default=None),
         empty=max(
@@ -90,6 +101,32 @@ def margins_page(
         histogram=None if w is None else pictures.weight_histogram(np.asarray(w)),
         reliability=None if curves is None else pictures.reliability(*curves),
         **facts,
+    )
+
+
+def _published(diagnosis: MarginsDiagnosis, by: str | None) -> Table:
+    """Every published number, in the order of the margins."""
+
+    def cell(row: PublishedNumber, value: float | None) -> Cell:
+        return number(value, "{:.1%}" if row.is_share else "{:.5g}")
+
+    def gap(value: float | None) -> Cell:
+        return Cell("" if value is None else signed(value), value)
+
+    columns = (
+        Column("published number", lambda row: row.what, words=True),
+        Column("target", lambda row: cell(row, row.target)),
+        Column("sample", lambda row: cell(row, row.sample)),
+        Column("gap", lambda row: gap(row.gap)),
+        Column("corrected", lambda row: cell(row, row.corrected)),
+        Column("gap left", lambda row: gap(row.gap_corrected)),
+    )
+    return Table(
+        diagnosis.numbers,
+        columns if by else columns[:4],
+        "Published numbers",
+        "Every number of the margins, in their order. Gap: sample minus target, of means and "
+        "standard deviations in units of the latter" + (f"; corrected: with {by}." if by else "."),
     )
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from .._distances import Known, known_rows
 from .._feature_columns import FeatureColumns
-from .._readable import as_date, readable
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..plot.ecdf import two_values
-from .evaluation import Cell, Table
+from ..show.table import Cell, Table
+from ..show.words import as_date, readable
 
 _LEVELS = 12  # of a category that are shown
 
@@ -45,11 +44,10 @@ def means_of(
     about = f"Weighted: with {by}; a correction works where it comes close to the target."
     if most is not None and most < len(diagnosis.features):
         about += f" The {most} columns of {len(diagnosis.features)} that differ most."
-    table = Table("Means and shares", head, tuple(lines), about=about)
-    if weights is not None:
-        return table
-    without = tuple((*line[:2], line[3]) for line in lines)
-    return replace(table, head=(head[0], head[1], head[3]), rows=without, about="")
+    if weights is None:
+        head, about = (*head[:2], head[3]), ""
+        lines = [(*line[:2], line[3]) for line in lines]
+    return Table.of(head, lines, title="Means and shares", about=about)
 
 
 def _lines(
@@ -83,7 +81,7 @@ def _lines(
 
 def _largest(lines: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The levels that are most frequent in the target, in their order."""
-    order = sorted(range(len(lines)), key=lambda k: -(lines[k][3].number or 0.0))
+    order = sorted(range(len(lines)), key=lambda k: -(lines[k][3].value or 0.0))
     return [lines[k] for k in sorted(order[:_LEVELS])]
 
 

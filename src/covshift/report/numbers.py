@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._types import Real
+from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..show.table import Column, Table, number
 from ..weights._design import kish
-from .evaluation import Table
 
 
 def data_of(found: Any) -> Any:
@@ -16,20 +17,26 @@ def data_of(found: Any) -> Any:
     return {"refused": str(found)} if isinstance(found, Exception) else found.to_dict()
 
 
-def data_of_table(table: Table) -> list[dict[str, Any]]:
-    """Return the lines of a table of numbers, by the names of its columns."""
-    return [
-        {
-            name: cell.text if k == 0 else cell.number
-            for k, (name, cell) in enumerate(zip(table.head, row, strict=True))
-        }
-        for row in table.rows
-    ]
-
-
 def of_weights(weights: Real) -> dict[str, float]:
     """Return how unequal weights are; the largest in units of their mean."""
     return {
         "effective_sample_size": kish(weights),
         "largest_weight": float(weights.max() / weights.mean()),
     }
+
+
+def sizes_of(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
+    """Return what the weights of every method cost."""
+    return Table(
+        diagnosis.methods,
+        (
+            Column("method", lambda row: row.method, words=True),
+            Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+            Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
+            Column("rows used", lambda row: number(row.train_rows, "{:,}")),
+        ),
+        "Effective sample sizes",
+        "Rows of unequal weight say less than as many equal ones: with each method, the "
+        f"{diagnosis.n_train:,} training rows are as precise as this many equally weighted ones "
+        "(Kish's effective sample size).",
+    )

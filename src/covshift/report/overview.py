@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import BatchesDiagnosis
-from ..diagnostics.text import printable
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
-from ..estimates.text import shown
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..plot import BatchesDisplay
-from .evaluation import Cell, Table
+from ..show.table import Cell, Table
+from ..show.words import printable, shown
 from .pictures import Picture
 from .shift import Shift
 from .svg import draw_svg
@@ -70,12 +69,12 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
         "" if estimated is None else _range(estimated, "the sample says", len(targets)),
         "" if judged is None else _range(judged, "on your data it is", len(targets)),
-        Table(
-            "The targets, side by side",
+        Table.of(
             head,
-            tuple(lines),
+            lines,
+            words=(0, head.index("verdict"), len(head) - 1),
+            title="The targets, side by side",
             about=shown_below.strip(),
-            words=frozenset({"verdict", "differs most in"}),
         ),
         tuple(_drawn(part, len(targets)) for part in (estimated, judged) if part is not None),
     )

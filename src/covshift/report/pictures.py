@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._readable import as_date, readable
 from .._two_samples import TwoSamples
 from .._types import Real
 from ..conformal import Intervals
 from ..diagnostics import Diagnosis, FeatureShift, MarginsDiagnosis
 from ..estimates import Estimates
-from ..evaluations import Evaluations, Performances
+from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..plot import (
     ECDFDisplay,
@@ -26,6 +25,8 @@ from ..plot import (
     WeightsDisplay,
 )
 from ..plot.style import write_dates
+from ..show.table import Table
+from ..show.words import as_date, readable
 from .svg import draw_svg
 
 _FEATURES = 6  # distribution functions shown
@@ -61,7 +62,7 @@ def metrics(found: Evaluations, text: str) -> Picture:
     unit = _UNITS.get(found.table[0].metric)
     kept = [row for row in found.table if _UNITS.get(row.metric) == unit]
     drawn = replace(
-        found, table=Performances(replace(row, metric=words(row.metric)) for row in kept)
+        found, table=Table(tuple(replace(row, metric=words(row.metric)) for row in kept))
     )
     title = "On your data, and on the target"
     svg = draw_svg(

@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import Any
 
 from .._optional import import_extra
-from .._plain import plain
-from ..diagnostics.text import signed
+from ..show.notes import plain
+from ..show.words import signed
 
 # Control characters, halves of characters, and those that turn the direction of what follows.
 _UNPRINTABLE = re.compile(

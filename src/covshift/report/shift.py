@@ -14,13 +14,24 @@ from .._two_samples import TwoSamples, two_samples
 from .._types import Real
 from ..diagnostics import Diagnosis
 from ..diagnostics.measure import diagnose_samples
-from ..diagnostics.text import printable
+from ..diagnostics.verdict import Verdict
 from ..exceptions import InputTypeError
+from ..show.table import Table
+from ..show.words import printable
 from ..weights._design import kish
-from .evaluation import Table
 from .means import means_of
-from .numbers import data_of_table, of_weights
-from .words import PLAIN
+from .numbers import of_weights, sizes_of
+
+PLAIN: dict[Verdict, str] = {
+    "no shift": "The sample looks like the target: there is nothing to correct.",
+    "correctable": "The sample differs from the target, and weights can make up for it: rows of a "
+    "kind that is too rare in the sample count more, the others less.",
+    "strong": "The sample differs so much from the target that corrected numbers rest on few rows. "
+    "Use them with care.",
+    "no overlap": "Part of the target is unlike anything in the sample. Nothing that is computed "
+    "from this sample can tell what happens there.",
+}
+"""Verdicts for a reader who knows no statistics."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +55,9 @@ class Shift:
             "weights_name": self.weights_name,
             "effective": None if found is None else kish(found),
             "worst_gap": self._worst_gap(),
-            "after": self.after,
             "means": self.means,
+            "features": self._features(),
+            "sizes": sizes_of(self.diagnosis),
         }
 
     def numbers(self) -> dict[str, Any]:
@@ -54,10 +66,32 @@ class Shift:
         kept = [k for k, feature in enumerate(d.features) if feature in d.worst[: self.most]]
         return {
             "diagnosis": replace(d, features=tuple(d.features[k] for k in kept)).to_dict(),
-            "means": data_of_table(self.means),
+            "means": self.means.data(),
             "corrected": None if self.after is None else self.after[kept],
             "weights": None if found is None else {"by": self.weights_name, **of_weights(found)},
         }
+
+    def _features(self) -> Table:
+        """The distances of all columns, and what the weights leave of them."""
+        d, after = self.diagnosis, self.after
+        left = [None] * len(d.features) if after is None else list(after)
+        features = tuple(
+            replace(feature, smd_corrected=value)
+            for feature, value in zip(d.features, left, strict=True)
+        )
+        category = any(feature.kind == "category" for feature in features)
+        return replace(
+            replace(d, features=features).table,
+            title="Distances",
+            about="All columns, the largest Kolmogorov–Smirnov (KS) distance first. p-values are "
+            "corrected for the number of columns (Holm). SMD: standardised mean difference, target "
+            "minus training"
+            + ("" if after is None else f"; corrected: with {self.weights_name}")
+            + ". Beyond range: share of the target outside the training values."
+            + " Of a category the distance is the total variation of the shares of its levels; "
+            "below its name stands the level that differs most, training → target." * category,
+            most=None,
+        )
 
     def _worst_gap(self) -> str:
         """Name of the feature that leaves most of the target without training rows."""

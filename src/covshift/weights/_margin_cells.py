@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Real
-from ..margins.kinds import Table
+from ..margins.kinds import CrossTable
 from ._cells import Axis, CellTable, table_of
 
 _ADVICE = (
@@ -20,10 +20,10 @@ def crossed(
     part: Any, columns: list[int], Z: Real, *, collapse: bool
 ) -> tuple[CellTable, list[str]]:
     """Return the cells of a margin or table that rows Z are in, and what they are called."""
-    sides = part.cells if isinstance(part, Table) else (part.cells,)
+    sides = part.cells if isinstance(part, CrossTable) else (part.cells,)
     axes = [Axis.of(column, cells) for column, cells in zip(columns, sides, strict=True)]
     codes = np.stack(np.meshgrid(*(np.arange(len(s)) for s in sides), indexing="ij"), axis=-1)
-    title = part.title if isinstance(part, Table) else None
+    title = part.title if isinstance(part, CrossTable) else None
 
     def label(code: Any) -> str:
         names = [side.labels[int(c)] for side, c in zip(sides, code, strict=True)]

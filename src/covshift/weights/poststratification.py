@@ -12,7 +12,7 @@ from .._parameters import Rules, flag, whole
 from .._types import Real
 from ..exceptions import InputError, WeightWarning
 from ..margins import Margins
-from ..margins.kinds import Table
+from ..margins.kinds import CrossTable
 from ..margins.reading import Reading, reading_of, refuse_outside, table_parts
 from ._cells import OR_LEFT_OUT, CellTable, feature_axes, table_of
 from ._margin_cells import crossed
@@ -150,7 +150,7 @@ class PostStratification(Weighter):
             raise InputError(
                 f"by={self.by!r}: the margins have no such cells. They have {_known(parts)}."
             )
-        tables = [(columns, part) for columns, part in parts if isinstance(part, Table)]
+        tables = [(columns, part) for columns, part in parts if isinstance(part, CrossTable)]
         if len(tables) == 1 and all(set(c) <= set(tables[0][0]) for c, _ in parts):
             return tables[0]
         if len(parts) != 1:

@@ -10,8 +10,8 @@ import codecs
 import io
 from typing import Any, BinaryIO
 
-from ..._notes import Note
 from ...exceptions import InputError
+from ...show.notes import Note
 
 _PIECE = 1 << 18
 LONGEST_LINE = 1 << 26  # bytes; a table has no such line, a decompression bomb has

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from ..._notes import Note
 from ...exceptions import InputError
+from ...show.notes import Note
 
 HEAD = 512  # bytes that are enough to tell
 

@@ -1,0 +1,81 @@
+"""What every question returns: a sentence, a table, notes and facts, to print, store and draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .notes import Note, plain
+from .table import Table, card, paragraph, wrapped
+
+
+class Answer:
+    """Base of the results of `estimate`, `evaluate`, `diagnose`, comparisons and conformal models.
+
+    A subclass says what it found: `sentence`, `table`, ``notes``, the names of its facts in
+    ``_facts`` and of further data in ``_data``, and the ``_parts`` that follow the sentence. How
+    that is printed, shown in a notebook and stored is the same for all.
+    """
+
+    _facts: ClassVar[tuple[str, ...]] = ()
+    _data: ClassVar[tuple[str, ...]] = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def table(self) -> Table: ...
+
+        @property
+        def notes(self) -> Sequence[Note]: ...
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        raise NotImplementedError
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What else is known, by its name: numbers and words."""
+        return {name: getattr(self, name) for name in self._facts}
+
+    def _below(self) -> Iterable[str]:
+        """Lines that belong to the sentence."""
+        return ()
+
+    def _parts(self) -> Iterator[Table | list[str]]:
+        """Tables and lines of text, in the order in which they are read."""
+        yield self.table
+
+    def __str__(self) -> str:
+        parts = [
+            [self.sentence, *wrapped(self._below())],
+            *([str(part)] if isinstance(part, Table) else wrapped(part) for part in self._parts()),
+            wrapped(f"Note: {note}" for note in self.notes),
+        ]
+        return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+    def _repr_html_(self) -> str:
+        parts = (part if isinstance(part, Table) else paragraph(part) for part in self._parts())
+        return card(self.sentence, paragraph(self._below()), *parts, notes=self.notes)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.sentence}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return sentence, facts, tables and notes as plain data for JSON.
+
+        Numbers that are not finite become None. Weights and flags of single rows are left out.
+        """
+        data = {name: getattr(self, name) for name in self._data}
+        found: dict[str, Any] = plain(
+            {"sentence": self.sentence, **self.facts, **data, "notes": self.notes}
+        )
+        return found
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame."""
+        return self.table.to_frame()
+
+    def plot(self) -> Any:
+        """Draw the answer, where there is a picture of it; needs matplotlib."""
+        raise NotImplementedError(f"There is no picture of {type(self).__name__}.")
