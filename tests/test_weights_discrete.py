@@ -53,7 +53,7 @@ FREE = {
     ),
     "neighbors": (NearestNeighbors(), 0.05, 0.05),
     "cdf": (CDFWeights(), 0.35, 0.35),
-    "tilted-cdf": (TiltedCDFWeights(), 0.35, 0.35),
+    "tilted-cdf": (TiltedCDFWeights(), 0.85, 0.5),
     "cdf-cv": (CDFWeights(reg="cv", random_state=0), 0.35, 0.45),
     "kmm": (KMM(), 0.05, 0.05),
     "energy": (EnergyWeights(), 0.05, 0.05),
