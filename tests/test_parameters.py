@@ -266,7 +266,7 @@ FUNCTIONS = [
     (lambda: datasets.make_twonorm(2.5), "n_samples=2.5"),
     (lambda: datasets.bias_by_norm(np.eye(4), factor="x"), "factor='x'"),
     (
-        lambda: estimates.estimate([1.0], [[1.0]], [[1.0]], n_bootstrap=1),
+        lambda: estimates.estimate([[1.0]], [1.0], [[1.0]], n_bootstrap=1),
         "n_bootstrap=1",
     ),
     (lambda: objectives.VObjective([[1.0]], squash="x"), "squash='x'"),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from covshift.compare import Comparison
-from covshift.compare.result import empty_row
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import Margins, diagnose, estimate, evaluate
+from covshift.comparison import Comparison
+from covshift.comparison.result import empty_row
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.diagnostics import diagnose_batches
 from covshift.show import Answer, Note, Table
@@ -31,7 +31,7 @@ def answers():
     regressor = ConformalRegressor(LinearRegression(), random_state=0).fit(X, y, X_target=T)
     classifier = ConformalClassifier(LogisticRegression(), random_state=0)
     return [
-        estimate(y, X, T),
+        estimate(X, y, T),
         evaluate(LogisticRegression().fit(X, labels), X, labels, T, metrics=["accuracy"]),
         diagnose(X, T, methods=("cdf",)),
         diagnose(X, Margins({0: {"mean": 0.3, "sd": 1.0}})),

@@ -56,7 +56,7 @@ def test_a_frame_gives_a_number_near_the_truth(name):
     X = train.drop(columns=outcome)
     assert quiet(diagnose, X, target).verdict in ("no shift", "correctable", "strong", "no overlap")
     y = train[outcome].to_numpy(dtype=float)
-    found = quiet(estimate, y, X, target, restrict="overlap", random_state=0)
+    found = quiet(estimate, X, y, target, restrict="overlap", random_state=0)
     assert abs(found.value - truth) < 6 * found.standard_error + 0.5 * y.std()
     assert found.interval[0] < found.value < found.interval[1]
 

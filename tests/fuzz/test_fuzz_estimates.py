@@ -33,7 +33,7 @@ def outcome(drawn: Samples, what: str) -> np.ndarray:
 def test_an_interval_holds_its_estimate(drawn, weighter, what):
     y = outcome(drawn, what)
     model = {} if what == "proportion" else CHEAP
-    found = answer(y, drawn.X, drawn.T, what=what, weighter=weighter, **model)
+    found = answer(drawn.X, y, drawn.T, what=what, weighter=weighter, **model)
     assume(found is not None)
     for row in found.table:
         assert np.isfinite(row.value)
@@ -57,10 +57,10 @@ TWICE = [0.126, -0.132, 0.64, 0.105, -0.536, 0.362, 1.304, 0.947, -0.704, -1.265
 @example(Samples(np.repeat(TWICE, 2)[:, None], np.repeat(TWICE[:4], 2)[:, None], 0), "cdf")
 def test_plain_and_weighted_means_do_not_depend_on_the_order_of_rows(drawn, weighter):
     y, (rows, order) = outcome(drawn, "mean"), drawn.orders
-    found = answer(y, drawn.X, drawn.T, weighter=weighter, method="weights", **CHEAP)
+    found = answer(drawn.X, y, drawn.T, weighter=weighter, method="weights", **CHEAP)
     assume(found is not None)
     again = answer(
-        y[rows], drawn.X[rows], drawn.T[order], weighter=weighter, method="weights", **CHEAP
+        drawn.X[rows], y[rows], drawn.T[order], weighter=weighter, method="weights", **CHEAP
     )
     assert again is not None, "refused in another order"
     assert abs(again.value - found.value) < 1e-5
@@ -76,9 +76,9 @@ def test_plain_and_weighted_means_do_not_depend_on_the_order_of_rows(drawn, weig
 )
 def test_an_outcome_in_another_unit_gives_the_answer_in_that_unit(drawn, unit, zero):
     y = outcome(drawn, "mean")
-    found = answer(y, drawn.X, drawn.T, weighter="entropy", **CHEAP)
+    found = answer(drawn.X, y, drawn.T, weighter="entropy", **CHEAP)
     assume(found is not None)
-    other = answer(unit * y + zero, drawn.X, drawn.T, weighter="entropy", **CHEAP)
+    other = answer(drawn.X, unit * y + zero, drawn.T, weighter="entropy", **CHEAP)
     assert other is not None, "refused in another unit"
     scale = abs(unit) * (1 + np.abs(y).max())
     assert abs(other.value - (unit * found.value + zero)) < 1e-5 * scale + 1e-9 * zero
