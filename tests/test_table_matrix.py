@@ -176,7 +176,7 @@ def test_diagnose_has_a_line_per_feature_and_gaps_among_them():
 @pytest.mark.parametrize("what", ["mean", "proportion"])
 def test_estimate_of_all_kinds(what):
     X, T, y = whole()
-    found = quiet(covshift.estimate, y, X, T, what=what, random_state=0, restrict="overlap")
+    found = quiet(covshift.estimate, X, y, T, what=what, random_state=0, restrict="overlap")
     assert np.isfinite(np.ravel(found.value)).all()
     assert any("Left out as identifiers" in str(note) for note in found.notes)
 
