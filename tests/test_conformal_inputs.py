@@ -251,7 +251,7 @@ def test_what_cv_plus_has_no_form_of_is_refused(option):
 
 def test_data_are_checked():
     made = ConformalRegressor(Ridge(), random_state=0)
-    with pytest.raises(InputError, match="need X_target"):
+    with pytest.raises(InputError, match="target_weight needs X_target"):
         made.fit(X, y, target_weight=np.ones(150))
     with pytest.raises(ValueError, match="3 features"):
         made.fit(X, y, X_target=T).predict_interval(np.ones((4, 3)))

@@ -83,15 +83,15 @@ def test_the_content_of_rows_orders_levels_and_not_their_place():
     rng = np.random.default_rng(0)
     hot = np.eye(4)[np.arange(40) % 4]
     X, Y, T = np.column_stack([rng.normal(size=40), hot]), rng.normal(size=(40, 1)), np.eye(5)
-    groups, once = np.array([0, 1, 1, 1, 1]), np.ones(40, dtype=int)
-    expected = X[:, order_by_content(groups, X, Y, once, T)]
+    groups = np.array([0, 1, 1, 1, 1])
+    expected = X[:, order_by_content(groups, X, Y, T)]
     seen = set()
     for _ in range(5):
         moved = np.append(0, 1 + rng.permutation(4))
-        order = order_by_content(groups, X[:, moved], Y, once, T[:, moved])
+        order = order_by_content(groups, X[:, moved], Y, T[:, moved])
         np.testing.assert_array_equal(X[:, moved][:, order], expected)
         rows = rng.permutation(40)
-        again = order_by_content(groups, X[rows], Y[rows], once, T)
+        again = order_by_content(groups, X[rows], Y[rows], T)
         np.testing.assert_array_equal(X[:, again], expected)
         seen.add(tuple(order))
     assert len(seen) > 1

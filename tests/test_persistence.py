@@ -217,7 +217,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"fill": 1.5', b'"more": 1.5', "unexpected keyword"),
         (b"covshift-model", b"another-model", "is not a model file"),
         (b'"version": 3', b'"version": "x"', "format version"),
-        (b'"version": 3', b'"version": 2', "another version than its end"),
+        (b'"version": 3', b'"version": 2', "older covshift"),
     ],
 )
 def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, message):

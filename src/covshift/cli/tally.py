@@ -53,20 +53,25 @@ class Tally:
         """Return the summary as plain data, with the names of `Intervals.to_dict`."""
         if not self.rows:
             return {"coverage": self.asked.coverage, "rows": 0}
+        from ..conformal.result import interval_sentence, set_sentence
+
         shares: dict[str, Any]
+        rows, coverage = self.rows, self.asked.coverage
         if self.asked.kind == "interval":
-            finite = self.rows - self.sums["infinite"]
+            finite = rows - self.sums["infinite"]
             width = float(self.sums["width"]) / finite if finite else float("inf")
             shares = {
                 "mean_width": width,
                 "unit": self.model.unit,
-                "share_infinite": self.sums["infinite"] / self.rows,
+                "share_infinite": self.sums["infinite"] / rows,
             }
+            sentence = interval_sentence(rows, coverage, width, shares["share_infinite"])
         else:
-            shares = {"mean_size": self.sums["size"] / self.rows}
-            shares |= {f"share_{kind}": self.sums[kind] / self.rows for kind in ("whole", "empty")}
+            names = {"size": "mean_size", "whole": "share_whole", "empty": "share_empty"}
+            shares = {name: self.sums[kind] / rows for kind, name in names.items()}
+            sentence = set_sentence(rows, coverage, *shares.values())
         data: dict[str, Any] = self.first.to_dict()
-        return {**data, **shares, "rows": self.rows, "notes": self.notes()}
+        return {**data, "sentence": sentence, **shares, "rows": rows, "notes": self.notes()}
 
     def notes(self) -> list[Note]:
         """Notes on the whole table, with the names and numbers of its columns."""

@@ -187,10 +187,7 @@ class Intervals(_Result):
     @property
     def sentence(self) -> str:
         """How many there are, and how large they are."""
-        return (
-            f"{len(self)} intervals of coverage {self.coverage:.0%}: mean width "
-            f"{self.mean_width:.4g}, {self.share_infinite:.1%} infinite"
-        )
+        return interval_sentence(len(self), self.coverage, self.mean_width, self.share_infinite)
 
     def _columns(self) -> tuple[Column, ...]:
         columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
@@ -255,13 +252,27 @@ class Sets(_Result):
     @property
     def sentence(self) -> str:
         """How many there are, and how large they are."""
-        return (
-            f"{len(self)} sets of coverage {self.coverage:.0%}: {self.mean_size:.2f} classes on "
-            f"average, {self.share_whole:.1%} hold all classes, {self.share_empty:.1%} none"
-        )
+        shares = self.share_whole, self.share_empty
+        return set_sentence(len(self), self.coverage, self.mean_size, *shares)
 
     def _columns(self) -> tuple[Column, ...]:
         return (
             Column("prediction", lambda k: str(self.prediction[k])),
             Column("set", lambda k: ", ".join(map(str, self.classes[self.member[k]]))),
         )
+
+
+def interval_sentence(rows: int, coverage: float, width: float, infinite: float) -> str:
+    """How many intervals there are, their mean width, and the share of infinite ones."""
+    return (
+        f"{rows} intervals of coverage {coverage:.0%}: mean width {width:.4g}, "
+        f"{infinite:.1%} infinite"
+    )
+
+
+def set_sentence(rows: int, coverage: float, size: float, whole: float, empty: float) -> str:
+    """How many sets there are, their mean size, and the shares of all classes and of none."""
+    return (
+        f"{rows} sets of coverage {coverage:.0%}: {size:.2f} classes on average, "
+        f"{whole:.1%} hold all classes, {empty:.1%} none"
+    )

@@ -30,7 +30,6 @@ from .seal import (
     MAX_MEMBERS,
     VERSION,
     Damaged,
-    Seal,
     check_directory,
     check_version,
     read_seal,
@@ -108,7 +107,7 @@ def read_archive(name: str, file: BinaryIO, size: int) -> tuple[dict[str, Any], 
         raise Damaged(f"its archive cannot be read ({error})") from None
     with archive:
         _check_members(archive, size)
-        manifest = _manifest(name, archive, seal)
+        manifest = _manifest(name, archive)
         return manifest, _arrays(archive, manifest)
 
 
@@ -135,7 +134,7 @@ def _read(archive: zipfile.ZipFile, member: str) -> bytes:
         raise Damaged(f"its member {member[:100]!r} cannot be read") from None
 
 
-def _manifest(name: str, archive: zipfile.ZipFile, seal: Seal) -> dict[str, Any]:
+def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
     if archive.getinfo(_MANIFEST).file_size > _MAX_MANIFEST:
         raise Damaged(f"its manifest is longer than {_MAX_MANIFEST:,} bytes")
     text = _read(archive, _MANIFEST)
@@ -149,10 +148,7 @@ def _manifest(name: str, archive: zipfile.ZipFile, seal: Seal) -> dict[str, Any]
         raise Damaged("its manifest is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{name} is not a model file of covshift.")
-    version = manifest.get("version")
-    check_version(name, version)
-    if version != seal.version:
-        raise Damaged("its manifest is of another version than its end")
+    check_version(name, manifest.get("version"))
     return manifest
 
 
