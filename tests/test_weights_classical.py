@@ -55,7 +55,7 @@ CLASSICAL = [
 ]
 CROSS_FITTED = [
     Discriminative(random_state=0),
-    Discriminative(LogisticRegression(solver="newton-cholesky"), cv=3, random_state=0),
+    Discriminative(LogisticRegression(tol=1e-8, max_iter=10_000), cv=3, random_state=0),
 ]
 ONE_OF_EACH = [
     GaussianRatio(),

@@ -24,7 +24,8 @@ female = (population["sex"] == "f").to_numpy()
 visits = rng.poisson(0.5 + 0.05 * population["age"] + 0.8 * female)
 answers = 1 / (1 + np.exp(4.5 - 0.05 * population["age"] - 0.7 * female))
 asked = np.flatnonzero(rng.uniform(size=size) < answers)[:800]
-X, y = population.iloc[asked], pd.Series(visits[asked], name="visits")
+X = population.iloc[asked]
+y = pd.Series(visits[asked], index=X.index, name="visits")
 
 # %%
 # What the office publishes goes into a dictionary as it is printed.

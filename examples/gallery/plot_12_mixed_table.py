@@ -32,7 +32,8 @@ customers.loc[unknown, "income"] = np.nan
 answers = rng.uniform(size=n) < np.where(customers["shop"] == "Bern", 0.1, 0.35) * (
     1 - 0.5 * unknown
 )
-X, y = customers[answers], pd.Series(content[answers], name="satisfaction")
+X = customers[answers]
+y = pd.Series(content[answers], index=X.index, name="satisfaction")
 T = customers.sample(600, random_state=0)
 X.head()
 

@@ -89,9 +89,12 @@ class TiltedCDFWeights(Weighter):
         # Shares, not counts: what weights of the target mean does not depend on their scale.
         target_weight = None if even else share / share.max() * (1 - 1e-9)
         given = {"X_target": (T[target],), "target_weight": target_weight}
+        names = self._column_names
         with heard(WeightWarning, ConvergenceWarning) as caught:  # those of the product count
-            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise).of_features(self._groups)
-            cdf = CDFWeights(allow_no_overlap=self.allow_no_overlap).of_features(self._groups)
+            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise).of_features(self._groups, names)
+            cdf = CDFWeights(allow_no_overlap=self.allow_no_overlap).of_features(
+                self._groups, names
+            )
             tilt._part = cdf._part = True
             self._tilt = tilt.fit(X[rows], sample_weight=own, **given)
             base = own * self._tilt.weights_
