@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._types import Flags, Real, Rows
 from ._values import numbers_of_rows
-from .exceptions import InputError
+from .exceptions import InputError, InputTypeError
 
 _MOST_ROWS = 5_000_000  # that are made by repeating others
 _EQUAL = 1e-14  # relative: weights that differ by less are equal
@@ -157,10 +157,10 @@ def repeat_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
     >>> X, y
     ([[0.0], [0.0], [2.0]], [5, 5, 7])
     """
-    N = _num_samples(X)
+    N = _length(X, "X")
     rows = repeated(counts, N, "counts", of="X", weight="sample_weight")
-    if y is not None and _num_samples(y) != N:
-        raise InputError(f"y has {_num_samples(y)} values, but X has {N} rows.")
+    if y is not None and (length := _length(y, "y")) != N:
+        raise InputError(f"y has {length} values, but X has {N} rows.")
     return _taken(X, rows), None if y is None else _taken(y, rows)
 
 
@@ -181,6 +181,19 @@ def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Ro
             f"constant, or pass it as weights, of which the scale says nothing: {weight}."
         )
     return np.repeat(np.arange(length), values.astype(np.int64))
+
+
+def _length(values: Any, name: str) -> int:
+    """Count rows, of what has rows in an order."""
+    try:
+        if not isinstance(values, str | bytes | dict | set | frozenset):
+            return int(_num_samples(values))
+    except TypeError:  # no length
+        pass
+    raise InputTypeError(
+        f"{name} is of type {type(values).__name__}, which holds no rows. Pass an array, a list or "
+        "a data frame."
+    )
 
 
 def _taken(values: Any, rows: Rows) -> Any:

@@ -40,6 +40,23 @@ EXCEPTIONS = [
     Exception_("evaluate", "y: mixed.*", Refuses("classes of y"), "labels are what they spell"),
     Exception_("estimate_(mean|risk)", "sample_weight: None", Refuses(), "weights are required"),
     Exception_(
+        "repeat_rows",
+        "X: (no rows|a frame of no rows|a number|a string|an empty list|a generator|a dict|a set)"
+        "|y: (too (long|short)|empty|an empty list|a number|a string|a generator|a dict)",
+        Refuses("rows"),
+        "there are no rows to repeat, or not as many",
+    ),
+    Exception_(
+        "repeat_rows", "(X|y|X and X_target): .*", None, "it copies what rows hold, as it is"
+    ),
+    Exception_("repeat_rows", "sample_weight: None", Refuses(), "counts are required"),
+    Exception_(
+        "repeat_rows",
+        "sample_weight: a billionth of it",
+        Refuses("no whole numbers"),
+        "counts have a scale",
+    ),
+    Exception_(
         "effective_sample_size|WeightsDisplay.*",
         "sample_weight: (None|too long|too short|empty)",
         None,
@@ -155,6 +172,7 @@ UNTRIED = {
     r"covshift\.corrections\.(Correction|EmpiricalCorrection|VMatrixCorrection)": "base classes",
     r"covshift\.weights\.Weighter": "a base class",
     r"covshift\.registry\..*": "names, no rows",
+    r"covshift\.show\.Answer": "the base of results, which are made from checked rows",
     r"covshift\.plot\.(Batches|ForestPlot|Intervals|Margins)Display": "draw what answers hold",
 }
 """Public callables that take no rows, or only checked ones, and why."""

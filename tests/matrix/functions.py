@@ -253,6 +253,10 @@ def in_unit_cube(problem: Problem) -> Problem:
     return problem.each(lambda rows: rows / 8 + 0.5, *ROWS)
 
 
+def whole_weights(problem: Problem) -> Problem:
+    return problem.each(lambda weight: weight * 8, "sample_weight")
+
+
 ANSWERS = [
     Entry(
         "estimate",
@@ -372,6 +376,14 @@ ANSWERS = [
     probability(datasets.sigmoid_probability),
     probability(datasets.twonorm_probability),
     probability(datasets.ringnorm_probability),
+    Entry(
+        "repeat_rows",
+        lambda p: np.mean(covshift.repeat_rows(p.X, p.y, p.sample_weight)[0], axis=0),
+        ("X", "y", "sample_weight"),
+        covers=("repeat_rows",),
+        called={"sample_weight": r"\bcounts\b"},
+        start=whole_weights,
+    ),
     Entry(
         "effective_sample_size",
         lambda p: [effective_sample_size(p.sample_weight)],

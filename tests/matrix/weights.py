@@ -13,7 +13,7 @@ import scipy.sparse
 
 from .outcomes import DAY, entry_at, masked
 from .problem import Expectation, Input, Problem, Refuses, Same
-from .rows import in_one
+from .rows import frame, in_one
 
 BAD: dict[str, tuple[Callable[[Any], Any], Expectation]] = {
     "NaN": (entry_at(np.nan, float), Refuses("NaN")),
@@ -96,11 +96,21 @@ def none(slot: str) -> Input:
     return Input(f"{slot}: None", slot, changed, Same(1e-6), reference=equal_weights)
 
 
+def no_column(slot: str) -> Input:
+    """A name, beside frames that have no column of it."""
+
+    def changed(problem: Problem) -> Problem:
+        return problem.each(frame, "X", "X_target").with_(**{slot: "heavy"})
+
+    words = "Its columns are: 'age', 'income', 'visits'|one (weight|value) per row"
+    return Input(f"{slot}: the name of no column", slot, changed, Refuses(words))
+
+
 def of(slot: str) -> list[Input]:
     """What may be wrong, or odd, with the weights of one sample."""
     found = [in_one(slot, name, *how) for name, how in BAD.items()]
     found += [in_one(slot, name, change, Same(1e-6)) for name, change in ALIKE.items()]
-    return [*found, none(slot)]
+    return [*found, none(slot), no_column(slot)]
 
 
 INPUTS = [

@@ -74,6 +74,8 @@ class NamedColumns:
         names = column_names(frame) or []
         if name not in names:
             listed = f" Its columns are: {', '.join(map(repr, names[:12]))}." if names else ""
+            if not names and not more:
+                more = " Its columns have no names: pass a data frame, or one value per row."
             raise InputError(
                 f"{argument}={name!r} names a column, but {title} has none of this name.{listed}"
                 f"{more}"
