@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-_NEEDS = {"covshift/torch.py": "torch", "covshift/_device/gaussian_kernels.py": "triton"}
+_NEEDS = {"covshift/torch.py": "torch", "covshift/numerics/device/gaussian_kernels.py": "triton"}
 _SOURCE = Path(__file__).parent / "src"
 
 

@@ -24,10 +24,10 @@ import numpy as np
 from harness import best_time, machine, publish, table
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from covshift import VBoostRegressor, _compiled
-from covshift._compiled import has_numba
-from covshift._parallel import thread_count
+from covshift import VBoostRegressor
 from covshift.exceptions import CoverageWarning, SlowWarning
+from covshift.numerics import parallel as _compiled
+from covshift.numerics.parallel import has_numba, thread_count
 
 FEATURES, SEED = 10, 0
 CORRECTIONS = {

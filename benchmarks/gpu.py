@@ -149,16 +149,16 @@ def sparse_additive(s, X, y, size=None):
 
 
 def library_features(s, X):
-    from covshift._device.kernels import Features
-    from covshift._kernels import Kernel
+    from covshift.numerics.device.kernels import Features
+    from covshift.numerics.kernels import Kernel
 
     return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
 
 
 def library_product(view):
     def work(s, X, y, size=None):
-        from covshift._device.columns import DeviceColumns
         from covshift.corrections import Additive, Multiplicative
+        from covshift.numerics.device.arrays import DeviceColumns
 
         views = {"additive": Additive, "multiplicative": Multiplicative}[view]().views(
             s.T.to(X.dtype), torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
@@ -234,11 +234,9 @@ def product(s, sizes):
 
 def stages(s):
     """Where the time of one block goes."""
-    from covshift._device.bins import SortedRows
-    from covshift._device.masks import MaskTables
-    from covshift._device.products import device_gram
     from covshift.corrections import Additive
-    from covshift.operators.lines.bins import bin_offsets
+    from covshift.numerics.device.arrays import MaskTables, SortedRows, device_gram
+    from covshift.operators.line_bins import bin_offsets
 
     X, _ = s.rows(s.block)
     features = library_features(s, X)
@@ -261,7 +259,7 @@ def stages(s):
     }
     compiled = features.compiled(X)
     if compiled is not None:
-        from covshift._device.products import bits_times_digits
+        from covshift.numerics.device.arrays import bits_times_digits
 
         gaussian, _ = compiled
         out = torch.empty_like(A)
@@ -353,11 +351,11 @@ def attempt_fit(s, kind, correction, reg, dtype):
 
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
-    from covshift._kernels import Kernel
-    from covshift._row_units import RowUnits
     from covshift.corrections import as_correction
     from covshift.machine.device_primal import DevicePrimal
     from covshift.machine.primal import combine
+    from covshift.numerics.hashing import RowUnits
+    from covshift.numerics.kernels import Kernel
 
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
     lines = []

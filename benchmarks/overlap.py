@@ -14,8 +14,8 @@ from harness import machine, publish, table
 from scipy import stats
 
 from covshift import diagnose
-from covshift._support import NO_OVERLAP, STRONG, uncovered
-from covshift.diagnostics.ks import ks_p_value
+from covshift.diagnostics.features import ks_p_value
+from covshift.numerics.support import NO_OVERLAP, STRONG, uncovered
 
 SEED = 13
 

@@ -6,8 +6,9 @@
 A linear model is compared with itself under every weighter (`compare`). In the first
 problems the truth bends and the target lies to one side, so that weights lower the risk there; in
 the others the line is right everywhere, or there is no shift, and weights only cost precision. The
-same tables are judged by two rules: the one of `covshift._gains`, and the one it replaced, by which
-the method of least estimated risk had to pass Bonferroni's correction for their number.
+same tables are judged by two rules: the one of `covshift.numerics.statistics`, and the one it
+replaced, by which the method of least estimated risk had to pass Bonferroni's correction for their
+number.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def main() -> None:
         table(head, rows),
         "Before: the method of least estimated risk, if its gain passed Bonferroni's correction. "
         "Now: the best of the methods whose gain exceeds the 95 % quantile of the largest of the "
-        "multiplier-bootstrapped statistics (`covshift._gains`).",
+        "multiplier-bootstrapped statistics (`covshift.numerics.statistics`).",
         "Command: `python benchmarks/recommendation.py`.",
         write=not quick,
     )

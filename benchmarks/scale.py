@@ -229,7 +229,7 @@ def against_targets(N, targets, D):
 def reduced(N, M, D, sizes):
     """How far quantile points move the target's distribution functions and the predictions."""
     from covshift.distributed import fit_blocks
-    from covshift.distributed.quantiles import margins
+    from covshift.distributed.target import margins
 
     T = target(M)
     exact = fit_blocks(model(D=D), lambda: blocks(N), T)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covshift import datasets
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 LOADERS = {
     "cancer": datasets.load_cancer,

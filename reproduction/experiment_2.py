@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 from . import synthetic
 from .configuration import Job, Settings

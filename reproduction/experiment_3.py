@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from covshift._types import Real
 from covshift.datasets import bias_by_acceptance
+from covshift.numerics.array import Real
 
 from . import table
 from .configuration import Job, Settings

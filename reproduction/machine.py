@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
-from covshift._quiet import heard
-from covshift._types import Real
 from covshift.corrections import Precomputed
 from covshift.machine import VSVC
+from covshift.numerics.array import Real
+from covshift.numerics.quiet import heard
 
 
 class Machine:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 from . import data, experiment_4, table
 from .configuration import Job, Key, Settings, dataset_of

@@ -19,7 +19,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from covshift._progress import Progress
+from covshift.numerics.progress import Progress
 
 from . import experiment_1, experiment_2, experiment_3, experiment_4, experiment_5, robustness
 from .configuration import Job, Key, Settings

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from covshift._types import Real
 from covshift.datasets import make_sigmoid_shift
+from covshift.numerics.array import Real
 
 from .configuration import Settings
 from .contenders import CONTENDERS, Contender, Learner, Sample

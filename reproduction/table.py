@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 from . import data
 from .configuration import Job, Settings, dataset_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 from .configuration import Key, Settings, cells, dataset_of
 from .store import Results

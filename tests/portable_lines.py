@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from covshift.operators.lines.bins import bin_totals
-from covshift.operators.lines.tables import at_bins, nested_gram, seen_by_bin, suffix_sums
-from covshift.operators.lines.thresholds import Thresholds
-from covshift.operators.lines.vectors import LineTarget
+from covshift.operators.line_bins import at_bins, bin_totals, nested_gram, seen_by_bin, suffix_sums
+from covshift.operators.line_thresholds import Thresholds
+from covshift.operators.line_vectors import LineTarget
 
 
 def tied_sample(seed=0, N=40, M=30, n=3):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from command import covshift, write
 
-from covshift._tables import ColumnOptions, read_samples
-from covshift._tables.doubtful_numbers import sentinels
 from covshift.cli import console, options
 from covshift.cli.parser import parse
+from covshift.files.doubtful import sentinels
+from covshift.files.tables import ColumnOptions, read_samples
 
 N = 24
 

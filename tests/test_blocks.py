@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR
-from covshift._hashing import HashedSample, row_hash
-from covshift._kernels import Spread
-from covshift._row_units import RowUnits
 from covshift.corrections import Additive, Importance, Sliced
 from covshift.distributed import fit_blocks, from_arrays, from_parquet
-from covshift.distributed.quantiles import Margins, margins
+from covshift.distributed.target import Margins, margins
 from covshift.exceptions import ConstantColumnWarning
+from covshift.numerics.hashing import HashedSample, RowUnits, row_hash
+from covshift.numerics.kernels import Spread
 
 rng = np.random.default_rng(0)
 N, M, n = 2000, 150, 3

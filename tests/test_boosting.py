@@ -18,17 +18,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import covshift
-from covshift import _compiled
-from covshift._compiled import Loop
-from covshift._fit_data import GivenWeights, check_fit_data
-from covshift._row_weights import row_weights, target_weights
 from covshift.boosting import candidates
-from covshift.boosting.binning import Bins
-from covshift.boosting.ensemble import Ensemble
-from covshift.boosting.nodes import Growth
-from covshift.boosting.partition import Partition
-from covshift.boosting.sketch import Sketch
-from covshift.boosting.tree import Grower
+from covshift.boosting.candidates import Partition
+from covshift.boosting.ensemble import Bins, Ensemble, Growth
+from covshift.boosting.tree import Grower, Sketch
 from covshift.corrections import (
     Additive,
     Gaussian,
@@ -39,11 +32,13 @@ from covshift.corrections import (
     Sliced,
     Unweighted,
 )
+from covshift.data.fit import GivenWeights, check_fit_data
+from covshift.data.row_weights import row_weights, target_weights
 from covshift.exceptions import CoverageWarning
-from covshift.operators.trees.bin_loops import add_some, exact_squares
-from covshift.operators.trees.binned import NestedLines
-from covshift.operators.trees.line_form import line_form
-from covshift.operators.trees.prefixes import nested, prefix_squares
+from covshift.numerics import parallel as _compiled
+from covshift.numerics.parallel import Loop
+from covshift.operators.line_form import line_form, nested, prefix_squares
+from covshift.operators.tree_bins import NestedLines, add_some, exact_squares
 
 VBoostClassifier = partial(covshift.VBoostClassifier, leaf_solve="exact")
 VBoostRegressor = partial(covshift.VBoostRegressor, leaf_solve="exact")

@@ -20,16 +20,16 @@ from test_boosting import (
     sample,
 )
 
-from covshift import VBoostClassifier, VBoostRegressor, _compiled
-from covshift._compiled import Loop
-from covshift.boosting import waiting
+from covshift import VBoostClassifier, VBoostRegressor
+from covshift.boosting import base as waiting
 from covshift.boosting.approximate import ApproximateGrower
-from covshift.boosting.binning import Bins
-from covshift.boosting.nodes import Growth
+from covshift.boosting.ensemble import Bins, Growth
 from covshift.corrections import Additive, Importance, Precomputed
 from covshift.exceptions import CoverageWarning, OverlapWarning, SlowWarning
-from covshift.operators.trees.leaf_gram import leaf_gram
-from covshift.operators.trees.line_form import line_form
+from covshift.numerics import parallel as _compiled
+from covshift.numerics.parallel import Loop
+from covshift.operators.line_form import line_form
+from covshift.operators.tree_leaves import leaf_gram
 
 
 @pytest.fixture(autouse=True, params=["numpy", "loops"])

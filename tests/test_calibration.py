@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from covshift import VSVC
-from covshift._folds import ranked_folds
 from covshift.machine.calibration import _newton, _stacked, calibrate, probabilities
+from covshift.numerics.folds import ranked_folds
 
 rng = np.random.default_rng(0)
 

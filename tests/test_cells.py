@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 from command import covshift, write
 
-from covshift._tables import ReadOptions, missing_words, read_table
-from covshift._tables.alike import made_alike
-from covshift._tables.columns import Column, as_category, objects
-from covshift._tables.spelling import plain_number
-from covshift._tables.table import Table, notes_of
 from covshift.exceptions import InputError
+from covshift.files.columns import Column, as_category, objects, plain_number
+from covshift.files.samples import made_alike
+from covshift.files.table import Table, notes_of
+from covshift.files.tables import ReadOptions, missing_words, read_table
 
 NAN = float("nan")
 
@@ -129,7 +128,7 @@ def test_other_words_are_categories(tmp_path, cells):
 
 
 def test_a_boolean_becomes_one_feature(tmp_path):
-    from covshift._tables import ColumnOptions, read_samples
+    from covshift.files.tables import ColumnOptions, read_samples
 
     lines = [f"{k % 7}.5,{'yes' if k % 3 else 'no'}" for k in range(30)]
     path = str(write(tmp_path / "t.csv", "x,smoker\n" + "\n".join(lines) + "\n"))

@@ -149,8 +149,8 @@ def test_predictions_are_those_of_the_library(files, model):
     from sklearn.preprocessing import StandardScaler
 
     from covshift import VSVC
-    from covshift._tables import ColumnOptions, read_samples
     from covshift.encoding import scaled
+    from covshift.files.tables import ColumnOptions, read_samples
 
     declared = ColumnOptions(label="y", id="person")
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
@@ -398,7 +398,7 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
     def broken(*_, **__):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("covshift._tables.read_samples", broken)
+    monkeypatch.setattr("covshift.files.tables.read_samples", broken)
     result = covshift("diagnose", *pair(files))
     assert result.code == 1
     assert "ZeroDivisionError: oh" in result.err
@@ -584,7 +584,7 @@ def test_an_interrupted_command_says_what_it_wrote(tmp_path, monkeypatch):
 
 
 def test_atomic_files_go_through_links_and_keep_their_permissions(tmp_path):
-    from covshift._files import atomic_file, check_writable
+    from covshift.files.writing import atomic_file, check_writable
 
     place, link = write(tmp_path / "a", "old"), tmp_path / "link"
     place.chmod(0o640)

@@ -12,8 +12,8 @@ import pytest
 from command import covshift, rows, write
 
 from covshift import estimate
-from covshift._tables import ColumnOptions, read_samples
 from covshift.cli.estimate import METHODS
+from covshift.files.tables import ColumnOptions, read_samples
 
 N, M = 90, 80
 

@@ -11,7 +11,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift import evaluate
-from covshift._tables import ColumnOptions, read_samples
+from covshift.files.tables import ColumnOptions, read_samples
 from covshift.show.notes import Note
 
 N, M = 90, 80

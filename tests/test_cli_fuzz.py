@@ -13,11 +13,11 @@ from command import covshift, rows, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from covshift._tables import read_table
-from covshift._tables.questions import Asked
-from covshift._tables.reading import ReadOptions
 from covshift.cli.parser import COMMANDS, build_parser
 from covshift.exceptions import InputError
+from covshift.files.missing import ReadOptions as ReadOptions
+from covshift.files.questions import Asked
+from covshift.files.tables import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

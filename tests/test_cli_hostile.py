@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift._spreadsheet import as_written, inert
-from covshift._tables import read_table, room
 from covshift.exceptions import InputError
+from covshift.files import sources as room
+from covshift.files.tables import read_table
+from covshift.files.writing import as_written, inert
 from covshift.margins import Margins
 
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -32,7 +32,7 @@ print(main(["diagnose", *sys.argv[1:]]), {{*{HEAVY}}} & {{*sys.modules}})
 def test_what_is_taken_from_a_stand_in_comes_from_the_true_module():
     code = """
 import sys
-from covshift.cli.imports import Deferred, StandIn, import_scikit_learn
+from covshift.cli.run import Deferred, StandIn, import_scikit_learn
 import_scikit_learn()
 stand_in = StandIn.of("pandas")
 from scipy.stats import rankdata
@@ -63,7 +63,7 @@ print(stand_in.DataFrame is pandas.DataFrame, type(pandas) is StandIn, StandIn.o
 def test_a_process_that_has_scikit_learn_is_left_as_it_is():
     import sklearn  # noqa: F401
 
-    from covshift.cli.imports import StandIn, import_scikit_learn
+    from covshift.cli.run import StandIn, import_scikit_learn
 
     before = dict(sys.modules)
     import_scikit_learn()

@@ -12,9 +12,10 @@ from command import covshift, write
 from sklearn.base import clone
 
 from covshift import load
-from covshift._tables import read_table
-from covshift.cli import held_out, predict
+from covshift.cli import fit as held_out
+from covshift.cli import predict
 from covshift.conformal import ConformalClassifier, ConformalRegressor
+from covshift.files.tables import read_table
 
 
 def sample(count, shift, seed, label="spend", far=0):

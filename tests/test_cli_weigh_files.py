@@ -12,11 +12,10 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from covshift import Margins, estimate
-from covshift._influence import Design
-from covshift._replicates import replicate
-from covshift._resampling import bootstrap_draws, jackknife_draws
-from covshift.cli import weigh_rows
+from covshift.cli import weigh as weigh_rows
 from covshift.exceptions import NoOverlapError
+from covshift.numerics.influence import Design
+from covshift.numerics.resampling import bootstrap_draws, jackknife_draws, replicate
 from covshift.weights import EntropyBalancing, Raking
 
 rng = np.random.default_rng(18)

@@ -12,7 +12,7 @@ from cluster_tasks import N, T, X, machine, parts, slow, unreadable, with_mask, 
 from distributed import Client, LocalCluster
 
 from covshift import distributed
-from covshift.distributed import _cluster
+from covshift.distributed import cluster as _cluster
 from covshift.exceptions import InputError, SlowWarning
 from covshift.weights import CDFWeights
 

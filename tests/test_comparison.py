@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covshift
 from covshift import Reweighted
-from covshift._gains import paired_gains
 from covshift.comparison import (
     Comparison,
     Method,
@@ -22,6 +21,7 @@ from covshift.comparison import (
 )
 from covshift.comparison.methods import check_method, fit_method, methods_for
 from covshift.datasets import make_survey
+from covshift.numerics.statistics import paired_gains
 from covshift.weights import CDFWeights
 
 DATA = make_survey(200, 250, random_state=0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from covshift.comparison import Comparison, Method, compare
-from covshift.comparison.text import Scale
-from covshift.report.comparison import checked
+from covshift.comparison.result import Scale
+from covshift.report.sections import checked
 
 
 def rows_of(*contenders, risk=0.5):
@@ -150,7 +150,7 @@ def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
 
 def test_a_kernel_that_is_remembered_is_the_kernel():
     from covshift import VSVR
-    from covshift.comparison.remembered import Remembered
+    from covshift.comparison.core import Remembered
 
     rng = np.random.default_rng(2)
     X, new = rng.normal(size=(40, 3)), rng.normal(size=(5, 3))

@@ -22,10 +22,10 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covshift import VSVR, Reweighted
-from covshift._crossfit import deal
 from covshift.conformal import ConformalRegressor, calibrated, shift
 from covshift.conformal.data import deal_folds, split_rows
 from covshift.exceptions import InputError
+from covshift.numerics.crossfit import deal
 from covshift.weights import Weighter
 
 RECORD = json.loads((Path(__file__).parent / "data" / "conformal_peers.json").read_text("utf-8"))

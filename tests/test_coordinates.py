@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covshift import VSVR
-from covshift._coordinates import Ranked, fit_coordinates
+from covshift.numerics.coordinates import Ranked, fit_coordinates
 
 rng = np.random.default_rng(0)
 

@@ -16,8 +16,9 @@ import sklearn.datasets
 from sklearn.datasets._openml import OpenMLError
 
 from covshift import datasets
-from covshift.datasets import _storage, loaders
-from covshift.datasets._sources import Source
+from covshift.datasets import loaders
+from covshift.datasets import loaders as _storage
+from covshift.datasets.loaders import Source
 
 UNIFORM = np.random.RandomState(0).uniform(size=(4000, 3))
 

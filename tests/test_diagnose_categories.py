@@ -10,11 +10,10 @@ import pytest
 from scipy import stats
 
 from covshift import TableEncoder, diagnose
-from covshift._distances import feature_differences
-from covshift._two_samples import two_samples
-from covshift.diagnostics.categories import _moments, chi_square_p_value, level_shares
-from covshift.diagnostics.features import feature_shifts
+from covshift.data.two_samples import two_samples
+from covshift.diagnostics.features import _moments, chi_square_p_value, feature_shifts, level_shares
 from covshift.exceptions import InputError
+from covshift.numerics.distances import feature_differences
 
 pandas = pytest.importorskip("pandas")
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from covshift import ConformalRegressor, Margins, diagnose
-from covshift._two_samples import two_samples
+from covshift.data.two_samples import two_samples
 from covshift.diagnostics import IntervalOutlook
-from covshift.diagnostics.intervals import interval_outlook
+from covshift.diagnostics.features import interval_outlook
 from covshift.weights import CDFWeights, effective_sample_size
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covshift import diagnose, estimate
-from covshift._two_samples import two_samples
+from covshift.data.two_samples import two_samples
 from covshift.diagnostics import FeatureShift, MethodSize, Support, restrict
 from covshift.diagnostics.covered import flag_rows, set_aside
 from covshift.diagnostics.measure import _support

@@ -15,16 +15,16 @@ from sklearn.metrics import roc_auc_score
 import covshift
 from conftest import SAMPLES
 from covshift import diagnose
-from covshift._distances import distances
-from covshift._holm import holm
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
-from covshift.diagnostics.joint import two_sample_auc, weighted_auc
-from covshift.diagnostics.support import (
+from covshift.diagnostics.covered import (
     expected_outside,
     expected_outside_range,
     outside_of_neighborhood,
 )
+from covshift.diagnostics.joint import two_sample_auc, weighted_auc
+from covshift.numerics.distances import distances
+from covshift.numerics.statistics import holm
 from covshift.registry import TABLE
 from covshift.weights import CDFWeights
 

@@ -12,7 +12,7 @@ from cluster_tasks import N, T, X, labels, machine, n, parts, w, y
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR, distributed
-from covshift.distributed._cluster import Cluster, partitions
+from covshift.distributed.cluster import Cluster, partitions
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
 

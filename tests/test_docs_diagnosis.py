@@ -19,8 +19,9 @@ def test_the_page_prints_what_it_says(page):
 
 
 def test_the_thresholds_on_the_page_are_those_of_the_code():
-    from covshift import _support
-    from covshift.diagnostics import measure, sizes, verdict
+    from covshift.diagnostics import measure, verdict
+    from covshift.diagnostics import verdict as sizes
+    from covshift.numerics import support as _support
 
     page = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
     rules = page[page.index("## The verdict") : page.index("## Large samples")]

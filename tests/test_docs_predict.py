@@ -20,7 +20,7 @@ def test_the_page_prints_what_it_says():
 def test_the_page_names_every_score_and_method():
     from covshift.conformal.bands import SCORES
     from covshift.conformal.base import METHODS
-    from covshift.conformal.class_scores import SCORES as CLASS_SCORES
+    from covshift.conformal.classifier import SCORES as CLASS_SCORES
 
     text = page("predict.md")
     named = re.findall(r'^\| `"(\w+)"` \|', text, flags=re.MULTILINE)

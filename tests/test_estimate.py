@@ -102,7 +102,7 @@ def test_the_four_methods_are_what_they_say(ask):
 def test_the_model_alone_has_the_jackknife_error_of_its_folds(ask):
     """Every fold's model predicts the target; folds are those of the cross-fitting."""
     found = ask(method="model", finite_population=True, n_folds=4)
-    from covshift._crossfit import deal
+    from covshift.numerics.crossfit import deal
 
     ranks = np.unique(Y, return_inverse=True)[1]
     fold = deal(X, ranks.astype(float), 4)

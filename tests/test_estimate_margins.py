@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from covshift import Margins, diagnose, estimate
-from covshift._crossfit import deal
-from covshift._ridge import LeaveOneOutRidge
-from covshift.estimates.linear import predict_linear, random_folds
+from covshift.estimates.outcome import predict_linear, random_folds
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
+from covshift.numerics.crossfit import deal
+from covshift.numerics.ridge import LeaveOneOutRidge
 from covshift.weights import CDFWeights, EntropyBalancing, PostStratification, Raking
-from covshift.weights._limits import strictly_inside
-from covshift.weights._m_estimation import clipped_tilt
+from covshift.weights.limits import strictly_inside
+from covshift.weights.m_estimation import clipped_tilt
 
 rng = np.random.default_rng(0)
 N = 400

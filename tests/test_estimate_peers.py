@@ -23,9 +23,9 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import diagnose, estimate
-from covshift._influence import Design
+from covshift.numerics.influence import Design
 from covshift.weights import Discriminative, EntropyBalancing
-from covshift.weights._m_estimation import logistic_odds, tilted
+from covshift.weights.m_estimation import logistic_odds, tilted
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "estimates_peers.json").read_text())
 DATA = {k: np.asarray(v) for k, v in RECORDED["data"].items() if k != "ties"}

@@ -9,11 +9,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import estimate
-from covshift._influence import Design
-from covshift._resampling import multipliers
 from covshift.estimates.quantities import Steps, _woodruff
 from covshift.estimates.weighing import with_names
 from covshift.exceptions import InputTypeError, NoOverlapError
+from covshift.numerics.influence import Design
+from covshift.numerics.resampling import multipliers
 
 N, M = 90, 60
 _rng = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 from covshift import estimate_mean, estimate_risk
-from covshift._parallel import one_blas_thread
-from covshift._ridge import BrokenLines, LeaveOneOutRidge
+from covshift.numerics.parallel import one_blas_thread
+from covshift.numerics.ridge import BrokenLines, LeaveOneOutRidge
 
 
 def shifted(N, M, shift, seed):

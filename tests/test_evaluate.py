@@ -17,17 +17,16 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from covshift import diagnose, evaluate
-from covshift._crossfit import deal
 from covshift.data import Samples
 from covshift.estimates.weighing import weigh
 from covshift.evaluations import masses as on
 from covshift.evaluations.judged import Judged
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.methods import Classified
+from covshift.evaluations.methods import Classified, Scored
 from covshift.evaluations.metrics import class_metrics
-from covshift.evaluations.scores import Scored
-from covshift.evaluations.target_labels import Labelled
+from covshift.evaluations.notes import Labelled
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
+from covshift.numerics.crossfit import deal
 from covshift.registry import METRICS
 
 N, M = 90, 70

@@ -11,17 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import calibration_curve
 
 from covshift import diagnose, evaluate
-from covshift._bins import equal_weight_bins
 from covshift.data import Samples
 from covshift.estimates.weighing import weigh
-from covshift.evaluations.bins import score_bins
 from covshift.evaluations.curves import bins_of, curves_of, number_within, reliability, roc
 from covshift.evaluations.judged import Judged
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.methods import METHODS, Classified
-from covshift.evaluations.metrics import bin_metrics
-from covshift.evaluations.scores import Scored
+from covshift.evaluations.methods import METHODS, Classified, Scored
+from covshift.evaluations.metrics import bin_metrics, score_bins
 from covshift.exceptions import InputError
+from covshift.numerics.statistics import equal_weight_bins
 
 N, M = 120, 100
 _rng = np.random.default_rng(0)

@@ -21,14 +21,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import diagnose, evaluate
-from covshift._crossfit import Features, FoldFits
-from covshift._influence import Design, Influence
 from covshift.data import Samples
 from covshift.estimates.intervals import Errors
 from covshift.estimates.outcome import BoostedClasses, tree_settings
 from covshift.estimates.weighing import weigh
-from covshift.evaluations.chances import likeliest, mixed
-from covshift.evaluations.judged import Judged
+from covshift.evaluations.judged import Judged, likeliest, mixed
+from covshift.numerics.crossfit import Features, FoldFits
+from covshift.numerics.influence import Design, Influence
 
 N, M = 60, 50
 _rng = np.random.default_rng(7)

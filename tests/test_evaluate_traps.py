@@ -12,15 +12,15 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import diagnose, evaluate
-from covshift._influence import Design, Influence
 from covshift.data.columns import spelled
 from covshift.estimates.intervals import Errors
 from covshift.evaluations import masses as on
-from covshift.evaluations.batches import rows_of_batches
+from covshift.evaluations.core import rows_of_batches
 from covshift.evaluations.judged import _with_scores
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.scores import Scored
+from covshift.evaluations.methods import Scored
 from covshift.exceptions import FewRowsWarning, InputError, InputTypeError
+from covshift.numerics.influence import Design, Influence
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

@@ -5,9 +5,16 @@ import pytest
 import reference
 from scipy.optimize import approx_fprime
 
-from covshift._kernel_sum import KernelSum
-from covshift.machine.evidence import Evidence, Layout, maximise, posterior_mean
-from covshift.machine.search import FAST, FULL, find_kernel
+from covshift.machine.search import (
+    FAST,
+    FULL,
+    Evidence,
+    Layout,
+    find_kernel,
+    maximise,
+    posterior_mean,
+)
+from covshift.numerics.kernels import KernelSum
 
 ALL = ("linear", "rbf", "laplacian", "main_effects")
 rng = np.random.default_rng(0)

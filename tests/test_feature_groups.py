@@ -11,11 +11,11 @@ import pytest
 import reference
 
 from covshift import v_matrix
-from covshift._groups import column_shares, feature_groups, members, order_by_content
-from covshift._row_weights import target_weights
 from covshift.corrections import Additive, Multiplicative, Pairwise, Sliced, as_correction
+from covshift.data.features import column_shares, feature_groups, members, order_by_content
+from covshift.data.row_weights import target_weights
 from covshift.exceptions import InputError
-from covshift.operators.trees.line_form import line_form
+from covshift.operators.line_form import line_form
 from covshift.testing import check_operator
 
 N, M = 9, 11

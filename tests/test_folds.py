@@ -7,8 +7,8 @@ import pytest
 from machines import VSVC, VSVR
 
 from covshift import VBoostClassifier
-from covshift._folds import Fold, hashed_folds, ranked_folds
-from covshift._row_units import RowUnits
+from covshift.numerics.folds import Fold, hashed_folds, ranked_folds
+from covshift.numerics.hashing import RowUnits
 
 DEALERS = {
     "ranked": lambda X, Y, w=None, repeats=None: ranked_folds(X, Y, 5, w, repeats),

@@ -24,10 +24,10 @@ from command import covshift
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covshift._tables import ReadOptions, open_stream, read_table
-from covshift._tables.formats import encodings
-from covshift._tables.formats.separators import found_separator
 from covshift.exceptions import InputError
+from covshift.files import text as encodings
+from covshift.files.tables import ReadOptions, open_stream, read_table
+from covshift.files.text import found_separator
 
 ROWS = 40
 DAYS = [date(2026, 1, 1) + timedelta(days=5 * k) for k in range(ROWS)]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from covshift._gains import Gains, paired_gains, weighted_means
 from covshift.comparison import Method, compare
 from covshift.comparison.methods import methods_for
+from covshift.numerics.statistics import Gains, paired_gains, weighted_means
 
 rng = np.random.default_rng(0)
 

@@ -11,9 +11,16 @@ from machines import VSVR
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from covshift.corrections import Additive, Gaussian, Multiplicative, Precomputed, Unweighted
-from covshift.machine import dual, gradients
-from covshift.machine.dual import Dual, small_factor, solve_dual
-from covshift.machine.gradients import is_worth_trying, largest_condition, solve_by_gradients
+from covshift.machine import dual
+from covshift.machine import dual as gradients
+from covshift.machine.dual import (
+    Dual,
+    is_worth_trying,
+    largest_condition,
+    small_factor,
+    solve_by_gradients,
+    solve_dual,
+)
 from covshift.operators import Diagonal
 
 rng = np.random.default_rng(0)

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from covshift import VSVC, VSVR, load, save
-from covshift._row_sample import RowSample, label_keys
-from covshift._row_units import RowUnits
 from covshift.distributed import fit_blocks, from_arrays
 from covshift.exceptions import InputError, UnseenLevelWarning
+from covshift.numerics.hashing import RowUnits
+from covshift.numerics.row_sample import RowSample, label_keys
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))

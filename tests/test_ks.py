@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from covshift.diagnostics import ks
-from covshift.diagnostics.ks import ks_p_value
+from covshift.diagnostics import features as ks
+from covshift.diagnostics.features import ks_p_value
 
 LEVELS = st.integers(0, 3).map(float)
 

@@ -12,14 +12,12 @@ from mpmath import mp
 from sklearn.metrics.pairwise import rbf_kernel
 
 from covshift import VSVR
-from covshift._gaussian import Gaussian
-from covshift._kernel_sum import KernelSum
-from covshift._kernels import Kernel, values_at
-from covshift._row_units import RowUnits
 from covshift.corrections import as_correction
 from covshift.machine import primal
-from covshift.machine.landmark_basis import LandmarkBasis
+from covshift.machine.expansion import LandmarkBasis
 from covshift.machine.primal import SMALLEST, Primal
+from covshift.numerics.hashing import RowUnits
+from covshift.numerics.kernels import Gaussian, Kernel, KernelSum, values_at
 
 rng = np.random.default_rng(0)
 N, M, D = 400, 60, 40

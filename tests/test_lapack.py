@@ -7,10 +7,11 @@ import pytest
 from machines import VSVC, VSVR
 from scipy.linalg import LinAlgError, lapack
 
-from covshift import _lapack, _parallel
-from covshift._lapack import cholesky, congruence, tridiagonal
-from covshift.machine import tuning
-from covshift.machine.tuning import over_folds
+from covshift.machine import auto as tuning
+from covshift.machine import dual as _lapack
+from covshift.machine.auto import over_folds
+from covshift.machine.dual import cholesky, congruence, tridiagonal
+from covshift.numerics import parallel as _parallel
 
 rng = np.random.default_rng(0)
 

@@ -7,8 +7,8 @@ import numpy as np
 import portable_lines
 import pytest
 
-from covshift.operators.lines.thresholds import Thresholds
-from covshift.operators.lines.vectors import coarse_size
+from covshift.operators.line_thresholds import Thresholds
+from covshift.operators.line_vectors import coarse_size
 
 
 @pytest.mark.parametrize("convert", [np.asarray, array_api_strict.asarray], ids=["numpy", "strict"])
@@ -45,6 +45,6 @@ def test_codes_of_many_points_are_those_of_each(monkeypatch):
     for symmetric in (False, True):
         each = line.codes(x, symmetric=symmetric)
         with monkeypatch.context() as patch:
-            patch.setattr("covshift.operators.lines.thresholds._MANY", 1)
+            patch.setattr("covshift.operators.line_thresholds._MANY", 1)
             np.testing.assert_array_equal(line.codes(x, symmetric=symmetric), each)
             np.testing.assert_array_equal(line.codes(x[:1], symmetric=symmetric), each[:1])

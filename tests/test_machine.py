@@ -16,9 +16,6 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from covshift import v_matrix
-from covshift._folds import hashed_folds, ranked_folds
-from covshift._kernels import Kernel
-from covshift._row_units import RowUnits
 from covshift.corrections import (
     Additive,
     Gaussian,
@@ -31,10 +28,12 @@ from covshift.corrections import (
 )
 from covshift.datasets import make_sigmoid_shift
 from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
-from covshift.machine.bounded import tilt_into_box
-from covshift.machine.dual import Dual, small_factor, solve_dual
+from covshift.machine.auto import penalties
+from covshift.machine.dual import Dual, small_factor, solve_dual, tilt_into_box
 from covshift.machine.primal import Primal
-from covshift.machine.tuning import penalties
+from covshift.numerics.folds import hashed_folds, ranked_folds
+from covshift.numerics.hashing import RowUnits
+from covshift.numerics.kernels import Kernel
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))

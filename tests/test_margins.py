@@ -10,8 +10,7 @@ import pytest
 
 from covshift import Margins
 from covshift.exceptions import InputError
-from covshift.margins.cells import Brackets, Categories
-from covshift.margins.kinds import Margin, Moments
+from covshift.margins.cells import Brackets, Categories, Margin, Moments
 from covshift.margins.rows import roundest
 
 AGE = {(18, 30): 0.2, (30, 65): 0.55, (65, None): 0.25}

@@ -21,9 +21,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import covshift
 from covshift import VSVC, Reweighted, VBoostRegressor
-from covshift._files import atomic_file
 from covshift.conformal import ConformalRegressor
 from covshift.exceptions import InputError
+from covshift.files.writing import atomic_file
 from covshift.persistence import archive, load, seal
 from covshift.weights import KLIEP, CDFWeights
 

@@ -28,10 +28,10 @@ from covshift.operators import (
     Dominance,
     FactorOperator,
     RowWeighted,
-    bits,
     dominance,
 )
-from covshift.operators.lines import factor
+from covshift.operators import dominance as bits
+from covshift.operators import line_factor as factor
 from covshift.testing import check_operator
 
 FAMILY = [
@@ -140,8 +140,8 @@ def test_integer_columns_are_multiplied_as_floats():
 @pytest.mark.parametrize("scale", [1.0, 0.05])
 def test_bits_and_ones_hold_the_same_matrix(monkeypatch, scale):
     """Blocks of every kind: several of targets, several of points, cached masks or not."""
-    monkeypatch.setattr(bits, "_TARGETS", 70)
-    monkeypatch.setattr(bits, "_POINTS", 33)
+    monkeypatch.setattr(bits, "_BIT_TARGETS", 70)
+    monkeypatch.setattr(bits, "_BIT_POINTS", 33)
     monkeypatch.setattr(bits, "_ALIKE", 8)
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(100, 3)) * scale, np.round(rng.normal(size=(150, 3)), 1)
@@ -186,7 +186,7 @@ def test_products_with_bits_are_those_of_the_dense_matrix(seed, N, M, p, digits,
 
 @pytest.mark.parametrize("n_views", [1, 3])
 def test_masks_kept_between_products_share_one_budget(monkeypatch, n_views):
-    monkeypatch.setattr(bits, "_TARGETS", 64)
+    monkeypatch.setattr(bits, "_BIT_TARGETS", 64)
     monkeypatch.setattr(bits, "_CACHED_MASKS", 8000)  # a block: 2 x (65 x 8 + 1002) bytes
     T = np.random.default_rng(0).normal(size=(500, 2))
     targets = bits.BitTargets(T, n_views=n_views)

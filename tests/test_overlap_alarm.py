@@ -8,9 +8,9 @@ from sklearn.linear_model import Ridge
 
 import covshift
 from covshift import weights
-from covshift._overlap import parts_apart
 from covshift.distributed import fit_blocks
 from covshift.exceptions import NoOverlapError, OverlapWarning
+from covshift.numerics.support import parts_apart
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 2))

@@ -14,11 +14,12 @@ import pytest
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from covshift import VSVC, VSVR, _parallel
-from covshift._parallel import one_blas_thread, one_thread, over_rows
+from covshift import VSVC, VSVR
 from covshift.comparison import Method, compare
 from covshift.comparison import core as comparison
 from covshift.machine import primal
+from covshift.numerics import parallel as _parallel
+from covshift.numerics.parallel import one_blas_thread, one_thread, over_rows
 from covshift.weights import CDFWeights
 
 
@@ -82,7 +83,7 @@ def test_several_callers_share_the_threads():
 def test_a_forked_process_makes_threads_of_its_own():
     code = """
 import os, signal, warnings
-from covshift import _parallel
+from covshift.numerics import parallel as _parallel
 _parallel.thread_count = lambda: 2  # a pool of one, which the child lacks
 def total():
     found = []

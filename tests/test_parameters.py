@@ -10,7 +10,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
 from covshift import bounds, corrections, datasets, estimates, objectives, weights
-from covshift._parameters import flag, function, number, one_of, or_list, whole
 from covshift.corrections import (
     Additive,
     Gaussian,
@@ -20,6 +19,7 @@ from covshift.corrections import (
     Sliced,
     Uniform,
 )
+from covshift.data.parameters import flag, function, number, one_of, or_list, whole
 from covshift.exceptions import InputError
 from covshift.robust import RobustBiasAware
 

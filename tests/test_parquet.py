@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from covshift._parquet import ParquetFiles
-from covshift._tables.parquet import ParquetTable
-from covshift._tables.text import ReadOptions
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError
+from covshift.files.arrow import ParquetTable
+from covshift.files.parquet_rows import ParquetFiles
+from covshift.files.text import ReadOptions
 
 NAN = float("nan")
 NEW_YEAR = (date(2026, 1, 1) - date(1970, 1, 1)).days

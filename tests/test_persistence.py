@@ -12,9 +12,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
-from covshift._tables import Encoding
 from covshift.encoding import Feature
 from covshift.exceptions import InputError
+from covshift.files.tables import Encoding
 from covshift.persistence import Model, archive, load, save
 
 rng = np.random.default_rng(0)

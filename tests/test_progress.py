@@ -11,9 +11,9 @@ import pytest
 from command import rows, write
 from sklearn.base import clone
 
-from covshift._progress import Progress, track
 from covshift.cli import main
 from covshift.comparison import Method, compare
+from covshift.numerics.progress import Progress, track
 from covshift.weights import (
     KLIEP,
     KMM,
@@ -106,7 +106,7 @@ def test_a_log_gets_ten_lines_and_a_pipe_without_one_nothing(monkeypatch):
 def test_the_rest_is_guessed_from_what_is_done_and_wiped_at_the_end(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     now = iter([0.0] + [30.0] * 3)
-    monkeypatch.setattr("covshift._progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("covshift.numerics.progress.time.monotonic", lambda: next(now))
     with Progress(4, "trials") as progress:
         progress.step("first cell")
         progress.done = 4
@@ -117,7 +117,7 @@ def test_the_rest_is_guessed_from_what_is_done_and_wiped_at_the_end(monkeypatch)
 
 
 def test_a_comparison_says_which_method_it_tries(monkeypatch, samples):
-    monkeypatch.setattr("covshift._progress._EVERY", 0.0)
+    monkeypatch.setattr("covshift.numerics.progress._EVERY", 0.0)
     X, T = samples
     methods = [Method("none", "baseline"), Method("entropy", "weights")]
     for stream, verbose in ((Terminal(), True), (io.StringIO(), True), (Terminal(), False)):

@@ -14,10 +14,12 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import covshift
-from covshift import VSVR, VBoostRegressor, _parallel, _quiet, diagnose, estimate
-from covshift._quiet import Heard, heard, listening, quiet
+from covshift import VSVR, VBoostRegressor, diagnose, estimate
 from covshift.comparison import Method, compare
 from covshift.exceptions import FewRowsWarning, OverlapWarning, WeightWarning
+from covshift.numerics import parallel as _parallel
+from covshift.numerics import quiet as _quiet
+from covshift.numerics.quiet import Heard, heard, listening, quiet
 from covshift.weights import CDFWeights, Discriminative, EntropyBalancing
 
 
@@ -262,4 +264,4 @@ def test_no_other_file_changes_the_filters():
         for path in package.rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
     ]
-    assert found == ["_quiet.py"]
+    assert found == ["quiet.py"]

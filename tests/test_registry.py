@@ -21,7 +21,7 @@ from covshift.cli.parser import build_parser
 from covshift.comparison.methods import check_method, fit_method, methods_for
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
-from covshift.diagnostics.sizes import METHODS, row_limit
+from covshift.diagnostics.verdict import METHODS, row_limit
 from covshift.exceptions import InputError
 from covshift.registry import (
     FILES,

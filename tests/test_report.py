@@ -14,10 +14,11 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import _files, diagnose, estimate, evaluate, report
-from covshift._tables.outcomes import Outcomes
+from covshift import diagnose, estimate, evaluate, report
 from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
+from covshift.files import writing as _files
+from covshift.files.labels import Outcomes
 from covshift.report.pictures import metrics
 
 HOSTILE = [

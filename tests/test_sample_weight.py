@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import covshift
 from covshift import Reweighted
-from covshift._support import uncovered
+from covshift.numerics.support import uncovered
 from covshift.testing import check_weighter
 from covshift.weights import (
     KDE,

@@ -28,12 +28,12 @@ from covshift import (
     VBoostClassifier,
     VBoostRegressor,
 )
-from covshift._fields import FINITE, Maybe, Reals
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
+from covshift.data.fields import FINITE, Maybe, Reals
 from covshift.exceptions import InputError
 from covshift.persistence import archive
-from covshift.persistence.classes import declared
+from covshift.persistence.objects import declared
 from covshift.registry import TABLE, WeighterEntry
 from covshift.testing.weighters import _check_saved
 from covshift.weights import (
@@ -47,7 +47,7 @@ from covshift.weights import (
     EntropyBalancing,
     NearestNeighbors,
 )
-from covshift.weights.log_ratio import LogRatioWeighter
+from covshift.weights.base import LogRatioWeighter
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_asking import drawn, nasty
 
-from covshift._tables.schema import KINDS, Schema, SchemaColumn, read_schema, schema_text
+from covshift.files.schema import KINDS, Schema, SchemaColumn, read_schema, schema_text
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=8)
 COLUMNS = st.builds(

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, linprog, minimize
 
-from covshift._qp import simplex
-from covshift._qp.interior import interior_point
-from covshift._qp.projection import Polytope
-from covshift._qp.simplex import solve_simplex
-from covshift.weights.cdf.row_newton import simplex_shift, solve_ridge_simplex
+from covshift.numerics import qp as simplex
+from covshift.numerics.qp import Polytope, interior_point, solve_simplex
+from covshift.weights.cdf.newton import simplex_shift, solve_ridge_simplex
 
 
 def problem(seed, N, rank=None, scale=1.0):

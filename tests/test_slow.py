@@ -7,11 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from covshift import VSVC, _slow
-from covshift._slow import warn_if_slow
+from covshift import VSVC
 from covshift.corrections import Pairwise
 from covshift.exceptions import InputError, SlowWarning
 from covshift.machine import calibration
+from covshift.numerics import progress as _slow
+from covshift.numerics.progress import warn_if_slow
 from covshift.weights import KMM, EnergyWeights, EntropyBalancing
 
 rng = np.random.default_rng(0)

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from covshift._support import LEVEL, NO_OVERLAP, STRONG, Uncovered, beyond_extremes, chance
-from covshift._support import uncovered as find
 from covshift.exceptions import NoOverlapError, WeightWarning
+from covshift.numerics.support import LEVEL, NO_OVERLAP, STRONG, Uncovered, beyond_extremes, chance
+from covshift.numerics.support import uncovered as find
 from covshift.weights import CDFWeights
 
 
@@ -204,6 +204,6 @@ def test_samples_without_ties_are_passed_over_and_no_others(decimals, N, monkeyp
     X, T = (np.round(rng.normal(size=(rows, 3)), decimals) for rows in (N, 2 * N))
     X = X[X[:, 0] != 0] if decimals == 0 else X
     found = uncovered(X, T)
-    monkeypatch.setattr("covshift._support._has_ties", lambda *given: True)
+    monkeypatch.setattr("covshift.numerics.support._has_ties", lambda *given: True)
     assert uncovered(X, T) == found
     assert bool(found) == (decimals == 0)

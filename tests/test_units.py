@@ -6,9 +6,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import covshift
 from covshift import weights
-from covshift._hashing import row_hash
-from covshift._row_units import RowUnits
 from covshift.exceptions import InputError
+from covshift.numerics.hashing import RowUnits, row_hash
 
 rng = np.random.default_rng(0)
 X, T, NEW = rng.normal(size=(150, 2)), rng.normal(0.4, 1, size=(100, 2)), rng.normal(size=(30, 2))

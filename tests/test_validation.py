@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from covshift import v_matrix
-from covshift._validation import check_points
 from covshift.corrections import Additive, Gaussian, Multiplicative, Pairwise, Sliced, Uniform
+from covshift.data.validation import check_points
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(20, 3)), rng.normal(size=(30, 3)) + 0.5

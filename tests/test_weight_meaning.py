@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
-from covshift._row_weights import row_weights
 from covshift.comparison import ImportanceWeightedScorer, Method, compare
 from covshift.corrections import Additive, Importance
+from covshift.data.row_weights import row_weights
 from covshift.testing import check_weights
 
 FIXED = {"kernel": "rbf", "width": 1.0, "reg": 0.3}

@@ -129,8 +129,8 @@ def test_dense_and_matrix_free_choose_the_same_penalty():
 def test_a_few_thresholds_and_rows_precondition_many(size, rows, monkeypatch):
     X, T = normal(400, 500, 3, shift=0.8)
     expected = fitted(X, T, 0.05, solver="dense").weights_
-    monkeypatch.setattr("covshift.operators.lines.vectors._MOST_BINS", size)
-    monkeypatch.setattr("covshift.operators.lines.vectors._ENOUGH_ROWS", rows)
+    monkeypatch.setattr("covshift.operators.line_vectors._MOST_BINS", size)
+    monkeypatch.setattr("covshift.operators.line_vectors._ENOUGH_ROWS", rows)
     found = fitted(X, T, 0.05, solver="matrix-free")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 

@@ -35,9 +35,8 @@ from covshift.weights import (
     kliep,
     neighbors,
 )
-from covshift.weights._points import squared_distances
-from covshift.weights._rows import distinct, fold_of
 from covshift.weights.base import cdf_mismatch, effective_sample_size
+from covshift.weights.points import distinct, fold_of, squared_distances
 
 CLASSICAL = [
     GaussianRatio(),
@@ -420,7 +419,7 @@ def test_blocks_do_not_change_the_fit(monkeypatch):
     weighters = [ULSIF(random_state=0), RULSIF(random_state=0), KDE("cv"), NearestNeighbors()]
     monkeypatch.setattr(neighbors, "_TREE_FEATURES", 0)
     whole = [clone(weighter).fit(X, X_target=T) for weighter in weighters]
-    monkeypatch.setattr("covshift.weights._points._BLOCK", 500)
+    monkeypatch.setattr("covshift.weights.points._BLOCK", 500)
     for before, weighter in zip(whole, weighters, strict=True):
         after = clone(weighter).fit(X, X_target=T)
         np.testing.assert_allclose(after.weights_, before.weights_, rtol=1e-6, atol=1e-9)

@@ -31,8 +31,8 @@ from covshift.weights import (
     TiltedCDFWeights,
     Weighter,
 )
-from covshift.weights import _rows as rows_of_samples
-from covshift.weights._rows import Distinct, distinct, fold_of, held_shares
+from covshift.weights import points as rows_of_samples
+from covshift.weights.points import Distinct, distinct, fold_of, held_shares
 
 CATEGORIES = np.array([0.3, 0.25, 0.2, 0.15, 0.1])  # shares in the training population
 RATIOS = np.array([0.18, 0.6, 1.0, 1.67, 5.5])

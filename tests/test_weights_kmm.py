@@ -9,8 +9,8 @@ import pytest
 import reference
 from scipy.spatial.distance import cdist
 
-from covshift._qp.simplex import solve_simplex
 from covshift.exceptions import NoOverlapError, WeightWarning
+from covshift.numerics.qp import solve_simplex
 from covshift.testing import check_weighter
 from covshift.weights.energy import EnergyWeights
 from covshift.weights.entropy import EntropyBalancing

@@ -36,7 +36,7 @@ from covshift.weights import (
     Weighter,
     cdf_mismatch,
 )
-from covshift.weights._points import pooled_units
+from covshift.weights.points import pooled_units
 
 PLAIN = [
     CDFWeights(),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covshift._types import Real
 from covshift.corrections import v_matrix
+from covshift.numerics.array import Real
 
 Options = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 from covshift.robust import RobustBiasAware
 
 from .base import Learner, Options, Sample

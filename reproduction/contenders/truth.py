@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from covshift._types import Real
+from covshift.numerics.array import Real
 
 from .base import ByWeights, Options, Sample
 

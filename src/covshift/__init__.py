@@ -35,19 +35,19 @@ if TYPE_CHECKING:
         weights,
     )
     from . import torch as torch
-    from ._row_weights import repeat_rows
     from .boosting import VBoostClassifier, VBoostRegressor
     from .comparison import compare
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
+    from .data.row_weights import repeat_rows
     from .diagnostics import Diagnosis, diagnose
     from .encoding import TableEncoder
     from .estimates import estimate, estimate_mean, estimate_risk
     from .evaluations import evaluate
     from .machine import VSVC, VSVR
+    from .machine.reweighted import Reweighted
     from .margins import Margins
     from .persistence import load, save
-    from .reweighted import Reweighted
     from .robust import RobustBiasAware
 
 __version__ = "0.1.0"
@@ -80,7 +80,7 @@ _HOME = {
     "ConformalRegressor": "conformal",
     "Diagnosis": "diagnostics",
     "Margins": "margins",
-    "Reweighted": "reweighted",
+    "Reweighted": "machine.reweighted",
     "RobustBiasAware": "robust",
     "TableEncoder": "encoding",
     "VBoostClassifier": "boosting",
@@ -94,7 +94,7 @@ _HOME = {
     "estimate_risk": "estimates",
     "evaluate": "evaluations",
     "load": "persistence",
-    "repeat_rows": "_row_weights",
+    "repeat_rows": "data.row_weights",
     "save": "persistence",
     "v_matrix": "corrections",
 }

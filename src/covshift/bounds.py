@@ -30,15 +30,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._array import to_numpy
-from ._groups import column_shares, feature_groups
-from ._parameters import number, whole
-from ._types import Real, Rows
-from ._validation import check_points, refuse_no_rows
-from ._values import numbers_of_rows
+from .data.features import column_shares, feature_groups
+from .data.parameters import number, whole
+from .data.validation import check_points, refuse_no_rows
+from .data.values import numbers_of_rows
 from .encoding import groups_of
 from .encoding.samples import encode_samples
 from .exceptions import InputError
+from .numerics.array import Real, Rows, to_numpy
 
 __all__ = [
     "confidence",

@@ -15,17 +15,16 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import clone
 
-from ._array import to_numpy
-from ._parameters import flag, one_of
-from ._row_weights import row_weights
-from ._types import Real
-from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
 from .corrections.importance import of_features
 from .corrections.matrix import warn_if_unseen
+from .data.parameters import flag, one_of
+from .data.row_weights import row_weights
+from .data.validation import check_samples, refuse_margins, unwrap_target
 from .encoding import groups_of
 from .encoding.samples import encode_samples
 from .exceptions import InputError
+from .numerics.array import Real, to_numpy
 from .operators import VOperator
 from .operators.base import blocks
 

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 FILES = "model files"
-"""What a learner can do whose classes say in ``_saved`` how they are saved (covshift._fields)."""
+"""What a learner can do whose classes say in ``_saved`` how they are saved (`data.fields`)."""
 
 MARGINS = "margins"
 """What a weighter or correction can do that takes `covshift.Margins` in place of target rows."""
@@ -382,7 +382,7 @@ _quantity("cdf", "quantities:distribution", "share of outcomes of at most a valu
           options=("at",), required=("at",))
 _quantity("difference", "quantities:differences", "differences between groups",
           options=("reference",), needs=_words("groups"))
-_quantity("coefficients", "coefficients:coefficients", "coefficients of a regression",
+_quantity("coefficients", "quantities:coefficients", "coefficients of a regression",
           options=("family", "regressors"), needs=_words("target rows"))
 # fmt: on
 

@@ -11,25 +11,25 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
-from ._fit_data import TARGET_REQUEST
-from ._labels import at_least_two, check_labels
-from ._moments import moments
-from ._parameters import Rules, check_parameters, number
-from ._quiet import quiet
-from ._row_weights import row_weights, target_weights
-from ._types import Real
-from ._validation import (
+from .corrections.importance import of_features
+from .data.fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
+from .data.fit import TARGET_REQUEST
+from .data.labels import at_least_two, check_labels
+from .data.parameters import Rules, check_parameters, number
+from .data.row_weights import row_weights, target_weights
+from .data.validation import (
     check_columns,
     check_host_rows,
     check_samples,
     refuse_margins,
     unwrap_target,
 )
-from .corrections.importance import of_features
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
 from .exceptions import FewRowsWarning, OverlapWarning
+from .numerics.array import Real
+from .numerics.quiet import quiet
+from .numerics.statistics import moments
 from .weights import Discriminative, as_weighter
 
 _GRADIENT = 1e-9  # the largest that counts as zero

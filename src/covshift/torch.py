@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ._array import Array, to_numpy
-from ._optional import import_extra
-from ._row_weights import row_weights, target_weights
-from ._validation import check_samples, refuse_margins, unwrap_target
 from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
+from .data.row_weights import row_weights, target_weights
+from .data.validation import check_samples, refuse_margins, unwrap_target
 from .exceptions import InputError, InputTypeError
+from .numerics.array import Array, to_numpy
+from .numerics.progress import import_extra
 from .operators import VOperator
 
 torch: Any = import_extra("torch", extra="torch", needed_by="covshift.torch")

@@ -16,9 +16,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import covshift
 from covshift import VSVC, VSVR, Reweighted, VBoostClassifier
-from covshift._tables import Encoding
 from covshift.conformal import ConformalRegressor
 from covshift.encoding import Feature
+from covshift.files.tables import Encoding
 from covshift.persistence import Model, seal
 from covshift.weights import KLIEP, CDFWeights
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covshift import VBoostClassifier, VBoostRegressor, _compiled, _parallel
-from covshift.boosting import candidates, cuts, sketch, waiting
+from covshift import VBoostClassifier, VBoostRegressor
+from covshift.boosting import approximate as cuts
+from covshift.boosting import base as waiting
+from covshift.boosting import candidates
+from covshift.boosting import tree as sketch
 from covshift.corrections import Additive
 from covshift.exceptions import CoverageWarning
-from covshift.operators.trees import binned, leaf_gram, leaf_products
+from covshift.numerics import parallel as _compiled
+from covshift.numerics import parallel as _parallel
+from covshift.operators import tree_bins as binned
+from covshift.operators import tree_leaves as leaf_gram
+from covshift.operators import tree_leaves as leaf_products
 
 from .conftest import require
 

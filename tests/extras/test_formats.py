@@ -9,8 +9,8 @@ from datetime import date, datetime, time, timedelta
 import numpy as np
 import pytest
 
-from covshift._tables import ReadOptions, missing_words, open_stream, read_table
 from covshift.exceptions import InputError
+from covshift.files.tables import ReadOptions, missing_words, open_stream, read_table
 
 from .conftest import require
 

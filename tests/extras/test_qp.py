@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covshift._qp.projection import Polytope
-from covshift._qp.simplex import solve_simplex
+from covshift.numerics.qp import Polytope, solve_simplex
 from covshift.weights.kmm import KMM
 
 from .conftest import require

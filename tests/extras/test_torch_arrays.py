@@ -9,8 +9,8 @@ import portable_lines
 import pytest
 
 from covshift import v_matrix
-from covshift._validation import _check_same_library
 from covshift.corrections import Multiplicative
+from covshift.data.validation import _check_same_library
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

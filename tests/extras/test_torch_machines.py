@@ -11,11 +11,10 @@ import pytest
 
 import covshift
 from covshift import VSVC, VSVR
-from covshift._device.kernels import features
-from covshift._kernel_sum import KernelSum
-from covshift._kernels import Kernel
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
+from covshift.numerics.device.kernels import features
+from covshift.numerics.kernels import Kernel, KernelSum
 from covshift.weights import CDFWeights
 
 rng = np.random.default_rng(0)
@@ -117,7 +116,7 @@ def test_a_found_kernel_survives_single_precision_on_a_gpu(torch):
 
 
 def test_blocks_of_rows_are_added_in_double_precision(torch, monkeypatch):
-    from covshift._device import kernels
+    from covshift.numerics.device import kernels
 
     X32, T32 = torch.asarray(X.astype("float32")), torch.asarray(T.astype("float32"))
     one = machine(reg=1.0).fit(X32, y, X_target=T32).predict(T32)
@@ -201,7 +200,7 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
 
 
 def test_products_of_bits_and_digits_are_those_in_double_precision(torch):
-    from covshift._device.products import as_digits, bits_times_digits
+    from covshift.numerics.device.arrays import as_digits, bits_times_digits
 
     A = torch.asarray(rng.normal(size=(1001, 7)) * 10.0 ** np.arange(-3, 4))
     A[:, 3] = 0
@@ -229,7 +228,7 @@ def test_single_precision_is_as_good_as_double(torch, correction, reg):
 @pytest.mark.parametrize("n", [1, 10])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
-    from covshift._device.kernels import Features
+    from covshift.numerics.device.kernels import Features
 
     if not torch.cuda.is_available():
         pytest.skip("no GPU")

@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from covshift import VSVR
-from covshift._device.memory import enough_memory
 from covshift.machine.device_primal import DevicePrimal
-from covshift.machine.function import DeviceExpansion
+from covshift.machine.landmarks import DeviceExpansion
+from covshift.numerics.device.arrays import enough_memory
 from covshift.weights import CDFWeights
 from covshift.weights.cdf.thresholds import ThresholdMatching
 

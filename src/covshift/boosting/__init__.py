@@ -1,8 +1,7 @@
 """Boosted trees: on the V-loss, and those of scikit-learn in a form that is saved."""
 
-from .classifier import VBoostClassifier
+from .estimators import VBoostClassifier, VBoostRegressor
 from .histogram import BoostedTreesClassifier, BoostedTreesRegressor
-from .regressor import VBoostRegressor
 
 __all__ = [
     "BoostedTreesClassifier",

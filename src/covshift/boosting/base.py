@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,26 +13,32 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
-from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data, encode_fit_data
-from .._folds import Fold, part_of, ranked_folds
-from .._parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
-from .._progress import track
-from .._types import Real, Rows
-from .._validation import check_columns, check_host_rows
 from ..corrections import as_correction
-from ..corrections.auto import is_auto
+from ..corrections.auto import Choice, candidates, choose, is_auto, no_choice
+from ..data.fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
+from ..data.fit import (
+    TARGET_REQUEST,
+    FitData,
+    GivenWeights,
+    check_fit_data,
+    encode_fit_data,
+    some_rows,
+)
+from ..data.parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
+from ..data.validation import check_columns, check_host_rows
 from ..encoding import TableEncoder
 from ..encoding.samples import by_table_column
-from ..exceptions import InputError
+from ..exceptions import InputError, SlowWarning
+from ..machine.auto import target_weighter, target_weights
+from ..numerics.array import Real, Rows
+from ..numerics.folds import Fold, part_of, ranked_folds
+from ..numerics.parallel import Loop, has_numba
+from ..numerics.progress import LONG, track
 from ..operators import VOperator
-from .approximate import ApproximateGrower
-from .auto import Boosted, fit_auto
-from .binning import Bins
-from .ensemble import Ensemble, EnsembleBuilder, tree_values
-from .nodes import Growth
+from .approximate import ApproximateGrower, add_moments
+from .ensemble import Bins, Ensemble, EnsembleBuilder, Growth, mixture, tree_values
+from .search import search
 from .tree import Grower
-from .waiting import judged_after, label, warn_if_long
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
 
@@ -280,3 +288,99 @@ def _squared_error(f: Real, problem: FitData, held: Fold) -> float:
         return 0.0
     squares = ((f - problem.Y[held.rows]) ** 2).sum(axis=1)
     return float(held.weight @ squares / held.weight.sum())
+
+
+# ``correction="auto"`` for boosted trees; what is compared and how is in `corrections.auto`.
+
+
+_FOLDS = 5
+_ROWS = 10_000  # that choose; all rows are fitted
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """A fitted ensemble, and the errors of rows held out for early stopping, if any were."""
+
+    ensemble: Ensemble
+    scores: Real | None
+
+
+def fit_auto(booster: Any, problem: FitData) -> Boosted:
+    """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
+
+    As many fits as candidates times folds, and one or two more.
+    """
+    some = problem.rows(some_rows(problem.N, check_random_state(booster.random_state), _ROWS))
+    choice, known = _choose(booster, some, stops=booster._stops(problem.N))
+    if some.N < problem.N:
+        known = target_weights(problem) if choice.share else target_weighter()
+    parts, scores = [], None
+    for evidence, share in choice.parts():
+        booster.correction_ = candidates(known)[evidence.correction]
+        found = booster._boost(problem, problem.operator(booster.correction_))
+        parts.append((found.ensemble, share))
+        scores = found.scores
+    booster.correction_ = candidates(target_weighter())[choice.chosen.correction]
+    booster.selection_report_ = choice.report([float(booster.reg_lambda)], {})
+    return Boosted(mixture(parts), scores)
+
+
+def _choose(booster: Any, problem: FitData, *, stops: bool) -> tuple[Choice, Any]:
+    """Return the choice, and the weights of the rows, or what would find them."""
+    folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N), problem.w)
+    if len(folds) < 2:
+        return no_choice(), target_weighter()
+    weights = target_weights(problem)
+    predictions = {
+        name: _held_out(booster, problem, problem.operator(correction), folds, stops=stops)
+        for name, correction in candidates(weights).items()
+    }
+    return choose(predictions, problem.Y, weights * problem.w, problem.w), weights
+
+
+def _held_out(
+    booster: Any, problem: FitData, V: VOperator, folds: Sequence[Fold], *, stops: bool
+) -> Real:
+    """Predict every row without its fold, by trees that stop early or not: (1, N, k)."""
+    f = np.empty((1, *problem.Y.shape))
+    X = np.zeros((problem.N, int(problem.columns.max()) + 1))  # as given, with all columns
+    X[:, problem.columns] = problem.X
+    for fold in folds:
+        train, test = fold.rest(problem.w)[0], fold.rows
+        found = booster._boost(problem.rows(train), V.subset(train), stops=stops)
+        f[0, test] = found.ensemble(X[test])
+    return f
+
+
+# What a fit says when it makes somebody wait.
+
+
+_LONG_WITH_NUMBA = 120.0  # seconds: of a busy machine the first rounds say less
+
+
+def label(name: str, *, exact: bool) -> str:
+    """Return what the progress bar is called: it stands still while numba compiles."""
+    loop: Loop = search if exact else add_moments
+    return f"{name} (compiling first, once)" if has_numba() and not loop.is_at_hand() else name
+
+
+def judged_after() -> int:
+    """Rounds before the one whose time counts: in the first one numba may compile."""
+    return 1 if has_numba() else 0
+
+
+def warn_if_long(name: str, seconds: float, rounds: int, *, exact: bool) -> None:
+    """Warn after a round of ``seconds`` if the fit will take long, for want of numba or not."""
+    total = seconds * rounds
+    if not exact or total <= (_LONG_WITH_NUMBA if has_numba() else LONG):
+        return
+    takes = f"{rounds} rounds will take about {total:.0f} s"
+    other = 'use leaf_solve="approximate", which takes seconds either way'
+    if has_numba():
+        text = f"{name}: {takes}. To make it short, {other}, or fewer columns."
+    else:
+        text = (
+            f"{name} runs without numba: {takes}, some ten times as long as with it. Install it "
+            f"with: pip install numba; or {other}."
+        )
+    warnings.warn(text, SlowWarning, stacklevel=5)  # whoever called fit

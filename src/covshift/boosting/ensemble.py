@@ -7,19 +7,16 @@ a NumPy array of numbers, so an ensemble can be written to any format and read w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compiled import Loop, has_numba
-from .._fields import Kind, Reals, Wholes
-from .._parallel import over_rows
-from .._types import Codes, Real, Rows
+from ..data.fields import Kind, Reals, Wholes
+from ..numerics.array import Codes, Real, Rows
+from ..numerics.parallel import Loop, has_numba, over_rows
 from ..operators.base import blocks
-from .binning import Bins
-from .nodes import Tree
 
 _ROWS = 1 << 14  # predicted at a time
 _VISITS = 1 << 20  # rows times trees that make a second thread worth while
@@ -246,3 +243,111 @@ def _leaf_of(
 
 def _join(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)
+
+
+# What a tree is made of: how far it grows, its nodes while it does, and the finished one.
+
+
+NOISE = 1e-12  # of the loss: a gain below it is rounding
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How far a tree grows, and its penalties."""
+
+    max_leaf_nodes: int
+    max_depth: int | None
+    min_samples_leaf: float
+    reg_lambda: float
+    reg_leaves: float
+
+
+@dataclass
+class Tree:
+    """Nodes as arrays; a leaf has left = -1. Rows go left where their bin is at most ``bin``."""
+
+    feature: NDArray[np.int32]
+    bin: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: Real
+    gain: Real
+    leaf: Rows  # of every training row, the node where it ends
+
+
+@dataclass
+class Nodes:
+    """The nodes of a tree while it grows."""
+
+    feature: list[int] = field(default_factory=lambda: [-1])
+    bin: list[int] = field(default_factory=lambda: [0])
+    left: list[int] = field(default_factory=lambda: [-1])
+    right: list[int] = field(default_factory=lambda: [-1])
+    gain: list[float] = field(default_factory=lambda: [0.0])
+
+    def split(self, node: int, k: int, b: int, gain: float) -> tuple[int, int]:
+        """Give a node two children, and return them."""
+        left = len(self.feature)
+        self.feature[node], self.bin[node], self.gain[node] = k, b, gain
+        self.left[node], self.right[node] = left, left + 1
+        for values, nothing in ((self.feature, -1), (self.bin, 0), (self.left, -1)):
+            values += [nothing, nothing]
+        self.right += [-1, -1]
+        self.gain += [0.0, 0.0]
+        return left, left + 1
+
+    def tree(self, w: Real, nodes: Rows, leaf: Rows) -> Tree:
+        """Lay out the tree, with the values of its leaves, which are ``nodes`` (T,)."""
+        value = np.zeros(len(self.feature))
+        value[nodes] = w
+        feature, bins, left, right = (
+            np.array(values, dtype=np.int32)
+            for values in (self.feature, self.bin, self.left, self.right)
+        )
+        return Tree(feature, bins, left, right, value, np.array(self.gain), nodes[leaf])
+
+
+# Features in bins, as scikit-learn's histogram trees cut them.
+
+
+class Bins:
+    """At most ``max_bins`` bins per feature, found once on the training rows.
+
+    A feature with no more distinct values is cut half-way between each two of them; others are cut
+    at weighted quantiles, so that integer weights equal repeated rows. A row lies in bin b of a
+    feature if thresholds[b - 1] < x <= thresholds[b].
+    """
+
+    def __init__(self, X: Real, w: Real, max_bins: int) -> None:
+        self.thresholds = [_thresholds(x, w, max_bins) for x in X.T]
+        self.n_bins = max(len(cuts) for cuts in self.thresholds) + 1
+
+    def codes(self, X: Real) -> Codes:
+        """Return the bins of the rows: (N, n), row by row in memory."""
+        codes = np.empty(X.shape, dtype=np.min_scalar_type(self.n_bins - 1))
+        for k, cuts in enumerate(self.thresholds):
+            codes[:, k] = np.searchsorted(cuts, X[:, k], side="left")
+        return codes
+
+
+def _thresholds(x: Real, w: Real, max_bins: int) -> Real:
+    values, place = np.unique(x, return_inverse=True)
+    if len(values) > max_bins:
+        below = np.cumsum(np.bincount(place, w), dtype=np.float64)
+        return _quantiles(values, below, np.arange(1, max_bins) / max_bins)
+    return _between(values[:-1], values[1:])
+
+
+def _between(low: Real, high: Real) -> Real:
+    """Half-way between, and below ``high`` whatever rounding says."""
+    middle = low / 2 + high / 2
+    return np.asarray(np.where(middle < high, middle, low))
+
+
+def _quantiles(values: Real, below: Real, levels: NDArray[Any]) -> Real:
+    """Quantiles of weighted values; the mean of two neighbours where a level lies on a step."""
+    wanted = levels * below[-1]
+    low = np.searchsorted(below, wanted * (1 - 1e-12), side="left")
+    high = np.searchsorted(below, wanted * (1 + 1e-12), side="right")
+    high = np.minimum(high, len(values) - 1)
+    return np.unique(np.where(low < high, _between(values[low], values[high]), values[low]))

@@ -17,15 +17,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from .._fields import Kind, Labels, Part
-from .._labels import at_least_two, check_labels, check_outcomes, check_outputs
-from .._parallel import one_thread
-from .._quiet import alone
-from .._row_weights import check_weight
-from .._types import Real
-from .._validation import check_host_rows
-from .binning import Bins
-from .ensemble import Ensemble
+from ..data.fields import Kind, Labels, Part
+from ..data.labels import at_least_two, check_labels, check_outcomes, check_outputs
+from ..data.row_weights import check_weight
+from ..data.validation import check_host_rows
+from ..numerics.array import Real
+from ..numerics.parallel import one_thread
+from ..numerics.quiet import alone
+from .ensemble import Bins, Ensemble
 
 _BINS = 255
 

@@ -10,19 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._compiled import has_numba
-from .._types import Codes, Real, Rows
+from ..numerics.array import Codes, Real, Rows
+from ..numerics.parallel import Loop, has_numba, over_rows
 from ..operators import VOperator
-from ..operators.trees.leaf_products import ColumnLeafProducts, LineLeafProducts
-from ..operators.trees.line_form import line_form
-from .candidates import Candidates
-from .columns import Columns
-from .nodes import NOISE, Growth, Nodes, Tree
-from .partition import Partition
-from .ranking import TIE
-from .solution import Solution
-from .squares import Squares
+from ..operators.base import blocks
+from ..operators.line_form import LineForm, line_form, nested, prefix_squares
+from ..operators.tree_bins import NestedLines
+from ..operators.tree_leaves import ColumnLeafProducts, LineLeafProducts
+from .candidates import Candidates, Columns, Partition
+from .ensemble import NOISE, Growth, Nodes, Tree
+from .search import MARGIN, TIE, search
 
 
 class Grower:
@@ -235,3 +234,270 @@ class _Growing:
             self.images.of(known.w[:T], rows_leaf, fit)
             known.correct(np.asarray(np.bincount(rows_leaf, self.Vg + fit, T), dtype=np.float64))
         return self.nodes.tree(known.w[:T], np.array(self.node, dtype=np.intp), rows_leaf)
+
+
+# The joint solution of all leaves, D w = U, while leaves are split (theory, section 5.2).
+
+
+class Solution:
+    """Leaf values ``w`` (T,), and D^-1 = A diag(signs) A' by ``n_directions`` columns of A.
+
+    The residuals are r = g + Zw; by the ``steps`` of the directions, 2Vr = 2Vg + sum of steps times
+    2V Z a. All arrays are as long as they can become.
+    """
+
+    def __init__(self, L: int, lam: float, V_sum: float, Vg_sum: float) -> None:
+        most = 1 + (2 if lam > 0 else 1) * (L - 1)
+        self.lam, self.n_leaves, self.n_directions = lam, 1, 0
+        self.A, self.w = np.zeros((L, max(most, L))), np.zeros(L)
+        self.signs, self.steps = np.ones(self.A.shape[1]), np.zeros(self.A.shape[1])
+        if 2 * V_sum + lam > 0:
+            self.set_alone(0, V_sum, Vg_sum)
+            self.steps[0] = self.w[0] / self.A[0, 0]
+
+    def tau(self, leaves: Rows) -> Real:
+        """Lambda over 1 + lambda (D^-1)_ll, of some leaves."""
+        if self.lam == 0:
+            return np.zeros(len(leaves))
+        D = self.n_directions
+        inverse = self.A[leaves, :D] ** 2 @ self.signs[:D]
+        return np.asarray(self.lam / (1 + self.lam * inverse))
+
+    def set_alone(self, leaf: int, V_sum: float, Vg_sum: float) -> None:
+        """Solve a leaf that meets no other one: the first, or any under a diagonal V."""
+        inverse = 1 / (2 * V_sum + self.lam)
+        self.A[leaf, leaf], self.w[leaf] = inverse**0.5, -2 * Vg_sum * inverse
+        self.n_leaves = self.n_directions = max(self.n_leaves, leaf + 1)
+
+    def split(self, m: int, square: float, num: float, y: Real) -> slice:
+        """Split leaf ``m`` by z, which becomes a new leaf; return the places of new directions.
+
+        ``square``, ``num`` and ``y``, the sums 2 z'V Z a along the directions, are those of z.
+        """
+        T, D = self.n_leaves, self.n_directions
+        A, signs, w = self.A[:T, :D], self.signs[:D], self.w[:T]
+        h = A @ (signs * y)  # D^-1 c
+        s, step = 2 * square - float(signs @ y**2), num
+        self.A[T, :D] = A[m]
+        new = D
+        if self.lam > 0:
+            column = A @ (signs * A[m])  # D^-1 e_m
+            tau, w_m = self.lam / (1 + self.lam * float(column[m])), float(w[m])
+            rest = tau * (1 - float(h[m]))
+            s += rest * (1 - float(h[m]))
+            step -= rest * w_m
+            h += rest * column
+            w -= tau * w_m * column
+            self.A[:T, D] = tau**0.5 * column
+            self.A[T, D] = self.A[m, D]
+            self.signs[D], self.steps[D] = -1.0, -(tau**0.5) * w_m
+            new = D + 1
+        theta = step / s
+        w -= theta * h
+        self.w[T] = w[m] + theta
+        self.A[:T, new] = -h / s**0.5
+        self.A[T, new] = (1 - h[m]) / s**0.5
+        self.signs[new], self.steps[new] = 1.0, theta * s**0.5
+        self.n_leaves, self.n_directions = T + 1, new + 1
+        return slice(D, new + 1)
+
+    def correct(self, Vr_sums: Real) -> None:
+        """Correct w by D^-1 (U - D w), what rounding has left, from the sums of Vr over leaves."""
+        T, D = self.n_leaves, self.n_directions
+        A, signs, w = self.A[:T, :D], self.signs[:D], self.w[:T]
+        w += A @ (signs * (A.T @ (-2 * Vr_sums - self.lam * w)))
+
+
+# Squares z'Vz of candidates, from below and exactly, as far as the best split needs them.
+
+
+_KEPT_ROWS = 1 / 16  # of the sample: larger leaves keep their squares for the next trees
+_KEPT_BYTES = 32 << 20
+
+
+class Squares:
+    """Bounds the squares of a leaf from below, and makes them exact where that is asked for.
+
+    Where V has the form of `LineForm`, bin by bin, in `search`; elsewhere a feature at a time.
+    """
+
+    def __init__(
+        self, V: VOperator, form: LineForm | None, codes: Codes, n_bins: int, columns: Columns
+    ) -> None:
+        self._V, self._form, self._codes, self._B = V, form, codes, n_bins
+        self._columns = columns
+        self._lines = None
+        if form is not None and form.lines is not None:
+            self._lines = NestedLines(form.lines, codes, n_bins)
+            self._sketch = Sketch(form, ~self._lines.growing, n_bins)
+        else:
+            self._nested = nested(V, codes, n_bins)
+        self._kept: dict[bytes, tuple[NDArray[Any], ...]] = {}
+        self._most = _KEPT_BYTES // (17 * n_bins * codes.shape[1])
+
+    def bound(
+        self, state: Candidates, leaf: int, parts: Partition, bins: Real | None, box: bytes
+    ) -> None:
+        """Bound the squares of a new leaf (theory, eq. 5.9), or recall them from earlier trees.
+
+        ``bins`` are its totals in the bins of the views, where V is of the form of `LineForm`.
+        """
+        kept = self._kept.get(box)
+        if kept is not None:
+            state.square[leaf], state.exact[leaf], state.level[leaf], state.alone[leaf] = kept
+            return
+        own = state.own[leaf]
+        total = own[0, -1]
+        share = own / total
+        if self._lines is not None and bins is not None:
+            exact, spread = self._lines.whole, self._spread(state, leaf, parts, bins, share)
+        else:
+            exact, rows = self._nested.whole, parts.rows(leaf)
+            spread = self._nested.split_squares(
+                rows, np.ones(len(rows)), state.sums(leaf, 0), share
+            )
+        margin = 0.0 if exact else MARGIN * total
+        state.set_squares(leaf, share * own + spread - margin, exact=exact)
+
+    def _spread(
+        self, state: Candidates, leaf: int, parts: Partition, bins: Real, share: Real
+    ) -> Real:
+        assert self._form is not None
+        assert self._lines is not None
+        spread = np.zeros_like(share)
+        self._lines.add_spread(bins, state.sums(leaf, self._columns.u), share, spread)
+        spread *= self._form.scale
+        self._sketch.add_squares(parts, leaf, share, spread)
+        if self._columns.d is not None:
+            state.alone[leaf] = d = state.sums(leaf, self._columns.d)
+            spread += (1 - 2 * share) * d + share**2 * d[:, -1:]
+        return spread
+
+    def keep(self, state: Candidates, leaf: int, size: int, box: bytes) -> None:
+        """Keep what is known of a large leaf for the next trees."""
+        room = len(self._kept) < self._most or box in self._kept
+        if room and size >= _KEPT_ROWS * len(self._codes):
+            known = (state.square, state.exact, state.level, state.alone)
+            self._kept[box] = tuple(values[leaf].copy() for values in known)
+
+    def make_exact(self, state: Candidates, leaf: int, k: int, parts: Partition) -> None:
+        """Compute the squares of all bins of a feature."""
+        code = parts.codes[slice(*parts.ranges[leaf]), k]
+        order = parts.rows(leaf)[np.argsort(code, kind="stable")]
+        ends = np.cumsum(np.bincount(code, minlength=self._B))
+        curve = prefix_squares(self._V, order, ends, np.ones(len(order)))
+        allowed = np.isfinite(state.square[leaf, k])
+        state.square[leaf, k] = np.where(allowed, curve, np.inf)
+        state.exact[leaf, k] = True
+
+    def search(
+        self,
+        state: Candidates,
+        leaves: Rows,
+        tau: Real,
+        w: Real,
+        cost: float,
+        noise: float,
+        parts: Partition,
+        bins: Real,
+    ) -> tuple[int, int]:
+        """Find the best leaf and feature, compiled, for V of the form of `LineForm`."""
+        form = self._form
+        assert form is not None
+        assert form.lines is not None
+        leaf, feature = search(
+            leaves,
+            tau,
+            w,
+            cost,
+            noise,
+            state.ranked,
+            state.level,
+            *(state.alone, parts.codes, parts.ranges, parts.views, parts.u),
+            *(form.single, form.lines.symmetric, bins, form.lines.offsets),
+        )
+        return int(leaf), int(feature)
+
+
+# A few linear forms of every candidate, whose squares bound z'Vz from below (theory, 5.2).
+#
+# They are those of `LineForm.forms`, a few for every view, summed over the rows of a leaf up to
+# every bin of every feature. Compiled, as `search` is, which needs them.
+
+
+_ROWS = 1000  # rows a thread takes at least
+_BYTES = 32 << 20  # of sums that a thread holds
+
+
+class Sketch:
+    """Bounds squares by the forms of views: of those that a feature has ``elsewhere`` (n, G)."""
+
+    def __init__(self, form: LineForm, elsewhere: NDArray[np.bool_], B: int) -> None:
+        assert form.lines is not None
+        self._offsets, self._table = form.lines.offsets, form.forms()
+        self._elsewhere, self._B = elsewhere, B
+
+    def add_squares(self, parts: Partition, leaf: int, share: Real, out: Real) -> None:
+        """Add the squares of the forms of z_b - share z, z being a leaf, to ``out`` (n, B)."""
+        n, G = self._elsewhere.shape
+        forms = G * self._table.shape[1]
+        for some in blocks(n, max(1, _BYTES // (8 * self._B * forms))):
+            self._add_some(parts, leaf, some, forms, share, out)
+
+    def _add_some(
+        self, parts: Partition, leaf: int, features: slice, forms: int, share: Real, out: Real
+    ) -> None:
+        found: dict[int, Real] = {}
+        start, codes = parts.ranges[leaf, 0], parts.codes[:, features]
+
+        def add(rows: slice) -> None:
+            found[rows.start] = np.zeros((codes.shape[1], self._B, forms))
+            places = (parts.views, parts.u, codes, start + rows.start, start + rows.stop)
+            add_forms(*places, self._offsets, self._table, found[rows.start])
+
+        over_rows(add, parts.size(leaf), at_least=_ROWS)
+        first, *others = (found[part] for part in sorted(found))
+        for other in others:
+            first += other
+        add_squares(first, self._elsewhere[features], share[features], out[features])
+
+
+def _add_forms(
+    views: Any, u: Any, codes: Any, start: int, stop: int, offsets: Any, table: Any, sums: Any
+) -> None:
+    """Add the forms of the rows at some positions to their bins: ``sums`` (n, B, G K)."""
+    G, K = views.shape[1], table.shape[1]
+    forms = np.empty(G * K)
+    for p in range(start, stop):
+        value = u[p] if len(u) else 1.0
+        for g in range(G):
+            cell = offsets[g] + views[p, g]
+            for i in range(K):
+                forms[g * K + i] = value * table[cell, i]
+        for k in range(codes.shape[1]):
+            here = sums[k, codes[p, k]]
+            for f in range(len(forms)):
+                here[f] += forms[f]
+
+
+def _add_squares(sums: Any, elsewhere: Any, share: Any, out: Any) -> None:
+    """Sum up to every bin, in place, and add the squares of the forms that count."""
+    n, B, size = sums.shape
+    K = size // elsewhere.shape[1]
+    counts = np.empty(size)
+    for k in range(n):
+        for f in range(size):
+            counts[f] = 1.0 if elsewhere[k, f // K] else 0.0
+        for b in range(1, B):
+            for f in range(size):
+                sums[k, b, f] += sums[k, b - 1, f]
+        whole = sums[k, B - 1]
+        for b in range(B):
+            square = 0.0
+            for f in range(size):
+                rest = sums[k, b, f] - share[k, b] * whole[f]
+                square += counts[f] * rest * rest
+            out[k, b] += square
+
+
+add_forms, add_squares = Loop(_add_forms), Loop(_add_squares)

@@ -10,9 +10,9 @@ from . import console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from .._tables import Samples
     from ..comparison import Comparison
     from ..comparison.target import MarginRows
+    from ..files.tables import Samples
 
 
 def add(commands: Any) -> None:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from .._files import atomic_file
-from .._spreadsheet import inert
+from ..files.writing import atomic_file, inert
 from ..show.notes import Note, plain
 
 quiet = False

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..show.notes import Note
+from ..show.words import in_order
 from . import console, options
-from .row_flags import is_table, write_flags
-from .targets import check_targets, in_their_order, samples_of_each
 
 if TYPE_CHECKING:
-    from .._tables import Samples
-
+    from ..diagnostics import RowFlags
+    from ..files.tables import Samples
 
 NO_OVERLAP = (
     "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "
@@ -83,7 +83,7 @@ def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     """Compare the training rows with a file of margins."""
     from ..diagnostics.margins import diagnose_margins
     from ..margins.known import KnownRows
-    from .margin_rows import margins_of, training_rows
+    from .margin_samples import margins_of, training_rows
 
     margins = margins_of(args, beside=() if args.label is None else (args.label,))
     rows = training_rows(args, margins, {})
@@ -115,3 +115,79 @@ def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tu
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
     return found, weights
+
+
+# ``covshift diagnose -o rows.csv``: whether training rows cover each target row, and why not.
+
+
+def is_table(output: str | None) -> bool:
+    """Whether the output is a table of rows, by its name."""
+    return str(output).lower().endswith((".csv", ".tsv"))
+
+
+def write_flags(
+    output: str, found: Sequence[tuple[str, Samples, RowFlags]], *, several: bool
+) -> None:
+    """Write the flags of the rows of every target: its name, the sample and the flags."""
+    named = all(samples.target_ids is not None for _, samples, _ in found)
+    first = str(found[0][1].id_name) if named else "row"
+    with console.table_file(output) as writer:
+        head = [first, "overlap", "why"]
+        writer.writerow(["target", *head] if several else head)
+        for name, samples, flags in found:
+            ids: Any = samples.target_ids if named else range(1, len(flags.uncovered) + 1)
+            for key, bad, why in zip(ids, flags.uncovered, flags.why, strict=True):
+                row = ["" if key is None else key, "no" if bad else "yes", why]
+                writer.writerow([name, *row] if several else row)
+    console.note(f"wrote {output}")
+
+
+def covered_part(samples: Samples, flags: RowFlags) -> Samples:
+    """Leave out the target rows that are flagged."""
+    return samples.take_target((~flags.uncovered).nonzero()[0])
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Names of files without their folders, unless two would be the same."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+# Several targets on the command line: their order, their names, and how they are read.
+
+
+def in_their_order(paths: list[str]) -> list[str]:
+    """Files as they were named; in natural order where that is the one of a shell's pattern."""
+    if paths != sorted(paths):
+        return paths
+    return in_order(paths, lambda path: Path(path).stem)
+
+
+def check_targets(args: argparse.Namespace, paths: list[str]) -> None:
+    """Refuse bad places for the output, and a file that cannot be read twice."""
+    for args.target in reversed(paths):
+        options.check_output(args)
+    if len(paths) > 1 and "-" in (args.train, *paths):
+        raise InputError("Several targets are read one after the other: name files, not -.")
+
+
+def samples_of_each(
+    args: argparse.Namespace, paths: list[str], **given: Any
+) -> Iterator[tuple[str, Samples]]:
+    """Read the training file with one target after the other; what is noted twice is told once."""
+    told: list[Any] = []
+    quiet = console.quiet
+    for name, path in zip(short_names(paths), paths, strict=True):
+        args.target = path
+        console.step(f"reading {name}" if len(paths) > 1 else "reading")
+        console.quiet = quiet or bool(told)
+        try:
+            samples = options.samples_of(args, **given)
+        finally:
+            console.quiet = quiet
+        if told:
+            for note in samples.notes:
+                if note not in told and note.severity != "warning":  # which is never quiet
+                    console.tell(note)
+        told += samples.notes
+        yield name, samples

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ..estimates import Estimates, estimate
 from ..exceptions import InputError, NoOverlapError
-from ..registry import QUANTITIES
+from ..files.labels import read_numbers, read_outcomes
+from ..registry import MARGINS, QUANTITIES, listed, weighters
 from . import console, options
+from .margin_samples import margins_of, training_rows
 
 if TYPE_CHECKING:
-    from .._tables import Samples
-    from ..estimates import Estimates
+    from ..files.tables import Samples
 
 _OPTIONS = {"q": "quantile", "regressors": "regressor"}  # called otherwise than in Python
 METHODS = ("dr", "weights", "model", "none")
@@ -132,9 +134,9 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
     from ..margins.files import is_margins_file
 
     if is_margins_file(args.target):
-        from . import estimate_margins
+        from . import estimate as estimate_margins
 
-        return estimate_margins.estimates_of(args, what, _beside(args)), []
+        return estimate_margins.margin_estimates(args, what, _beside(args)), []
     if what == "total" and args.population_size is None:
         raise InputError("--what total needs --population-size.")
     samples = options.samples_of(
@@ -194,8 +196,8 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
-    from .._tables.outcomes import read_numbers, read_outcomes
     from ..estimates import estimate
+    from ..files.labels import read_numbers, read_outcomes
 
     categories = None if what is None else QUANTITIES[what].of_categories
     y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
@@ -263,3 +265,72 @@ def write_table(found: Estimates, output: str) -> None:
     """Write the numbers of all methods, one per line."""
     lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
     console.write_lines(lines, output)
+
+
+# ``covshift estimate`` with a file of margins in place of target rows.
+
+
+def margin_estimates(
+    args: argparse.Namespace, what: str | None, beside: tuple[tuple[str, str], ...]
+) -> Estimates:
+    """Estimate the quantity; columns ``beside`` (option, name) are no features."""
+    _refuse(args, what)
+    names = tuple(name for _, name in beside)
+    margins = margins_of(args, beside=names)
+    if what == "total" and args.population_size is None and margins.size is None:
+        raise InputError(f"--what total needs --population-size: {args.target} has no size.")
+    rows = training_rows(args, margins, dict.fromkeys(names, "category"))
+    cells = {name: rows.taken(rows.table.columns[name].values) for name in names}
+    categories = None if what is None else QUANTITIES[what].of_categories
+    y, categories = read_outcomes(cells, args.outcome, categories=categories)
+    below = None
+    if args.denominator is not None:
+        below = read_numbers(cells[args.denominator], args.denominator, "--denominator")
+    options: dict[str, Any] = {
+        "weighter": args.weighter,
+        "sample_weight": None if args.weight is None else rows.weights.w,
+        "strata": None if args.strata is None else cells[args.strata],
+        "cluster": None if args.cluster is None else cells[args.cluster],
+        "category": args.category,
+        "population_size": args.population_size,
+        "denominator": below,
+        "q": args.quantile,
+        "at": args.at,
+        "reference": args.reference,
+        "sensitivity": args.sensitivity,
+        "max_weight": args.max_weight,
+        "confidence": args.confidence,
+        "errors": "influence" if args.bootstrap is None else "bootstrap",
+        "n_bootstrap": 200 if args.bootstrap is None else args.bootstrap,
+        "random_state": args.seed,
+        "verbose": not console.quiet,
+    }
+    return estimate(
+        rows.frame,
+        y,
+        margins,
+        what=what or ("proportion" if categories else "mean"),
+        by=args.by,
+        method=args.method,
+        **options,
+    )
+
+
+def _refuse(args: argparse.Namespace, what: str | None) -> None:
+    """Say which options need target rows, and what to use instead."""
+    if what == "coefficients":
+        raise InputError(
+            f"--what coefficients needs target rows, and {args.target} holds margins: fit the "
+            "regression with the weights that `covshift weigh` writes."
+        )
+    if args.restrict is not None:
+        raise InputError(
+            f"--restrict needs target rows, and {args.target} holds margins: join cells without "
+            "training rows with others, or leave out a margin with --drop."
+        )
+    able = [entry.name for entry in weighters() if MARGINS in entry.can]
+    if args.weighter not in (None, *able):
+        raise InputError(
+            f"The weighter {args.weighter!r} needs rows of the target, and {args.target} holds "
+            f"margins. Use {listed(able)}."
+        )

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._quiet import quiet
-from ..exceptions import InputError, MarginsWarning
-from ..registry import (
-    AUTO,
-    FILES,
-    NONE,
-    Entry,
-    corrections,
-    learners,
-    listed,
-    weighters,
-)
-from . import compare, console, held_out, options
+from ..exceptions import InputError, MarginsWarning, WeightWarning
+from ..numerics.quiet import quiet
+from ..registry import AUTO, FILES, NONE, Entry, corrections, learners, listed, weighters
+from . import compare, console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from .._tables import Samples
+    from ..files.tables import Samples
+    from ..numerics.array import Rows
     from ..persistence.files import Model
     from .margin_samples import MarginSamples
 
@@ -49,7 +41,7 @@ def add(commands: Any) -> None:
         help=f"weights ({names(weighters())}) or a correction ({names(corrections())}, for "
         f"learners that take V); {AUTO} uses what compare recommends (default: {defaults})",
     )
-    held_out.add_option(parser)
+    add_option(parser)
     parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
     compare.add_comparison(parser)
     options.add_output(parser, what="model", required=True)
@@ -84,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         samples = options.samples_of(args)
         verdict = diagnosis_of(samples, args).verdict
     held = None
-    parts = held_out.parts_of(samples, args)
+    parts = parts_of(samples, args)
     if parts is not None:
         held = samples.take(parts.calibrates)
         samples = samples.take(parts.trains)
@@ -102,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
     else:
-        console.emit(_summary(facts, args.output, held_out.summary(model.estimator)), None)
+        console.emit(_summary(facts, args.output, summary(model.estimator)), None)
     if args.method is None:
         console.note(
             "covshift compare shows whether this correction helps; --method auto uses what it "
@@ -141,9 +133,9 @@ def fit_model(
 
     import covshift
 
-    from .._tables.known import reading_of
     from ..comparison.methods import fit_method, resolve
     from ..encoding import scaled
+    from ..files.declared import reading_of
     from ..persistence.files import Model
     from ..weights import WEIGHTERS
 
@@ -160,7 +152,7 @@ def fit_model(
         n_target = len(samples.X_target)
         target = scaled(scaler, samples.X_target)
     else:
-        from ..margins.encoded import encoded
+        from ..margins.made_rows import encoded
 
         target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
         if method in WEIGHTERS:
@@ -181,7 +173,7 @@ def fit_model(
         )
         if held is not None:
             rows = scaled(scaler, held.X)
-            estimator = held_out.calibrated(estimator, X, rows, samples, held, target, args.seed)
+            estimator = calibrated(estimator, X, rows, samples, held, target, args.seed)
     about = {
         "covshift": covshift.__version__,
         "scikit-learn": sklearn.__version__,
@@ -219,7 +211,7 @@ def facts_of(model: Model) -> dict[str, Any]:
         "classes": model.classes,
         "columns": model.encoding.names,
         **model.about,
-        **held_out.facts_of(model.estimator),
+        **calibration_facts(model.estimator),
     }
 
 
@@ -241,4 +233,125 @@ def _summary(facts: dict[str, Any], path: str, calibration: str) -> str:
         f"{calibration}"
         f"Saved:  {path}\n"
         f"Next:   covshift predict {path} NEW.csv{ask} -o predictions.csv"
+    )
+
+
+# ``covshift fit --calibrate``: rows that are held out say how far the model is off.
+
+
+LEVELS = (0.8, 0.9, 0.95)
+"""Coverages whose expectation on the target a model file keeps."""
+
+SHOWN = 0.9
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add the share of rows to hold out."""
+    parser.add_argument(
+        "--calibrate",
+        metavar="SHARE",
+        type=_share,
+        help="hold out this share of the training rows, such as 0.5, and calibrate the model with "
+        "them: covshift predict then has --interval and --set",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = float("nan")
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1, such as 0.5")
+    return share
+
+
+class Parts(NamedTuple):
+    """Numbers of the rows that train, and of those that calibrate."""
+
+    trains: Rows
+    calibrates: Rows
+
+
+def parts_of(samples: Samples, args: argparse.Namespace) -> Parts | None:
+    """Draw the rows that calibrate, if this was asked for."""
+    from sklearn.utils import check_random_state
+
+    from ..conformal.data import split_rows
+
+    labels = samples.labels
+    if args.calibrate is None or labels is None:
+        return None
+    classes = labels.task == "classification"
+    seed = int(check_random_state(args.seed).randint(2**31 - 1))  # as the split form draws it
+    trains, calibrates = split_rows(labels.y, args.calibrate, seed, classes=classes)
+    if classes:
+        kept = set(labels.y[trains].tolist())
+        lost = [name for name in labels.classes if name not in kept]
+        if lost:
+            raise InputError(
+                f"--calibrate {args.calibrate:g} leaves no row of the class {lost[0]!r} to train "
+                "the model. Hold out a smaller share, or merge rare classes."
+            )
+    return Parts(trains, calibrates)
+
+
+def calibrated(
+    estimator: Any, X: Any, held: Any, samples: Samples, held_out: Samples, target: Any, seed: int
+) -> Any:
+    """Return what gives intervals or sets around the fitted estimator.
+
+    ``X`` and ``held`` are the rows that trained and that calibrate, as the estimator takes them,
+    and ``samples`` and ``held_out`` the rest of them; ``target`` are rows or margins.
+    """
+    from ..conformal import ConformalClassifier, ConformalRegressor
+    from ..conformal.base import calibrate
+    from ..data.validation import is_margins
+
+    labels = held_out.labels
+    assert labels is not None
+    kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
+    with quiet(WeightWarning):  # the verdict and the summary tell
+        model = calibrate(
+            kind(estimator, prefit=True, random_state=seed),
+            held,
+            labels.y,
+            X,
+            target,
+            sample_weight=held_out.weight,
+            trained_weight=samples.weight,
+            target_weight=None if is_margins(target) else held_out.target_weight,
+        )
+    for level in LEVELS:
+        model.expected_coverage(level)  # which the file keeps
+    return model
+
+
+def calibration_facts(estimator: Any) -> dict[str, Any]:
+    """Return what the calibration says, as plain data; nothing without one."""
+    if not hasattr(estimator, "expected_coverage"):
+        return {}
+    found = {level: estimator.expected_coverage(level) for level in LEVELS}
+    return {
+        "n_calibration": len(estimator.scores_),
+        "effective_calibration": estimator.effective_sample_size_,
+        "expected_coverage": {
+            f"{100 * level:g}": {
+                "value": expected.value,
+                "interval": list(expected.interval),
+                "note": expected.note,
+            }
+            for level, expected in found.items()
+        },
+    }
+
+
+def summary(estimator: Any) -> str:
+    """Say in one line what the calibration found; nothing without one."""
+    if not hasattr(estimator, "expected_coverage"):
+        return ""
+    return (
+        f"Calibrated: by {len(estimator.scores_)} rows, {estimator.effective_sample_size_:.0f} "
+        f"effective for the target; expected coverage at {SHOWN:.0%}: "
+        f"{estimator.expected_coverage(SHOWN)}\n"
     )

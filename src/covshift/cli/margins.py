@@ -53,11 +53,10 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
-    from .._tables.frame import read_frame
-    from .._tables.samples import repeats_of, weights_of
+    from ..files.frame import read_frame
+    from ..files.samples import repeats_of, weights_of
     from ..margins import Margins
-    from ..margins.csv_form import csv_text
-    from ..margins.json_form import json_text
+    from ..margins.files import csv_text, json_text
 
     options.check_output(args)
     declared = options.column_options_of(

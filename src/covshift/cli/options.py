@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _files
 from ..exceptions import InputError
+from ..files import writing as _files
 from ..registry import learners, listed, weighters
 from ..show.notes import Note
 from . import console
 
 if TYPE_CHECKING:
-    from .._tables import ColumnOptions, ReadOptions, Samples
+    from ..files.tables import ColumnOptions, ReadOptions, Samples
     from ..persistence import Model
 
 
@@ -249,8 +249,8 @@ def _same_file(one: str, other: str) -> bool:
 
 def read_options_of(args: argparse.Namespace, model: Model | None = None) -> ReadOptions:
     """Return how the user wants files read; what is not said, a ``model`` may know."""
-    from .._tables import MISSING, ReadOptions, missing_words
-    from .._tables.declared import named_formats
+    from ..files.declared import named_formats
+    from ..files.tables import MISSING, ReadOptions, missing_words
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
@@ -269,7 +269,7 @@ def read_options_of(args: argparse.Namespace, model: Model | None = None) -> Rea
     known = getattr(args, "known_reading", {}) if model is None else model.reading
     if not known:
         return said
-    from .._tables.known import read_options_with
+    from ..files.declared import read_options_with
 
     told = any(word not in MISSING for word in everywhere)
     return read_options_with(said, known, told=told)
@@ -277,8 +277,8 @@ def read_options_of(args: argparse.Namespace, model: Model | None = None) -> Rea
 
 def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
     """Return what the user says about columns; ``more`` are further fields."""
-    from .._tables import ColumnOptions
-    from .._tables.declared import named_dates, named_levels
+    from ..files.declared import named_dates, named_levels
+    from ..files.tables import ColumnOptions
 
     return ColumnOptions(
         numeric=tuple(args.numeric),
@@ -313,7 +313,7 @@ def samples_of(
     a target. ``more`` are further fields of `ColumnOptions`. What could be read in two ways is
     `Asked`.
     """
-    from .._tables import read_samples
+    from ..files.tables import read_samples
 
     refuse_margins_file(args.target)
     named = getattr(args, "label", None)

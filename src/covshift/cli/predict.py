@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
-from . import console, intervals, options
+from ..exceptions import InputError, WeightWarning
+from ..numerics.quiet import quiet
+from ..show.notes import Note
+from . import console, options
 
 if TYPE_CHECKING:
-    from .._tables import ColumnProblems, Table
+    from ..files.tables import ColumnProblems, Table
     from ..persistence.files import Model
-    from .tally import Tally
 
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
 
@@ -28,7 +33,7 @@ def add(commands: Any) -> None:
     parser.add_argument("model", help="a file that covshift fit wrote")
     parser.add_argument("table", help="a table or a folder of them, or -")
     parser.add_argument("--id", metavar="COL", help="keep this column (default: as in fit)")
-    intervals.add_options(parser)
+    add_options(parser)
     options.add_reading(parser)
     options.add_output(parser, what="predictions (CSV; TSV for .tsv)")
     parser.set_defaults(run=run)
@@ -36,15 +41,15 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
-    from .._tables import ColumnProblems, open_stream
+    from ..files.tables import ColumnProblems, open_stream
 
-    asked = intervals.asked_of(args)
+    asked = asked_of(args)
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
         raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
     options.check_output(args)
     model = load_model(args.model)
     if asked is not None:
-        intervals.check_model(asked, model, args)
+        check_model(asked, model, args)
     reading = options.read_options_of(args, model)
     kinds: Any = dict(model.encoding.kinds)
     wanted = args.id or model.about.get("id")
@@ -58,8 +63,6 @@ def run(args: argparse.Namespace) -> int:
         parts: Any = stream.parts(_ROWS, only=only)
         tally = None
         if asked is not None:
-            from .tally import Tally
-
             if args.calibration is not None:
                 parts, model = _calibrated(list(parts), model, args)
             target = "the target of the fit" if args.calibration is None else stream.title
@@ -88,7 +91,7 @@ def _calibrated(
     parts: list[Table], model: Model, args: argparse.Namespace
 ) -> tuple[list[Table], Model]:
     """Calibrate the model by a file, for the rows of the table, which is there whole."""
-    from . import calibration_file
+    from . import predict as calibration_file
 
     if sum(map(len, parts)) < 2:
         raise InputError(
@@ -176,3 +179,291 @@ def finite(values: Any) -> Any:
             "far from the training rows. Check their numbers."
         )
     return values
+
+
+# ``covshift predict --interval`` and ``--set``: what is asked for, and what came of it.
+
+
+_OF = {"interval": "regression", "set": "classification"}
+_WORDS = {"interval": "intervals", "set": "sets"}
+BETWEEN = "|"
+"""What stands between the classes of a set; in a class of that name ``\\|`` stands for it."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of intervals and sets."""
+    group = parser.add_argument_group("intervals")
+    for name, what in (
+        ("interval", "columns lower and upper: the number is between them with this probability"),
+        ("set", f"column set: classes, joined by {BETWEEN}, the true one among them with it"),
+    ):
+        group.add_argument(
+            f"--{name}", metavar="PERCENT", type=_percent, action="append", help=f"{what}, as in 90"
+        )
+    group.add_argument(
+        "--calibration",
+        metavar="FILE",
+        help="labelled rows that the model has not seen; needed unless covshift fit had "
+        "--calibrate. Coverage is then that on the table, which is read whole, else that on the "
+        "target of the fit",
+    )
+    group.add_argument(
+        "--weight", metavar="COL", help="probability weights of the rows of --calibration"
+    )
+    group.add_argument("--json", action="store_true", help="print the summary as JSON on stdout")
+    options.add_seed(group)
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text.removesuffix("%"))
+    except ValueError:
+        percent = float("nan")
+    if 0 < percent < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is less than one percent: did you mean {100 * percent:g}?"
+        )
+    if not 0 < percent < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one percentage between 0 and 100")
+    return percent
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Intervals or sets, and their coverage."""
+
+    kind: str  # "interval" or "set"
+    percent: float
+
+    @property
+    def coverage(self) -> float:
+        return self.percent / 100
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that the output gets."""
+        return ["lower", "upper"] if self.kind == "interval" else ["set"]
+
+
+def asked_of(args: argparse.Namespace) -> Asked | None:
+    """Return what is asked for, if anything; refuse what cannot be together."""
+    given = [(kind, percent) for kind in _OF for percent in getattr(args, kind) or ()]
+    if not given:
+        for name in ("calibration", "weight", "json"):
+            if getattr(args, name):
+                raise InputError(f"--{name} belongs to --interval or --set: add one, as in 90.")
+        return None
+    if len(given) > 1:
+        shown = " and ".join(f"--{kind} {percent:g}" for kind, percent in given)
+        raise InputError(f"{shown}: one coverage at a time. Run it once for each.")
+    if args.weight and not args.calibration:
+        raise InputError("--weight is for the rows of --calibration, which names no file.")
+    if args.calibration == "-" and args.table == "-":
+        raise InputError("Only one of the two files can be standard input (-).")
+    if args.json and args.output in (None, "-"):
+        raise InputError("--json prints on stdout: name a file for the predictions with -o.")
+    return Asked(*given[0])
+
+
+def check_model(asked: Asked, model: Model, args: argparse.Namespace) -> None:
+    """Refuse a model of the other task, and one without calibration."""
+    if model.task != _OF[asked.kind]:
+        other = next(kind for kind in _OF if kind != asked.kind)
+        what = "classes" if model.task == "classification" else "numbers"
+        raise InputError(
+            f"{args.model} predicts {what}, which have no {_WORDS[asked.kind]}: use --{other} "
+            f"{asked.percent:g}."
+        )
+    if not model.calibrated and args.calibration is None:
+        learner = ["--learner", model.learner, "--method", model.method]
+        fit = ["covshift", "fit", "TRAIN", "TARGET", "--label", model.label, *learner]
+        fit += ["--calibrate", "0.5", "-o", "MODEL"]
+        again = ["covshift", *args.argv, "--calibration", "FILE"]
+        raise InputError(
+            f"{args.model} was not calibrated, so that it has no {_WORDS[asked.kind]}: hold out "
+            f"rows when fitting it, `{shlex.join(fit)}`, or name labelled rows that it has not "
+            f"seen, `{shlex.join(again)}`."
+        )
+
+
+# Intervals and sets of a table, block by block: their columns, and the summary of all.
+
+
+@dataclass
+class Tally:
+    """What was written so far, counted."""
+
+    asked: Asked
+    model: Model
+    target: str  # on which the coverage is, in words
+    rows: int = 0
+    sums: Counter[str] = field(default_factory=Counter)
+    first: Any = None  # intervals or sets of the first block, which know the calibration
+
+    def block(self, X: Any) -> tuple[Any, list[list[Any]]]:
+        """Return the intervals or sets of encoded rows, and the columns that they become."""
+        columns: list[list[Any]]
+        if self.asked.kind == "interval":
+            found = self.model.predict_interval(X, self.asked.coverage)
+            finite = ~found.infinite
+            self.sums["width"] += (found.upper - found.lower)[finite].sum()
+            self.sums["infinite"] += int((~finite).sum())
+            columns = [found.lower.tolist(), found.upper.tolist()]
+        else:
+            found = self.model.predict_set(X, self.asked.coverage)
+            size = found.member.sum(axis=1)
+            self.sums["size"] += int(size.sum())
+            self.sums["whole"] += int((size == len(found.classes)).sum())
+            self.sums["empty"] += int((size == 0).sum())
+            names = [label.replace(BETWEEN, "\\" + BETWEEN) for label in self.model.classes]
+            columns = [
+                [BETWEEN.join(names[k] for k in row.nonzero()[0].tolist()) for row in found.member]
+            ]
+        self.rows += len(found)
+        self.first = found if self.first is None else self.first
+        return found, columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain data, with the names of `Intervals.to_dict`."""
+        if not self.rows:
+            return {"coverage": self.asked.coverage, "rows": 0}
+        from ..conformal.result import interval_sentence, set_sentence
+
+        shares: dict[str, Any]
+        rows, coverage = self.rows, self.asked.coverage
+        if self.asked.kind == "interval":
+            finite = rows - self.sums["infinite"]
+            width = float(self.sums["width"]) / finite if finite else float("inf")
+            shares = {
+                "mean_width": width,
+                "unit": self.model.unit,
+                "share_infinite": self.sums["infinite"] / rows,
+            }
+            sentence = interval_sentence(rows, coverage, width, shares["share_infinite"])
+        else:
+            names = {"size": "mean_size", "whole": "share_whole", "empty": "share_empty"}
+            shares = {name: self.sums[kind] / rows for kind, name in names.items()}
+            sentence = set_sentence(rows, coverage, *shares.values())
+        data: dict[str, Any] = self.first.to_dict()
+        return {**data, "sentence": sentence, **shares, "rows": rows, "notes": self.notes()}
+
+    def notes(self) -> list[Note]:
+        """Notes on the whole table, with the names and numbers of its columns."""
+        notes = []
+        kind = "infinite" if self.asked.kind == "interval" else "whole"
+        if self.asked.kind == "interval" and self.sums[kind]:
+            text = (
+                f"{self.sums[kind] / self.rows:.1%} of the intervals are infinite: too few "
+                "calibration rows are like these rows. More of them, or a lower coverage, would do."
+            )
+            notes.append(Note("infinite", text, "warning"))
+        there = "intervals are infinite" if kind == "infinite" else "sets hold all classes"
+        center, scale = self.model.center, self.model.scale
+        for gap in self.model.estimator._shift.gaps:
+            value = float(gap.value * scale[gap.column] + center[gap.column])
+            where = replace(gap, value=value).describe(self.model.encoding.columns)
+            notes.append(Note("no overlap", f"{where}: {there} there.", "warning"))
+        notes += [note for note in self.first.notes if note.kind not in ("infinite", "no overlap")]
+        return notes
+
+    def show(self, file: str | None, *, json: bool) -> None:
+        """Print the summary: on stderr, or as JSON on stdout."""
+        if json:
+            print(console.as_json({**self.to_dict(), "file": file}))
+        if not self.rows:
+            return
+        for note in self.notes():
+            console.tell(note)
+        if not console.quiet and not json:
+            print(self._text(), file=sys.stderr)
+
+    def _text(self) -> str:
+        data, expected = self.to_dict(), self.first.expected_coverage
+        if self.asked.kind == "interval":
+            unit = f" {self.model.unit}" if self.model.unit else ""
+            size = f"mean width {data['mean_width']:.4g}{unit}"
+            share = f"{data['share_infinite']:.1%} infinite"
+        else:
+            size = f"{data['mean_size']:.2f} classes on average"
+            share = f"{data['share_whole']:.1%} hold all, {data['share_empty']:.1%} none"
+        return (
+            f"Coverage asked: {self.asked.percent:g}%; expected on {self.target}: {expected}\n"
+            f"Calibration: {data['n_calibration']} rows, after weighting as precise as "
+            f"{data['effective_sample_size']:.0f} equally weighted ones\n"
+            f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}"
+        )
+
+
+# ``covshift predict --calibration``: labelled rows of a file calibrate a fitted model.
+
+
+def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> Model:
+    """Return the model, calibrated by the file for the rows of ``tables``."""
+    import numpy as np
+
+    from ..conformal import ConformalClassifier, ConformalRegressor
+    from ..files.samples import weights_of
+    from ..files.table import notes_of
+    from ..files.tables import ColumnProblems, read_table
+
+    kinds: Any = {**model.encoding.kinds, model.label: "category"}
+    if args.weight is not None:
+        kinds[args.weight] = "number"
+    table = read_table(args.calibration, kinds, options.read_options_of(args, model))
+    for name, whose in ((model.label, f"the label of {args.model}"), (args.weight, "--weight")):
+        if name is not None and name not in table.columns:
+            raise InputError(f"{table.title} has no column {name!r}, {whose}.")
+    check_complete(table.names, model, table.title)
+    table = _labelled(table, model.label)
+    findings = ColumnProblems()
+    X = model.scaled(model.encoding.encode(table, findings))
+    for note in (*notes_of(table), *findings.notes(table.title)):
+        console.tell(note)
+    T = model.scaled(np.concatenate([model.encoding.encode(part) for part in tables]))
+    kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
+    estimator = model.estimator.estimator_ if model.calibrated else model.estimator
+    conformal = kind(estimator, prefit=True, random_state=args.seed)
+    weight = weights_of(table, args.weight)
+    with quiet(WeightWarning):  # the notes tell, in the table's own words
+        conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
+    return replace(model, estimator=conformal)
+
+
+def _labelled(table: Table, label: str) -> Table:
+    """Keep the rows with a label."""
+    cells = table.columns[label].values
+    rows = [k for k, cell in enumerate(cells) if cell is not None]
+    if len(rows) < 2:
+        raise InputError(
+            f"{table.title}: {len(rows)} of {len(cells)} rows have the label {label!r}. At least "
+            "two are needed to calibrate, and a few hundred for narrow intervals."
+        )
+    if len(rows) < len(cells):
+        console.note(
+            f"{table.title}: the label {label!r} is missing in {len(cells) - len(rows)} of "
+            f"{len(cells)} rows, which were left out."
+        )
+    return table.take(rows)
+
+
+def _outcomes(table: Table, model: Model) -> Any:
+    """Return numbers, or classes spelled as the model spells them."""
+    import numpy as np
+
+    from ..files.labels import read_numbers, spelled_alike
+
+    cells = list(table.columns[model.label].values)
+    if model.task == "regression":
+        y = np.array(read_numbers(cells, model.label, "the model"), dtype=np.float64)
+        if not np.isfinite(y).all():
+            raise InputError(f"{table.title}: the label {model.label!r} has infinite values.")
+        return y
+    known = set(model.classes)
+    said = cells if set(cells) <= known else spelled_alike(cells)
+    strange = sorted(set(said) - known)
+    if strange:
+        raise InputError(
+            f"{table.title}: the label {model.label!r} holds {', '.join(map(repr, strange[:5]))}, "
+            f"none of the model's classes {', '.join(map(repr, model.classes[:8]))}."
+        )
+    return np.array(said, dtype=str)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import NoOverlapError
+from ..exceptions import InputError, NoOverlapError
+from ..registry import NONE
+from ..show.words import in_order
 from . import compare, console, options
-from .diagnose import diagnosis_and_weights
+from .diagnose import (
+    check_targets,
+    diagnosis_and_weights,
+    in_their_order,
+    samples_of_each,
+    short_names,
+)
 from .estimate import as_options
-from .report_model import Judge
-from .report_targets import run_targets
-from .targets import check_targets, in_their_order
+from .evaluate import TASKS, Recorded, batch_labels, spelled, target_labels
 
 if TYPE_CHECKING:
-    from .._tables import Samples
+    from ..files.tables import Samples
 
 
 def add(commands: Any) -> None:
@@ -166,9 +174,9 @@ def estimate_of(
     samples: Samples, diagnosis: Any, args: argparse.Namespace, margins: Any = None
 ) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
-    from .._tables.outcomes import Outcomes
     from ..data import Samples as Both
     from ..estimates import estimate
+    from ..files.labels import Outcomes
 
     console.step("estimating the outcome")
     labels = samples.labels
@@ -238,7 +246,7 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     from ..comparison.methods import fit_weights
-    from ..diagnostics.sizes import row_limit
+    from ..diagnostics.verdict import row_limit
     from ..encoding import scaled
     from ..weights import WEIGHTERS
 
@@ -248,3 +256,260 @@ def _weights(samples: Samples, name: str, seed: int) -> Any:
     X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
     return w if samples.weight is None else w * samples.weight
+
+
+# How good a model is on the targets of ``covshift report``.
+
+
+_FOLDS = 5
+
+
+class Judge:
+    """Evaluates a model on one target after the other; fitted once where it does not need them.
+
+    Training rows are judged by models that did not see them. Of larger samples as many training
+    rows are drawn at random as a comparison takes. Cost: six fits, and `covshift.evaluate`.
+    """
+
+    def __init__(
+        self, args: argparse.Namespace, learner: str | None = None, method: str = NONE
+    ) -> None:
+        self.args, self.learner, self.method = args, learner or args.learner, method
+        self._fitted: tuple[Any, Any, Any] | None = None  # rows, what was said of them, the model
+
+    def __call__(self, samples: Samples, diagnosis: Any) -> Any:
+        """Return `Evaluations`, the error without overlap, or None."""
+        from ..evaluations import evaluate
+
+        console.step("judging the model")
+        rows = self._some(len(samples.X))
+        whole = len(rows) == len(samples.X)
+        samples = samples if whole else samples.take(rows)
+        labels = samples.labels
+        assert labels is not None
+        name = self.learner if self.method == NONE else f"{self.learner}, {self.method}"
+        try:
+            judged, there = self._said(samples)
+            found = evaluate(
+                {name: judged},
+                options.encoded_samples(samples, labels.y, self.args),
+                target_scores=None if there is None else {name: there},
+                metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
+                task=TASKS[labels.task],  # type: ignore[arg-type]
+                diagnosis=diagnosis if whole else None,
+                random_state=self.args.seed,
+                **target_labels(samples, self.args, []),
+            )
+        except NoOverlapError as error:
+            return as_options(error, "evaluate")
+        except InputError as error:
+            console.note(f"the model was not judged on the target: {error}")
+            return None
+        return replace(found, notes=spelled(found))
+
+    def _said(self, samples: Samples) -> tuple[Any, Any]:
+        """What the model says: of training rows out of fold, of target rows after all others."""
+        import numpy as np
+
+        labels = samples.labels
+        assert labels is not None
+        here, whole = self._models(samples)
+        there = whole(samples.X_target)
+        if labels.task != "classification":
+            return here, there
+        names = np.unique(labels.y)
+        said = tuple(names[part.argmax(axis=1)] for part in (here, there))
+        scores = (here[:, 1], there[:, 1]) if len(names) == 2 else (here, there)
+        return Recorded(samples.X, said, scores, names), None
+
+    def _models(self, samples: Samples) -> tuple[Any, Any]:
+        """What models say of training rows that they did not see, and one that saw all of them."""
+        import numpy as np
+        from sklearn.model_selection import KFold, StratifiedKFold
+
+        if self._fitted is not None and np.array_equal(self._fitted[0], samples.X):
+            return self._fitted[1:]
+        labels = samples.labels
+        assert labels is not None
+        classes = labels.task == "classification"
+        counts = np.unique(labels.y, return_counts=True)[1] if classes else [len(labels.y)]
+        if min(counts) < 2:
+            raise InputError("a class has a single row.")
+        kind = StratifiedKFold if classes else KFold
+        folds = kind(min(_FOLDS, int(min(counts))), shuffle=True, random_state=self.args.seed)
+        whole = self._fit(samples, np.arange(len(labels.y)))
+        here = np.empty((len(labels.y), *whole(samples.X[:2]).shape[1:]))
+        for rest, held in folds.split(samples.X, labels.y):
+            here[held] = self._fit(samples, rest)(samples.X[held])
+        if self.method == NONE:
+            self._fitted = samples.X, here, whole
+        return here, whole
+
+    def _fit(self, samples: Samples, rows: Any) -> Any:
+        """Fit the model to some training rows; return what predicts."""
+        from sklearn.preprocessing import StandardScaler
+
+        from ..comparison.methods import fit_method
+        from ..encoding import scaled
+
+        labels = samples.labels
+        assert labels is not None
+        own = None if samples.weight is None else samples.weight[rows]
+        seen = self._some(len(samples.X_target))
+        share = None if samples.target_weight is None else samples.target_weight[seen]
+        scaler = StandardScaler().fit(samples.X[rows], sample_weight=own)
+        model = fit_method(
+            self.learner,
+            self.method,
+            labels.task,
+            scaled(scaler, samples.X[rows]),
+            labels.y[rows],
+            scaled(scaler, samples.X_target[seen]),
+            sample_weight=own,
+            target_weight=share,
+            random_state=self.args.seed,
+        )
+        predict = model.predict_proba if labels.task == "classification" else model.predict
+        return lambda X: predict(scaled(scaler, X))
+
+    def _some(self, count: int) -> Any:
+        """Numbers of as many rows as a comparison takes."""
+        import numpy as np
+
+        from ..comparison.methods import learner_entry
+
+        limit = self.args.max_rows or learner_entry(self.learner).max_rows
+        if count <= limit:
+            return np.arange(count)
+        return np.sort(np.random.default_rng(self.args.seed).choice(count, limit, replace=False))
+
+
+# ``covshift report`` for several targets: files, or the batches of one.
+
+
+def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
+    """Diagnose, estimate and evaluate every target, and write one report."""
+    from ..diagnostics import BatchesDiagnosis
+    from ..report import build_batches
+    from ..show.words import printable
+
+    judge = Judge(args)
+    samples, found, weights, names = {}, {}, {}, {}
+    answers, judged = {}, {}
+    for name, part in _samples(args, paths):
+        console.step(f"diagnosing the shift of {printable(name)}")
+        samples[name] = part
+        names[name] = [printable(column, width=1000) for column in part.names]
+        found[name], weights[name] = diagnosis_and_weights(part, names[name], args.seed)
+        if args.label:
+            answers[name] = estimate_of(part, found[name], args)
+            judged[name] = judge(part, found[name])
+    console.step("drawing the report")
+    text = build_batches(
+        {name: part.X for name, part in samples.items()},
+        {name: part.X_target for name, part in samples.items()},
+        estimates=answers or None,
+        evaluations=judged or None,
+        diagnosis=found,
+        weights=weights,
+        weights_name="CDFWeights",
+        feature_names=names,
+        sample_weight={name: part.weight for name, part in samples.items()},
+        target_weight={name: part.target_weight for name, part in samples.items()},
+        groups={name: part.encoding.groups for name, part in samples.items()},
+        date_names={name: part.encoding.dates for name, part in samples.items()},
+        title=args.title,
+        train_name=Path(args.train).name,
+        target_name=", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),
+        outcome_name=args.label,
+        command=shlex.join(["covshift", *args.argv]),
+        random_state=args.seed,
+    )
+    with console.text_file(args.output) as file:
+        file.write(text)
+    return _target_lines(args, BatchesDiagnosis(found), answers, judged)
+
+
+def _samples(args: argparse.Namespace, paths: list[str]) -> Iterator[tuple[str, Samples]]:
+    """Read the targets one after the other: each with its name."""
+    if args.batch is not None:
+        if len(paths) > 1:
+            raise InputError("--batch splits one target. Name one file, or leave out --batch.")
+        yield from _batches(args)
+        return
+    yield from samples_of_each(args, paths)
+
+
+def _batches(args: argparse.Namespace) -> Iterator[tuple[str, Samples]]:
+    """Read one target and split it by the column of --batch."""
+    import numpy as np
+
+    console.step("reading")
+    whole = options.samples_of(args, of_target=(("--batch", args.batch),))
+    labels = np.array(batch_labels(whole, args), dtype=object)
+    for name in in_order(set(labels.tolist())):
+        rows = np.flatnonzero(labels == name)
+        if len(rows) < 2:
+            raise InputError(
+                f"{args.target}: the batch {name!r} of {args.batch!r} has one row. A target needs "
+                "at least two."
+            )
+        yield name, whole.take_target(rows)
+
+
+def _target_lines(
+    args: argparse.Namespace, found: Any, answers: dict[str, Any], judged: dict[str, Any]
+) -> int:
+    """Print one line per target, and where the report is."""
+    from ..show.table import Table
+    from ..show.words import printable
+
+    if args.json:
+        targets = {
+            name: {
+                "verdict": part.verdict,
+                "estimate": _target_data(answers.get(name)),
+                "evaluation": _target_data(judged.get(name)),
+                "notes": list(part.notes),
+            }
+            for name, part in found.batches.items()
+        }
+        data = {"verdict": found.verdict, "file": args.output, "targets": targets}
+        print(console.as_json(data))
+    else:
+        print(str(found).partition("\n")[0] + "\n")
+        columns = [*(["estimate", "interval"] if answers else []), *_metric(judged), "verdict"]
+        lines = []
+        for name, part in found.batches.items():
+            numbers = _number(answers, name, "estimates") + _number(judged, name, "performances")
+            lines.append((printable(name), *numbers, part.verdict))
+        print(Table.of(("target", *columns), lines))
+        print(f"\nWrote the report to {args.output}; open it in a browser.")
+    return options.exit_code(found.verdict, args)
+
+
+def _metric(judged: dict[str, Any]) -> list[str]:
+    from ..evaluations.metrics import words
+
+    if not judged:
+        return []
+    able = [part for part in judged.values() if hasattr(part, "performances")]
+    return [words(able[0].performances[0].metric) if able else "evaluation", "interval"]
+
+
+def _number(found: dict[str, Any], name: str, of: str) -> tuple[str, ...]:
+    """The first number of a target and its interval; words where it has none."""
+    from ..show.words import shown
+
+    if not found:
+        return ()
+    rows = getattr(found[name], of, None)
+    if not rows:
+        return "none", ""
+    return shown(rows[0].value, rows[0]), " to ".join(shown(b, rows[0]) for b in rows[0].interval)
+
+
+def _target_data(found: Any) -> Any:
+    if found is None:
+        return None
+    return {"refused": str(found)} if isinstance(found, NoOverlapError) else found.to_dict()

@@ -10,13 +10,16 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from .._files import recorded
-from .._quiet import Heard, listening
 from ..exceptions import InputError
-from . import answering, console, imports
+from ..files.writing import recorded
+from ..numerics.quiet import Heard, listening
+from . import console
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
@@ -29,8 +32,8 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     args.argv = argv
 
     def work() -> int:
-        imports.import_scikit_learn()
-        return answering.run_answered(args)
+        import_scikit_learn()
+        return run_answered(args)
 
     return _guarded(work, debug=args.debug)
 
@@ -149,3 +152,150 @@ def _forget_stdout() -> None:
     """Keep the interpreter from complaining about a reader that has gone."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# A command that had to ask: all questions in one message, or with --auto their safest answers.
+
+
+_ROUNDS = 4  # an answer may lead to another question, but not for ever
+
+
+def run_answered(args: argparse.Namespace) -> int:
+    """Run the command of ``args``; ask, or answer for the user, what could be read in two ways."""
+    from ..files.questions import Asked, answered
+
+    asked_before: list[Any] = []
+    argv = [part for part in args.argv if part != "--auto"]
+    auto = getattr(args, "auto", False)
+    for _ in range(_ROUNDS):
+        complete(args)
+        try:
+            return int(args.run(args) or 0)
+        except Asked as asked:
+            if not auto:
+                raise InputError(asked.message(argv)) from None
+            if "-" in (getattr(args, name, None) for name in ("train", "target", "table")):
+                raise InputError(
+                    f"{asked.message(argv)}\n--auto reads the files a second time, which standard "
+                    "input cannot be: name a file, or give the answers yourself."
+                ) from None
+            asked_before += asked.questions
+            argv = answered(argv, asked.options)
+            args = args.parse(argv)
+            args.argv, args.asked = argv, asked_before
+    raise InputError("--auto found no end of questions. Run the command without it, to see them.")
+
+
+def complete(args: argparse.Namespace) -> None:
+    """Take what was not said from the schema file, and refuse a command that lacks something."""
+    if getattr(args, "schema", None) is not None:
+        from .schema import apply_schema
+
+        apply_schema(args)
+    needs = getattr(args, "needs", {})
+    lacking = [option for name, option in needs.items() if not _said(args, name)]
+    if lacking:
+        raise InputError(f"This command needs {' and '.join(lacking)} COL: name the column.")
+
+
+def _said(args: argparse.Namespace, name: str) -> bool:
+    return getattr(args, name) not in (None, [])
+
+
+# scikit-learn without what a command does not use of it.
+#
+# ``import sklearn`` loads all of scipy.stats, for four names, and pandas wherever it is installed:
+# more than half of its time. A command imports it while stand-ins hold the places of such modules.
+# Who takes anything else from a stand-in, or uses what it gave, gets it from the true module, which
+# is then imported: nothing changes but the time. This is for the process of the command line, which
+# no one shares with it.
+
+
+_DEFERRED = {
+    "scipy.stats": {"chi2", "gmean", "rankdata", "spearmanr"},
+    "scipy.integrate": {"trapezoid"},
+    "scipy.interpolate": {"BSpline"},
+}
+"""What modules of scikit-learn take when they are imported, and use in functions only."""
+
+_UNTIL_IMPORTED = ("asyncio", "numpy.f2py", "numpy.testing", "pandas")
+"""Names given back at once: other code asks ``sys.modules`` whether pandas is there."""
+
+
+def import_scikit_learn() -> None:
+    """Import scikit-learn, unless it is there, without pandas, scipy.stats and the like."""
+    if "sklearn" in sys.modules:
+        return
+    before = set(sys.modules)
+    standing = [made for name in (*_DEFERRED, *_UNTIL_IMPORTED) if (made := StandIn.of(name))]
+    for module in standing:
+        module.place()
+    try:
+        import_module("sklearn.utils.fixes")
+    except Exception:  # another version that asks for more: the plain import, which takes longer
+        for module in standing:
+            module.leave()
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] == "sklearn":
+                del sys.modules[name]
+        import_module("sklearn")
+    finally:
+        for module in standing:
+            if module.__name__ in _UNTIL_IMPORTED:
+                module.leave()
+
+
+class StandIn(ModuleType):
+    """A module that is imported when something is taken from it."""
+
+    def __init__(self, name: str, path: list[str]) -> None:
+        super().__init__(name)
+        self.__path__ = path  # its submodules can be imported without it
+
+    @classmethod
+    def of(cls, name: str) -> StandIn | None:
+        """Return a stand-in; None for a module that is imported already, or not installed."""
+        spec = None if name in sys.modules else find_spec(name)
+        return None if spec is None else cls(name, list(spec.submodule_search_locations or ()))
+
+    def place(self) -> None:
+        """Be what an import of this name finds."""
+        sys.modules[self.__name__] = self
+        parent, _, own = self.__name__.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], own, self)
+
+    def leave(self) -> None:
+        """Let the next import of this name find the true module."""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        parent, _, own = self.__name__.rpartition(".")
+        if parent and vars(sys.modules[parent]).get(own) is self:
+            delattr(sys.modules[parent], own)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _DEFERRED.get(self.__name__, ()):
+            return Deferred(self, name)
+        return getattr(self.imported(), name)
+
+    def imported(self) -> ModuleType:
+        """Return the true module."""
+        self.leave()
+        return import_module(self.__name__)
+
+
+class Deferred:
+    """A function or distribution of a module that is imported when this is used."""
+
+    def __init__(self, home: StandIn, name: str) -> None:
+        self._home, self._name = home, name
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        """Call the function."""
+        return self._found()(*given, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._found(), name)
+
+    def _found(self) -> Any:
+        return getattr(self._home.imported(), self._name)

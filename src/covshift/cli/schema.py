@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from . import console, options
 
 if TYPE_CHECKING:
-    from .._tables import Samples
-    from .._tables.questions import Question
-    from .._tables.schema import Schema, SchemaColumn
+    from ..files.questions import Question
+    from ..files.schema import Schema, SchemaColumn
+    from ..files.tables import Samples
 
 _OPTIONS = {"number": "numeric", "category": "categorical", "date": "date"}
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the tables, answer what is doubtful, and write down what was taken."""
-    from .._tables.schema import schema_text
+    from ..files.schema import schema_text
 
     options.check_output(args)
     alone = args.target is None
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
 def schema_of(samples: Samples, args: argparse.Namespace) -> Schema:
     """Return what the columns of the training file were taken as."""
-    from .._tables import MISSING
-    from .._tables.schema import Schema
+    from ..files.schema import Schema
+    from ..files.tables import MISSING
 
     reading = options.read_options_of(args)
     asked = {question.column: question for question in getattr(args, "asked", ())}
@@ -73,7 +73,7 @@ def schema_of(samples: Samples, args: argparse.Namespace) -> Schema:
 def _column(
     name: str, samples: Samples, args: argparse.Namespace, reading: Any, asked: Question | None
 ) -> SchemaColumn:
-    from .._tables.schema import KINDS, SchemaColumn
+    from ..files.schema import KINDS, SchemaColumn
 
     missing = tuple(sorted(reading.missing_in.get(name, ())))
     why = "" if asked is None else f"{asked.doubt}; {asked.safest.means}"
@@ -104,7 +104,7 @@ def _why_left_out(name: str, samples: Samples, args: argparse.Namespace) -> str:
 
 def apply_schema(args: argparse.Namespace) -> None:
     """Take what the command line does not say from the schema file."""
-    from .._tables.schema import read_schema
+    from ..files.schema import read_schema
 
     schema = read_schema(args.schema)
     told = _told(args)
@@ -130,7 +130,7 @@ def apply_schema(args: argparse.Namespace) -> None:
 
 def _told(args: argparse.Namespace) -> set[str]:
     """Columns that the command line says something about."""
-    from .._tables.declared import named_dates, named_levels
+    from ..files.declared import named_dates, named_levels
 
     roles = ("label", "id", *_WEIGHTS, *_OTHER_ROLES)
     found = (getattr(args, role, None) for role in roles)

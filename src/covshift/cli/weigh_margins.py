@@ -6,27 +6,33 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._tables.frame import TableFrame
-from .._types import Real
 from ..data import Samples
-from ..estimates.margin_weights import default_weighter
+from ..estimates.margins import default_weighter
 from ..exceptions import InputError
+from ..files.frame import TableFrame
 from ..margins import Margins
+from ..numerics.array import Real
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
-from .limits import cost_line, cost_of, weighter_of
-from .margin_rows import TrainingRows, margins_of, training_rows
-from .weigh_options import LABELS, SIZE
-from .weigh_replicates import replicates_of, unfitted
-from .weighed import Weighed
+from .margin_samples import TrainingRows, margins_of, training_rows
+from .weigh_output import (
+    LABELS,
+    SIZE,
+    Weighed,
+    cost_line,
+    cost_of,
+    replicates_of,
+    unfitted,
+    weighter_of,
+)
 
 _MET = 1e-6  # difference from a share that is none
 
 
-def weighed(args: argparse.Namespace) -> Weighed:
+def weigh_by_margins(args: argparse.Namespace) -> Weighed:
     """Read the training rows and the margins, and weigh the rows."""
     able = [entry.name for entry in weighters() if MARGINS in entry.can]
     if args.method is not None and args.method not in able:

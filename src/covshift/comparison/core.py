@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from .._both_samples import BothSamples
-from .._gains import paired_gains
-from .._labels import class_labels, one_outcome
-from .._parallel import one_thread
-from .._parameters import one_of
-from .._progress import Progress
-from .._quiet import alone, heard, quiet
-from .._row_weights import RowWeights, check_weight, row_weights, target_weights
-from .._types import Real
-from .._validation import unwrap_target
+from ..data.labels import class_labels, one_outcome
+from ..data.parameters import one_of
+from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
+from ..data.two_samples import BothSamples
+from ..data.validation import unwrap_target
 from ..encoding import encoded as grouped
 from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
+from ..numerics.array import Real, Rows
+from ..numerics.coordinates import OnCoordinates, Unchanged
+from ..numerics.hashing import Keys, row_hash
+from ..numerics.parallel import one_thread
+from ..numerics.progress import Progress
+from ..numerics.quiet import alone, heard, quiet
+from ..numerics.statistics import paired_gains
 from ..registry import NONE
 from ..show.notes import Note, distinct
 from ..weights import WEIGHTERS, effective_sample_size
@@ -41,7 +43,6 @@ from .methods import (
     refuse_what_needs_rows,
     resolve,
 )
-from .remembered import Remembered
 from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (
@@ -591,3 +592,60 @@ def _some(
 def _short(message: object) -> str:
     text = str(message).partition("\n")[0]
     return text if len(text) <= 160 else text[:157] + "..."
+
+
+# A kernel that all methods of a comparison share: its values are computed once.
+
+
+_MOST_ROWS = 3_000  # of which all pairs are kept: 72 MB
+
+
+class Remembered(OnCoordinates):
+    """K(x, z), looked up where z is among the rows it was made with, and x as well or to be scored.
+
+    A comparison fits a dozen methods on parts of the same rows, and scores all of them on the same
+    others. Rows are found by their content, so that it does not matter which part they come in;
+    others are computed as always.
+    """
+
+    _tables: tuple[tuple[Keys, Real], ...]  # sorted keys and the values (keys, those of the first)
+
+    @classmethod
+    def of(cls, kernel: Any, X: Real, scored: Real | None = None) -> Any:
+        """Remember the values of a kernel between the rows X (N, n), and with rows to be scored.
+
+        O(N^2) memory, and O(N M) for M rows to be scored, unless there are very many of either.
+        """
+        if len(X) > _MOST_ROWS:
+            return kernel
+        found = cls(getattr(kernel, "kernel", kernel), getattr(kernel, "coordinates", Unchanged()))
+        keys, rows = _distinct(X)
+        tables = [(keys, kernel(rows, rows))]
+        if scored is not None and len(scored) <= _MOST_ROWS:
+            further, others = _distinct(scored)
+            tables.append((further, kernel(others, rows)))
+        object.__setattr__(found, "_tables", tuple(tables))  # it is frozen
+        return found
+
+    def __call__(self, X: Real, Z: Real) -> Real:
+        """Kernel values of the rows of X (a, n) with those of Z (b, n): (a, b)."""
+        known = self._tables[0][0]
+        wanted = row_hash(X)
+        columns = _places(known, wanted if Z is X else row_hash(Z))
+        if columns is not None:
+            for keys, values in self._tables:
+                rows = _places(keys, wanted)
+                if rows is not None:
+                    return values[np.ix_(rows, columns)]
+        return super().__call__(X, Z)
+
+
+def _distinct(X: Real) -> tuple[Keys, Real]:
+    keys, place = np.unique(row_hash(X), return_index=True)
+    return keys, np.ascontiguousarray(X[place])
+
+
+def _places(known: Keys, wanted: Keys) -> Rows | None:
+    """Positions of keys among sorted ones; None unless all are there."""
+    found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return found if (known[found] == wanted).all() else None

@@ -10,15 +10,15 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from .._both_samples import with_groups
-from .._quiet import alone
-from .._row_weights import RowWeights, row_weights
-from .._types import Real
-from .._validation import refuse_no_rows, unwrap_target
 from ..corrections import CORRECTIONS, Importance, as_correction
+from ..data.row_weights import RowWeights, row_weights
+from ..data.two_samples import with_groups
+from ..data.validation import refuse_no_rows, unwrap_target
 from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins.reading import table_parts
+from ..numerics.array import Real
+from ..numerics.quiet import alone
 from ..registry import (
     LEARNERS,
     MARGINS,

@@ -18,21 +18,21 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from .._both_samples import with_groups
-from .._gains import paired_gains
-from .._labels import outcomes_for
-from .._parallel import one_thread
-from .._parameters import function, one_of
-from .._quiet import quiet
-from .._row_weights import check_weight, row_weights, target_weights
-from .._types import Real
-from .._validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
+from ..data.labels import outcomes_for
+from ..data.parameters import function, one_of
+from ..data.row_weights import check_weight, row_weights, target_weights
+from ..data.two_samples import with_groups
+from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
 from ..encoding.samples import EncodedSamples, encode_samples
 from ..estimates import estimate_risk
 from ..exceptions import InputError, UnseenLevelWarning
+from ..machine.reweighted import fit_for_target
+from ..numerics.array import Real
+from ..numerics.parallel import one_thread
+from ..numerics.quiet import quiet
+from ..numerics.statistics import paired_gains
 from ..registry import NONE
-from ..reweighted import fit_for_target
 from ..weights import as_weighter
 from .methods import refuse_what_needs_rows
 from .result import Comparison, empty_row

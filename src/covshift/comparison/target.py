@@ -12,9 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._array import to_numpy
-from .._types import Real, Rows
-from .._validation import (
+from ..data.validation import (
     check_points,
     column_names,
     is_margins,
@@ -26,10 +24,10 @@ from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.balance import balance_of
-from ..margins.encoded import Made, encoded
-from ..margins.known import KnownRows
+from ..margins.known import KnownRows, balance_of
+from ..margins.made_rows import Made, encoded
 from ..margins.reading import cell_columns, named_levels
+from ..numerics.array import Real, Rows, to_numpy
 from ..registry import TABLE, CorrectionEntry
 from ..show.notes import Note
 from .methods import Method, fit_weights, methods_for, refuse_what_needs_rows, takes_margins

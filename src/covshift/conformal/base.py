@@ -13,24 +13,86 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._both_samples import takes_tables
-from .._crossfit import deal
-from .._fields import COUNT, NONNEGATIVE, Kind, OrNone, Part, Reals, Texts, Wholes
-from .._fit_data import TARGET_REQUEST
-from .._labels import refuse_none
-from .._parameters import check_parameters, number
-from .._quiet import quiet
-from .._types import Real, Rows
-from .._validation import check_columns, is_margins
+from ..data.fields import (
+    COUNT,
+    NONNEGATIVE,
+    PLAIN,
+    Kind,
+    OrNone,
+    Part,
+    Path,
+    Reader,
+    Reals,
+    Sizes,
+    Texts,
+    Wholes,
+    Writer,
+)
+from ..data.fit import TARGET_REQUEST
+from ..data.labels import refuse_none
+from ..data.parameters import check_parameters, number
+from ..data.two_samples import takes_tables
+from ..data.validation import check_columns, is_margins
 from ..exceptions import InputError, NoOverlapError
+from ..numerics.array import Real, Rows
+from ..numerics.crossfit import deal
+from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .calibrated import expected, lifted
+from .calibrated import ScoreDistribution, expected, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
-from .distribution import ScoreDistribution
 from .result import ExpectedCoverage
-from .saved import ByLevel, LeftOut
 from .shift import Shift
+
+# What of a calibrated model goes into a file: scores, weights and models, but no rows.
+#
+# What would need the calibration rows again is kept as far as it was found before saving: expected
+# coverages, and thresholds of ``threshold="dr"``.
+
+
+class ByLevel(Kind):
+    """What was found at some coverages, by group: a dict of (coverage, group)."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def write(self, value: Any, path: Path, out: Writer) -> Any:
+        """Write what belongs to a coverage; the rest follows from scores and weights."""
+        return [
+            [float(level), PLAIN.write(group, path, out), self.part.write(found, inner, out)]
+            for k, ((level, group), found) in enumerate(value.items())
+            if level is not None
+            for inner in [(*path, str(k))]
+        ]
+
+    def read(self, data: Any, sizes: Sizes, source: Reader) -> dict[Any, Any]:
+        found = {}
+        for level, group, part in data:
+            if type(level) is not float or not 0 < level < 1:
+                raise ValueError(f"{str(level)[:50]!r} is no coverage")
+            if group is not None and type(group) not in (str, int):
+                raise ValueError(f"{str(group)[:50]!r} is no group")
+            found[level, group] = self.part.read(part, sizes, source)
+        return found
+
+
+class LeftOut(Kind):
+    """The closed form of jackknife+, which no file holds; None without it."""
+
+    def write(self, value: Any, path: Path, out: Writer) -> Any:
+        if value is not None:
+            raise InputError(
+                f"{path[0]} with method='jackknife+' of a kernel machine predicts from training "
+                "rows without each of them, which cannot be saved. Fit it with method='cv+' or "
+                "'split'; or keep it with joblib or pickle, and load such a file only if you trust "
+                "whoever wrote it."
+            )
+        return None
+
+    def read(self, data: Any, sizes: Sizes, source: Reader) -> None:
+        if data is not None:
+            raise ValueError("a closed form, which no file holds")
+
 
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
@@ -360,3 +422,31 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
             notes.append(Note("few rows", text, "warning"))
         return [*notes, *getattr(self._shift, "notes", ())]
+
+
+# Calibration of a fitted estimator by rows that were held out of those that trained it.
+
+
+def calibrate(
+    model: Conformal,
+    X: Any,
+    y: Any,
+    trained: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    trained_weight: Any = None,
+    target_weight: Any = None,
+) -> Conformal:
+    """Calibrate ``model``, whose estimator is fitted, by the rows X, and return it.
+
+    As ``fit`` with ``prefit=True``, but that the weighter is fitted to the rows ``trained``, of
+    weights ``trained_weight``, as in the split form: weights that have not seen the calibration
+    rows suit these and new rows alike.
+    """
+    of_target = {"X_target": X_target, "target_weight": target_weight}
+    rows = model._begin(X, y, sample_weight=sample_weight, **of_target)
+    without = np.zeros(_num_samples(trained))  # outcomes, of which weights know nothing
+    given = {"sample_weight": trained_weight, **of_target}
+    weighed = labelled_rows(trained, without, None, text=model._takes_text(), **given)
+    return model._calibrate(rows, weighed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,25 +10,60 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._fields import ESTIMATOR, Each, Kind, Labels
-from .._labels import class_labels
-from .._parameters import Rules, flag, number, one_of, whole
-from .._types import Real
+from ..data.fields import ESTIMATOR, Each, Kind, Labels
+from ..data.labels import class_labels
+from ..data.parameters import Rules, flag, number, one_of, whole
 from ..exceptions import InputError, InputTypeError
-from .bands import FitOptions
+from ..numerics.array import Real
+from .bands import FitOptions, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
-from .class_scores import SCORES, ClassScore
 from .data import LabelledRows
-from .left_out import closed_form, columns
-from .plus import plus_sets
 from .result import Sets
+
+# Scores of classes: how unusual each class would be, from the probabilities of a classifier.
+#
+# With p(y | x) and the classes of a row in descending order of p,
+#
+# - "lac": 1 - p(y | x). The smallest sets on average (Sadinle, Lei and Wasserman 2019).
+# - "aps": the probability of all classes up to y, equal ones in the order of the classes. Sets that
+# adapt to hard rows (Romano, Sesia and Candès 2020). Randomised: of y itself a random part counts.
+# - "raps": aps + penalty * max(0, rank of y - start), which keeps sets small where there are many
+#   classes (Angelopoulos, Bates, Jordan and Malik 2021).
+#
+# A set holds the classes whose score is at most the threshold.
+
+
+SCORES = ("lac", "aps", "raps")
+
+
+class ClassScore(NamedTuple):
+    """A score, and the penalty of "raps"."""
+
+    name: str
+    penalty: float = 0.01
+    start: int = 2
+
+    def matrix(self, p: Real, u: Real | None = None) -> Real:
+        """Score every class (N, K) from probabilities (N, K); ``u`` (N,) randomises."""
+        if self.name == "lac":
+            return 1.0 - p
+        order = np.argsort(-p, axis=1, kind="stable")
+        ranked = np.take_along_axis(p, order, axis=1)
+        ranks = np.empty_like(order)
+        np.put_along_axis(ranks, order, np.arange(p.shape[1])[None, :], axis=1)
+        total = np.take_along_axis(np.cumsum(ranked, axis=1), ranks, axis=1)
+        if u is not None:
+            total = total - (1 - u[:, None]) * p
+        if self.name == "raps":
+            total = total + self.penalty * np.maximum(0, ranks + 1 - self.start)
+        return np.asarray(total)
 
 
 class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     """Sets of classes that hold the true one with a given probability on the target (conformal).
 
     Every class gets a score from the probabilities of a classifier
-    (`covshift.conformal.class_scores`); a set holds the classes whose score is at most the quantile
+    (`covshift.conformal.classifier`); a set holds the classes whose score is at most the quantile
     of the calibration rows' scores, weighted as the target asks for, the new row's own weight among
     them (Tibshirani et al. 2019). Where the new row alone weighs too much, the set holds all
     classes.

@@ -11,10 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from .._frames import cells_of
-from .._row_weights import row_weights, target_weights
-from .._types import Real, Rows
-from .._validation import (
+from ..data.features import cells_of
+from ..data.row_weights import row_weights, target_weights
+from ..data.validation import (
     check_given,
     column_names,
     is_margins,
@@ -22,6 +21,7 @@ from .._validation import (
     unwrap_target,
 )
 from ..exceptions import InputError, InputTypeError
+from ..numerics.array import Real, Rows
 
 _DRAWS = 100  # until every model has two classes to learn from
 

@@ -10,16 +10,25 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from .._fields import Each, Kind, Part
-from .._labels import one_outcome
-from .._parameters import Rule, Rules, flag, number, one_of, whole
-from .._types import Real
+from ..data.fields import Each, Kind, Part
+from ..data.labels import one_outcome
+from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..exceptions import InputError
-from .bands import BANDS, SCORES, AbsoluteBand, Band, FitOptions, NormalizedBand, QuantileBand
+from ..numerics.array import Real
+from .bands import (
+    BANDS,
+    SCORES,
+    AbsoluteBand,
+    Band,
+    FitOptions,
+    NormalizedBand,
+    QuantileBand,
+    closed_form,
+    columns,
+    plus_interval,
+)
 from .base import METHODS, Conformal
 from .data import LabelledRows
-from .left_out import closed_form, columns
-from .plus import plus_interval
 from .result import Intervals
 
 _CELLS = 4_000_000  # of the predictions (new rows, models) at a time
@@ -31,7 +40,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
 
     The outcomes of calibration rows are compared with their predictions, each gets a score, and the
     threshold is the quantile of the scores weighted as the target asks for, the new row's own
-    weight among them (`covshift.conformal.distribution`). If the weights are the density ratio,
+    weight among them (`covshift.conformal.calibrated`). If the weights are the density ratio,
     the coverage is ``coverage`` at least, for any estimator and any sample size (Tibshirani et al.
     2019). Where the new row alone weighs too much, the interval is infinite.
 
@@ -46,7 +55,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         weights of one, ordinary conformal prediction.
     method : {"split", "cv+", "jackknife+"}
         Rows of their own calibrate; or every row does, by a model that has not seen it
-        (`covshift.conformal.plus`). Jackknife+ fits the estimator once for each row, `VSVR` and
+        (`covshift.conformal.bands`). Jackknife+ fits the estimator once for each row, `VSVR` and
         `VSVC` once.
     conformity_score : {"absolute", "normalized", "quantile"}
         What an interval looks like (`covshift.conformal.bands`): of one width; as wide as residuals

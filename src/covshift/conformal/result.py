@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._fields import NUMBER, PLAIN, TEXT, Each, Kind
-from .._optional import import_extra
-from .._types import Flags, Real
+from ..data.fields import NUMBER, PLAIN, TEXT, Each, Kind
+from ..numerics.array import Flags, Real
+from ..numerics.progress import import_extra
 from ..show.answer import Answer
 from ..show.notes import Note, plain
 from ..show.table import Column, Record, Table

@@ -1,8 +1,8 @@
 """The weights of calibration rows and of new rows: how much more common they are in the target.
 
-Where a good part of the target has no training rows at all (`covshift._support`), nothing is known,
-and new rows there have infinite weight: their intervals are infinite. The weights are then those of
-the rest of the target, which the training rows can look like.
+Where a good part of the target has no training rows at all (`covshift.numerics.support`), nothing
+is known, and new rows there have infinite weight: their intervals are infinite. The weights are
+then those of the rest of the target, which the training rows can look like.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from .._array import to_numpy
-from .._both_samples import BothSamples, with_groups
-from .._fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
-from .._moments import moments
-from .._quiet import quiet
-from .._row_weights import target_weights
-from .._support import NO_OVERLAP, Uncovered, uncovered
-from .._types import Real, Rows
-from .._validation import check_points, is_margins
+from ..data.fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
+from ..data.row_weights import target_weights
+from ..data.two_samples import BothSamples, with_groups
+from ..data.validation import check_points, is_margins
 from ..encoding import TableEncoder
 from ..exceptions import InputTypeError, OverlapWarning, WeightWarning
+from ..numerics.array import Real, Rows, to_numpy
+from ..numerics.quiet import quiet
+from ..numerics.statistics import moments
+from ..numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ..show.notes import Note
 from ..weights import as_weighter
 from ..weights.base import Weighter

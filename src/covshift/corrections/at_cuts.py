@@ -22,15 +22,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from .._array import Array
-from .._row_weights import RowWeights
-from .._types import Real, Rows
+from ..data.row_weights import RowWeights
 from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.features import VALUE, cdf_features
 from ..margins.made_rows import side_by_side
-from ..margins.reading import cell_columns, reading_of, refuse_outside
+from ..margins.reading import VALUE, cdf_features, cell_columns, reading_of, refuse_outside
+from ..numerics.array import Array, Real, Rows
 from ..operators import Sums, TargetSums, VOperator
 from ..operators.target_sums import Squares, weighted_gram
 from ..weights import as_weighter

@@ -8,11 +8,12 @@ uncorrected model in a share that falls to zero with the evidence for it:
     f = (1 - a) f_0 + a f_c ,    a = a* (1 - (k / t)^2)_+ ,    t = gain / its standard error ,
 
 a* in [0, 1] the share of least weighted error, and k the standard errors that the luckiest of the
-candidates would reach in a fifth of the cases if none gained anything: `covshift._gains`, the rule
-of every recommendation, at a weaker level. A recommendation switches from one model to another, and
-is wrong altogether if it is wrong. A mixture begins at a share of zero where t reaches k, and a
-false gain costs about the square of its small share; waiting for 5 % would forgo half of the true
-gains to be safe from this. benchmarks/auto.py measures what it does.
+candidates would reach in a fifth of the cases if none gained anything:
+`covshift.numerics.statistics`, the rule of every recommendation, at a weaker level. A
+recommendation switches from one model to another, and is wrong altogether if it is wrong. A mixture
+begins at a share of zero where t reaches k, and a false gain costs about the square of its small
+share; waiting for 5 % would forgo half of the true gains to be safe from this. benchmarks/auto.py
+measures what it does.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from .._gains import paired_gains
-from .._ties import least, rounding_of
-from .._types import Real
+from ..numerics.array import Real
+from ..numerics.statistics import least, paired_gains, rounding_of
 from ..registry import AUTO, NONE, corrections, weighters
 from .base import Correction
 from .given import Importance

@@ -8,12 +8,10 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
-from .._array import Array, namespace
-from .._groups import feature_groups
-from .._parameters import Rules, check_parameters, flag, number, one_of
-from .._row_weights import RowWeights, row_weights, target_weights
-from .._types import Rows
-from .._validation import (
+from ..data.features import feature_groups
+from ..data.parameters import Rules, check_parameters, flag, number, one_of
+from ..data.row_weights import RowWeights, row_weights, target_weights
+from ..data.validation import (
     check_samples,
     is_margins,
     refuse_target_weights,
@@ -23,6 +21,7 @@ from .._validation import (
 from ..encoding import groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import CoverageWarning, InputError
+from ..numerics.array import Array, Rows, namespace
 from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
 
 

@@ -19,14 +19,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._array import Array, like, namespace, to_numpy
-from .._groups import column_shares, members
-from .._moments import moments
-from .._parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
-from .._row_weights import RowWeights, check_weight
-from .._slow import warn_if_slow
-from .._types import Real, Rows
+from ..data.features import column_shares, members
+from ..data.parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
+from ..data.row_weights import RowWeights, check_weight
 from ..exceptions import InputError
+from ..numerics.array import Array, Real, Rows, like, namespace, to_numpy
+from ..numerics.progress import warn_if_slow
+from ..numerics.statistics import moments
 from ..operators import (
     BoxViews,
     Coordinates,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array import Array, device, is_numpy, like, namespace, to_numpy
-from .._row_weights import RowWeights
-from .._validation import check_points
+from ..data.row_weights import RowWeights
+from ..data.validation import check_points
 from ..exceptions import InputError
+from ..numerics.array import Array, device, is_numpy, like, namespace, to_numpy
 from ..operators import Dense, Diagonal, DiagonalTargetSums, TargetSums, VOperator
 from .base import Correction
 from .importance import importance_weights, is_weighter

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .._array import Array
-from .._row_weights import RowWeights, check_weight, target_weights
-from .._validation import weight_like
+from ..data.row_weights import RowWeights, check_weight, target_weights
+from ..data.validation import weight_like
 from ..exceptions import InputTypeError
+from ..numerics.array import Array
 from ..weights import as_weighter
 
 

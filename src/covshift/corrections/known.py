@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from .._array import Array, like, to_numpy
-from .._moments import moments
-from .._types import Real
 from ..exceptions import InputError, InputTypeError
+from ..numerics.array import Array, Real, like, to_numpy
+from ..numerics.statistics import moments
 from ..operators import VOperator, min_product
 from .base import VMatrixCorrection
 

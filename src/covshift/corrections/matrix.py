@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._array import Array, namespace
 from ..exceptions import CoverageWarning, InputError, InputTypeError
+from ..numerics.array import Array, namespace
 from ..registry import AUTO, CorrectionEntry, Names
 from ..weights import WEIGHTERS
 from .base import Correction

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._array import to_numpy
-from .._parameters import number, one_of, whole
-from .._types import Real, Rows
-from .._validation import check_points
+from ..data.parameters import number, one_of, whole
+from ..data.validation import check_points
 from ..exceptions import InputError
+from ..numerics.array import Real, Rows, to_numpy
 
 __all__ = ["BiasedSplit", "bias_by_acceptance", "bias_by_feature", "bias_by_norm"]
 

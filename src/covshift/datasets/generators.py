@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch, check_random_state
 
-from .._array import to_numpy
-from .._parameters import whole
-from .._types import Real, Whole
-from .._validation import check_points
+from ..data.parameters import whole
+from ..data.validation import check_points
+from ..numerics.array import Real, Whole, to_numpy
 
 __all__ = [
     "make_ringnorm",

@@ -9,21 +9,21 @@ Cost: one pass over the file, about 0.1 s for the largest.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from covshift.datasets._sources import BANKNOTE, CANCER, DIABETES, RINGNORM, TWONORM, Source
-from covshift.datasets._storage import checksum, read_table, write_table
-
-from .._quiet import quiet
-from .._types import Real, Whole
 from ..exceptions import InputError
+from ..numerics.array import Real, Whole
+from ..numerics.quiet import quiet
 
 __all__ = [
     "DatasetNotFoundError",
@@ -213,3 +213,170 @@ def _keep(path: Path, source: Source, X: Real, y: Whole) -> None:
         write_table(path, source.columns, X, y)
     except OSError as error:
         warnings.warn(f"{source.name} was fetched but not kept: {error}.", stacklevel=4)
+
+
+# What is known about each real data set: its columns, where it comes from, and its checksum.
+
+
+__all__ = ["BANKNOTE", "CANCER", "DIABETES", "RINGNORM", "TWONORM", "Source"]
+
+
+class Source(NamedTuple):
+    """One data set with labels 0 and 1."""
+
+    name: str
+    feature_names: tuple[str, ...]
+    openml_id: int
+    #: The OpenML class that becomes label 1.
+    positive_class: str
+    #: SHA-256 of the features (little-endian float64, row by row), then the labels (int8).
+    checksum: str
+    description: str
+
+    @property
+    def filename(self) -> str:
+        return f"{self.name}.csv"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.feature_names, "label")
+
+
+CANCER = Source(
+    name="cancer",
+    feature_names=(
+        "clump_thickness",
+        "uniformity_cell_size",
+        "uniformity_cell_shape",
+        "marginal_adhesion",
+        "single_epithelial_cell_size",
+        "bare_nuclei",
+        "bland_chromatin",
+        "normal_nucleoli",
+        "mitoses",
+    ),
+    openml_id=15,
+    positive_class="malignant",
+    checksum="8fc5f0cd659722d1800739e16aa2c764d79a425ae43531c76a1a807b49d19ac9",
+    description=(
+        "Breast Cancer Wisconsin (Original), Wolberg and Mangasarian (1990). The 683 rows without "
+        "missing values; 444 benign (0), 239 malignant (1). Nine features graded 1 to 10."
+    ),
+)
+
+DIABETES = Source(
+    name="diabetes",
+    feature_names=(
+        "pregnancies",
+        "glucose",
+        "blood_pressure",
+        "skin_thickness",
+        "insulin",
+        "bmi",
+        "pedigree",
+        "age",
+    ),
+    openml_id=37,
+    positive_class="tested_positive",
+    checksum="d43a44b5d8a02e51ede85f1bc8cdb0fac58abee5b49bba69a87e36ca9f309385",
+    description=(
+        "Pima Indians Diabetes, Smith et al. (1988). 768 rows; 500 tested negative (0), 268 "
+        "tested positive (1). Zeros that mean missing are left as 0."
+    ),
+)
+
+BANKNOTE = Source(
+    name="banknote",
+    feature_names=("variance", "skewness", "curtosis", "entropy"),
+    openml_id=1462,
+    positive_class="2",
+    checksum="44f7c23b290d300ae749ded27b34444b571e2463925ec0aba2e0dde677d27cd9",
+    description=(
+        "Banknote authentication, Lohweg (2012). 1372 rows; 762 of label 0, 610 of label 1. Four "
+        "statistics of wavelet-transformed pictures of banknotes."
+    ),
+)
+
+_TWENTY = tuple(f"x{k}" for k in range(1, 21))
+
+RINGNORM = Source(
+    name="ringnorm",
+    feature_names=_TWENTY,
+    openml_id=1496,
+    positive_class="2",
+    checksum="228ec7e865955c89099052bfb49140b07a12f05a68fdaeb0051429357c1aaf93",
+    description=(
+        "Ringnorm, Breiman (1996), as drawn for DELVE. 7400 rows; 3664 of the wide class (0), "
+        "3736 of the narrow one (1). See make_ringnorm."
+    ),
+)
+
+TWONORM = Source(
+    name="twonorm",
+    feature_names=_TWENTY,
+    openml_id=1507,
+    positive_class="2",
+    checksum="7e833b9aad9e583b74eeadeafa161948e2153828465714cd4a09d4ed0cc9546f",
+    description=(
+        "Twonorm, Breiman (1996), as drawn for DELVE. 7400 rows; 3703 of mean +a (0), 3697 of "
+        "mean -a (1). See make_twonorm."
+    ),
+)
+
+
+# Read, check and write labelled tables: CSV with a header, numbers, and a last column of 0/1.
+
+
+__all__ = ["checksum", "read_table", "write_table"]
+
+
+def read_table(path: Path, columns: Sequence[str]) -> tuple[Real, Whole]:
+    """Read features and labels; anything but a full table of finite numbers is an error."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8: {error}.") from error
+    header = ",".join(columns)
+    if not lines or lines[0] != header:
+        found = repr(lines[0]) if lines else "an empty file"
+        raise InputError(f"{path}: the first line must be {header!r}, but it is {found}.")
+    rows = [_parse_row(line, path, at, len(columns)) for at, line in enumerate(lines[1:], start=2)]
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(columns))
+    X, labels = table[:, :-1], table[:, -1]
+    if not np.isin(labels, (0, 1)).all():
+        raise InputError(f"{path}: the last column must hold labels 0 and 1 only.")
+    return np.ascontiguousarray(X), labels.astype(np.int64)
+
+
+def write_table(path: Path, columns: Sequence[str], X: Real, y: Whole) -> None:
+    """Write a table that ``read_table`` reads back bit for bit; readers never see half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covshift-") as folder:
+        draft = Path(folder) / path.name
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(",".join(columns) + "\n")
+            for x, label in zip(X.tolist(), y.tolist(), strict=True):
+                file.write(",".join(map(repr, x)) + f",{label}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+
+def checksum(X: Real, y: Whole) -> str:
+    """SHA-256 of the features (little-endian float64, row by row), then the labels (int8)."""
+    digest = hashlib.sha256(np.ascontiguousarray(X, dtype="<f8").tobytes())
+    digest.update(y.astype(np.int8).tobytes())
+    return digest.hexdigest()
+
+
+def _parse_row(line: str, path: Path, at: int, width: int) -> list[float]:
+    cells = line.split(",")
+    if len(cells) != width:
+        raise InputError(f"{path}, line {at}: {len(cells)} values, but {width} were expected.")
+    try:
+        row = [float(cell) for cell in cells]
+    except ValueError:
+        raise InputError(f"{path}, line {at}: not all values are numbers: {line[:80]!r}.") from None
+    if not np.isfinite(row).all():
+        raise InputError(f"{path}, line {at}: missing or infinite values: {line[:80]!r}.")
+    return row

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import Bunch, check_random_state
 
-from .._array import to_numpy
-from .._parameters import one_of, whole
-from .._types import Real
-from .._validation import check_points
+from ..data.parameters import one_of, whole
+from ..data.validation import check_points
+from ..numerics.array import Real, to_numpy
 
 __all__ = ["make_survey", "survey_probability"]
 

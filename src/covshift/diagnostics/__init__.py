@@ -1,18 +1,15 @@
 """Is there a shift, where, and can it be corrected? Plain data, from unlabelled rows alone."""
 
-from .._distances import standardized_mean_differences
-from .._support import Uncovered
+from ..numerics.distances import standardized_mean_differences
+from ..numerics.support import Uncovered
 from .batches import BatchesDiagnosis, diagnose_batches
-from .covered import RowFlags
-from .features import FeatureShift
-from .intervals import IntervalOutlook
+from .covered import RowFlags, Support
+from .features import FeatureShift, IntervalOutlook
 from .joint import TwoSampleAUC
-from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
-from .measure import diagnose, diagnose_and_weigh
-from .restrict import Restricted, restrict
+from .margins import MarginsDiagnosis, MarginShift, PublishedNumber
+from .measure import Restricted, diagnose, diagnose_and_weigh, restrict
 from .result import Diagnosis
-from .sizes import MethodSize
-from .support import Support
+from .verdict import MethodSize
 
 __all__ = [
     "BatchesDiagnosis",

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import isinf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc, ndtr
 from sklearn.base import clone
 
-from .._quiet import quiet
-from .._support import MISSED, NO_OVERLAP
-from .._types import Real
 from ..exceptions import NoOverlapError
 from ..margins import Margins
-from ..margins.balance import Balance, balance_of
-from ..margins.kinds import Margin
-from ..margins.known import KnownRows
+from ..margins.cells import Brackets, Margin, Moments
+from ..margins.known import Balance, KnownRows, balance_of
+from ..margins.reading import table_parts
+from ..numerics.array import Real, Whole
+from ..numerics.quiet import quiet
+from ..numerics.statistics import holm
+from ..numerics.support import MISSED, NO_OVERLAP, STRONG
 from ..registry import MARGINS, weighters
+from ..show.answer import Answer
 from ..show.notes import Note
+from ..show.table import Cell, Column, Record, Table
+from ..show.words import NAME, signed
 from ..weights import CDFWeights, as_weighter
-from ..weights._design import kish
-from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
-from .margins_tests import margin_shifts, table_cells
-from .margins_verdict import judge
-from .sizes import METHODS, method_size
+from ..weights.design import kish
+from .result import p_value
+from .verdict import (
+    METHODS,
+    NEGLIGIBLE_KS,
+    NEGLIGIBLE_SMD,
+    STRONG_SIZE,
+    Judgement,
+    MethodSize,
+    Verdict,
+    method_size,
+    sizes_table,
+)
 
 _OWN = tuple(
     entry.name for entry in weighters() if MARGINS in entry.can and isinf(entry.compared_up_to)
@@ -156,3 +169,326 @@ def _notes(rows: KnownRows) -> tuple[Note, ...]:
     )
     notes.append(Note("margins only", text))
     return tuple(notes)
+
+
+# What a diagnosis found about a sample and margins: verdict first, published numbers next.
+
+
+_SHOWN = 12  # published numbers, the worst first
+_WIDTH = 44  # of what one is called
+
+
+@dataclass(frozen=True)
+class PublishedNumber(Record):
+    """One number of the margins, beside that of the sample and of the weighted sample.
+
+    ``gap`` is sample minus target, for means and standard deviations in units of the latter, and
+    ``gap_corrected`` weighted sample minus target; ``corrected`` is None where no weights were
+    found.
+    """
+
+    what: str
+    target: float
+    sample: float
+    gap: float
+    corrected: float | None
+    gap_corrected: float | None = None
+
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("published number", lambda row: row.what, words=True, most=_WIDTH),
+        Column("target", lambda row: row.cell(row.target)),
+        Column("sample", lambda row: row.cell(row.sample)),
+        Column("gap", lambda row: Cell(signed(row.gap), row.gap)),
+        Column("weighted", lambda row: row.cell(row.corrected)),
+    )
+
+    def cell(self, value: float | None) -> Cell:
+        """Write a number like this one."""
+        if value is None:
+            return Cell("")
+        return Cell(f"{value:.3f}" if self.is_share else f"{value:.5g}", value)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of the population, not a mean or a standard deviation."""
+        return not self.what.startswith(("the mean of ", "the standard deviation of "))
+
+
+@dataclass(frozen=True)
+class MarginShift(Record):
+    """How one column, or a table of two, differs between sample and margins.
+
+    ``distance`` is the largest difference of the distribution functions at the published cuts; of
+    categories and tables the largest difference of a share; of means and standard deviations the
+    largest one in units of the standard deviation. ``p_value`` is corrected for all margins (Holm).
+    ``uncovered`` is the share of the target in cells without training rows, and ``empty`` names
+    these.
+    """
+
+    name: str
+    kind: str
+    distance: float
+    p_value: float
+    uncovered: float
+    empty: tuple[str, ...]
+
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("margin", lambda row: row.name, words=True, most=NAME),
+        Column("kind", lambda row: row.kind, words=True),
+        Column("distance", lambda row: Cell(f"{row.distance:.3f}", row.distance)),
+        Column("p (Holm)", lambda row: p_value(row.p_value)),
+        Column("without rows", lambda row: Cell(f"{row.uncovered:.1%}", row.uncovered)),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class MarginsDiagnosis(Answer):
+    """What `covshift.diagnose` found about a sample and margins. Print it, or read its fields.
+
+    Attributes
+    ----------
+    verdict : {"no shift", "correctable", "strong", "no overlap"}
+    reason, advice : str
+        Why, and what to do next.
+    n_train : int
+    size : float or None
+        Of the population, where the margins give it.
+    margins : tuple of MarginShift
+        In the order of the margins.
+    numbers : tuple of PublishedNumber
+    methods : tuple of MethodSize
+        Effective sample sizes.
+    overlap : bool
+        Whether weights give the sample the margins.
+    notes : tuple of Note
+        What margins cannot tell, and columns that they do not know.
+    """
+
+    verdict: Verdict
+    reason: str
+    advice: str
+    n_train: int
+    size: float | None
+    margins: tuple[MarginShift, ...]
+    numbers: tuple[PublishedNumber, ...]
+    methods: tuple[MethodSize, ...]
+    overlap: bool
+    notes: tuple[Note, ...]
+
+    _facts: ClassVar[tuple[str, ...]] = (
+        *("verdict", "reason", "advice", "n_train", "size", "overlap"),
+    )
+    _data: ClassVar[tuple[str, ...]] = ("margins", "numbers", "methods")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict; `reason` and `advice` say more."""
+        return f"Verdict: {self.verdict}"
+
+    @property
+    def worst(self) -> tuple[MarginShift, ...]:
+        """The margins, the largest distance first."""
+        return tuple(sorted(self.margins, key=lambda margin: -margin.distance))
+
+    @property
+    def table(self) -> Table:
+        """The published numbers, the largest gap first."""
+        worst = sorted(self.numbers, key=lambda number: -abs(number.gap))
+        return Table(tuple(worst), most=_SHOWN, unit="numbers")
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for each published number."""
+        return Table(self.numbers).to_frame().set_index("what")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the published numbers; returns a `covshift.plot.MarginsDisplay`."""
+        from ..plot import MarginsDisplay  # it needs matplotlib: loaded when asked for
+
+        return MarginsDisplay.from_diagnosis(self, ax=ax)
+
+    def _below(self) -> list[str]:
+        return [f"  {self.reason}", f"  Next: {self.advice}"]
+
+    def _parts(self) -> Iterator[Table | list[str]]:
+        size = "" if self.size is None else f" of {self.size:,.0f}"
+        title = f"{self.n_train:,} training rows, margins{size}; worst first"
+        yield Table(self.worst, title=title)
+        yield self.table
+        if self.methods:
+            # Effective rows before weighting, where the rows have weights of their own.
+            before = [
+                (row.effective_sample_size or 0.0) / row.share for row in self.methods if row.share
+            ]
+            yield sizes_table(self.methods, round(before[0]) if before else self.n_train)
+
+
+# One test for each margin: does the sample have it but for chance?
+#
+# The counts of cells are tested against their shares (chi-squared; cells in which fewer than five
+# rows are expected are joined), a mean and a standard deviation against their standard errors.
+# Margins of a given size are a sample of that size. With N rows (Kish's number under design
+# weights), M the size and p the shares of sample and target,
+#
+#     chi^2 = (1/N + 1/M)^-1 sum (p_sample - p_target)^2 / p_target .
+
+
+_EXPECTED = 5.0  # rows of a cell below which its count is not tested by itself
+
+
+def margin_shifts(rows: KnownRows, d: Real, rough: float) -> tuple[MarginShift, ...]:
+    """Compare every margin; ``d`` (N,) are design weights, ``rough`` is 1/N + 1/M."""
+    found = [*_cells(rows, d, rough), *_moments(rows, d, rough)]
+    p_values = holm(np.array([part.p_value for part in found]))
+    return tuple(replace(part, p_value=float(p)) for part, p in zip(found, p_values, strict=True))
+
+
+def _cells(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
+    found = []
+    for columns, part in table_parts(rows.margins):
+        code = rows.cells(columns[0]) if len(columns) == 1 else table_cells(rows, part)
+        target = np.ravel(part.share)
+        sample = np.bincount(code, weights=d, minlength=len(target)) / d.sum()
+        gap = sample - target
+        if len(columns) == 2:
+            kind, labels = "table", part.labels()
+        else:
+            kind, labels = type(part.cells).__name__.lower(), part.cells.labels
+        ordered = kind == "brackets"
+        distance = float(np.abs(np.cumsum(gap) if ordered else gap).max())
+        lost = (sample == 0) & (target > 0)
+        empty = tuple(label for label, gone in zip(labels, lost, strict=True) if gone)
+        p_value = _chi_squared(sample, target, rough)
+        name = " x ".join(columns)
+        found.append(MarginShift(name, kind, distance, p_value, float(target[lost].sum()), empty))
+    return found
+
+
+def table_cells(rows: KnownRows, table: Any) -> Whole:
+    """Cell of a table that each row is in; its brackets may be coarser than the columns' own."""
+    codes = []
+    for name, cells in zip(table.columns, table.cells, strict=True):
+        x = rows.points[:, rows.reading.names.index(name)]
+        levels = rows.reading.levels[rows.reading.names.index(name)]
+        if isinstance(cells, Brackets):
+            codes.append(np.searchsorted(cells.ends[:-1], x))
+        else:
+            codes.append(cells.codes([levels[int(k)] for k in x]))
+    return np.asarray(codes[0] * len(table.cells[1]) + codes[1], dtype=np.int64)
+
+
+def _chi_squared(sample: Real, target: Real, rough: float) -> float:
+    rare = target < _EXPECTED * rough
+    if rare.any():  # together they may be enough
+        sample = np.append(sample[~rare], sample[rare].sum())
+        target = np.append(target[~rare], target[rare].sum())
+    if len(target) < 2:
+        return 1.0
+    if (sample[target == 0] > 0).any():
+        return 0.0
+    used = target > 0
+    value = float(((sample - target)[used] ** 2 / target[used]).sum()) / rough
+    return float(chdtrc(max(1, int(used.sum()) - 1), value))
+
+
+def _moments(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
+    """Means against standard errors; a standard deviation by that of its squares."""
+    found = []
+    share = d / d.sum()
+    for name, part in rows.margins.single.items():
+        if not isinstance(part, Moments):
+            continue
+        x = rows.points[:, rows.reading.names.index(name)]
+        mean = float(share @ x)
+        spread = float(np.sqrt(share @ (x - mean) ** 2))
+        unit = part.sd or spread or 1.0
+        gaps = [(mean - part.mean) / unit]
+        errors = [unit]
+        if part.sd is not None:
+            gaps.append((spread - part.sd) / unit)
+            fourth = float(np.sqrt(max(share @ (x - mean) ** 4 - spread**4, 0.0)))
+            errors.append(fourth / (2 * spread) if spread else 0.0)
+        p_values = [
+            2 * ndtr(-abs(gap) * unit / (error * np.sqrt(rough))) if error else float(gap == 0)
+            for gap, error in zip(gaps, errors, strict=True)
+        ]
+        p_value = min(1.0, len(p_values) * float(min(p_values)))
+        kind = "mean" if part.sd is None else "mean and sd"
+        found.append(MarginShift(name, kind, float(np.abs(gaps).max()), p_value, 0.0, ()))
+    return found
+
+
+# From margins to one word: can a correction help here?
+#
+# The rules, in order; those for target rows are in `verdict`.
+#
+# 1. *no shift*: no margin differs (Holm's p > 0.05), and none leaves a twentieth of the target
+#    without training rows. Also where a difference is found but is negligible: every distance below
+#    0.03, every difference of means and standard deviations below 0.1 standard deviations.
+# 2. *no overlap*: cells of one margin that hold a tenth of the target have no training rows, or no
+#    weights give the sample all margins together.
+# 3. *strong*: empty cells of one margin hold a twentieth of the target, or with at least half of
+# the
+#    weighting methods the effective sample size is below a tenth of the rows.
+# 4. *correctable*: what remains.
+#
+# A share counts as uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
+# Whether columns go together differently in sample and target, margins cannot tell.
+
+
+_LEVEL = 0.05  # of all margins together
+
+ADVICE: dict[Verdict, str] = {
+    "no shift": "No weights are needed for these margins. Columns without a margin, and how "
+    "columns go together, may still differ.",
+    "correctable": "Estimate numbers of the population with covshift.estimate, or weigh the sample "
+    "(covshift weigh; in Python covshift.weights.Raking).",
+    "strong": "Correct with caution: join cells of few training rows, report the effective sample "
+    "size, and look for training rows like those that are missing.",
+    "no overlap": "Do not correct by weights. Join cells without training rows with others, leave "
+    "out margins that the outcome does not need, or collect rows there.",
+}
+
+
+def judge(
+    shifts: Sequence[MarginShift], sizes: Sequence[MethodSize], N: float, overlap: bool
+) -> Judgement:
+    """Apply the rules of this module, in order; ``N`` is the effective number of rows."""
+    verdict, reason = _decide(shifts, sizes, N, overlap)
+    return Judgement(verdict, reason, ADVICE[verdict])
+
+
+def _decide(
+    shifts: Sequence[MarginShift], sizes: Sequence[MethodSize], N: float, overlap: bool
+) -> tuple[Verdict, str]:
+    differ = [shift for shift in shifts if shift.p_value <= _LEVEL]
+    missing = max(shifts, key=lambda shift: shift.uncovered)
+    excess = missing.uncovered - MISSED / N
+    if not differ and excess < STRONG:
+        return "no shift", "No margin differs significantly from the sample."
+    limits = {"mean": NEGLIGIBLE_SMD, "mean and sd": NEGLIGIBLE_SMD}
+    if excess < STRONG and all(s.distance < limits.get(s.kind, NEGLIGIBLE_KS) for s in shifts):
+        return "no shift", "Sample and margins differ detectably, but by too little to matter."
+    one = len(shifts) == 1
+    what = f"{len(differ)} of {len(shifts)} margin{'' if one else 's'} differ"
+    found = what + ("s" if len(differ) == 1 else "")
+    where = f"{missing.uncovered:.0%} of the target has {missing.name!r} in "
+    where += f"{' or '.join(missing.empty[:3])}, where there are no training rows"
+    if excess >= NO_OVERLAP:
+        return "no overlap", f"{found}, and {where}."
+    if not overlap:
+        return "no overlap", f"{found}, and no weights give the sample all margins together."
+    if excess >= STRONG:
+        return "strong", f"{found}, and {where}."
+    few = [row for row in sizes if (row.share or 0.0) < STRONG_SIZE]
+    if sizes and 2 * len(few) >= len(sizes):
+        return "strong", (
+            f"{found}; with {len(few)} of {len(sizes)} weighting methods, the effective sample "
+            f"size is below {STRONG_SIZE:.0%} of the training rows."
+        )
+    kept = [row.share for row in sizes if row.share is not None]
+    left = ""
+    if kept:
+        left = (
+            f"; after weighting, the effective sample size is at least {min(kept):.0%} of the rows"
+        )
+    return "correctable", f"{found}{left}."

@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from .._parallel import one_blas_thread
-from .._parameters import number, whole
-from .._quiet import quiet
-from .._row_weights import row_weights
-from .._support import NO_OVERLAP, STRONG
-from .._two_samples import TwoSamples, two_samples
-from .._types import Real
-from .._validation import is_margins, refuse_target_weights, unwrap_target
-from ..data.named import NamedColumns
-from ..exceptions import InputError
+from ..data.columns import NamedColumns
+from ..data.parameters import number, whole
+from ..data.row_weights import row_weights
+from ..data.two_samples import TwoSamples, two_samples
+from ..data.validation import is_margins, refuse_target_weights, unwrap_target
+from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.known import KnownRows
+from ..numerics.array import Real, Rows
+from ..numerics.parallel import one_blas_thread
+from ..numerics.quiet import quiet
+from ..numerics.support import NO_OVERLAP, STRONG
 from ..show.notes import Note
-from .covered import flag_rows, in_words, significant_parts
-from .features import feature_shifts
-from .intervals import interval_outlook
-from .joint import FEWEST, two_sample_auc
-from .margins import diagnose_margins
-from .margins_result import MarginsDiagnosis
-from .result import Diagnosis
-from .sizes import METHODS, MethodSize, method_size, row_limit, weigh, with_names
-from .support import (
+from ..show.table import card
+from ..show.words import percent
+from .covered import (
+    RowFlags,
     Support,
     expected_outside,
     expected_outside_range,
+    flag_rows,
+    in_words,
     outside_of_neighborhood,
     outside_of_range,
+    significant_parts,
 )
-from .verdict import judge
+from .features import feature_shifts, interval_outlook
+from .joint import FEWEST, two_sample_auc
+from .margins import MarginsDiagnosis, diagnose_margins
+from .result import Diagnosis
+from .verdict import METHODS, MethodSize, judge, method_size, row_limit, weigh, with_names
 
 _CLASSIFIER_ROWS = 10_000
 _NEIGHBOR_ROWS = 4_000
@@ -336,3 +339,72 @@ def _notes(
         text = "To keep the cost down, rows were drawn at random (training and target rows): "
         notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
+
+
+# Keep the part of the target that the training rows cover.
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """The covered part of a target.
+
+    ``X_target`` holds the rows that were kept, in the form that they came in, and ``rows`` their
+    numbers among those given; ``flags`` tells of every row whether it was kept and why not.
+    """
+
+    X_target: Any = field(repr=False)
+    rows: Rows = field(repr=False)
+    flags: RowFlags
+
+    @property
+    def note(self) -> Note:
+        """How many rows were left out, and by which columns."""
+        if not self.flags.count:
+            return Note("restricted target", str(self.flags))
+        share = percent(1 - self.flags.count / len(self.flags.uncovered))
+        return Note("restricted target", f"{share} of the target is kept. {self.flags}", "warning")
+
+    def _repr_html_(self) -> str:
+        kept = f"{len(self.rows):,} of {len(self.flags.uncovered):,} target rows are kept."
+        return card(kept, self.flags._repr_html_())
+
+
+def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> Restricted:
+    """Leave out target rows without training rows near.
+
+    Parameters
+    ----------
+    X, X_target : training and target rows
+        As in `covshift.diagnose`.
+    random_state : int
+        As there.
+    **given
+        Further parameters of `covshift.diagnose`: weights, names and groups.
+
+    Notes
+    -----
+    The rows left out are those that `Diagnosis.uncovered_rows` flags, by the rules of
+    `covshift.diagnostics.covered`. What is learned then holds for the kept part of the target.
+    Cost: that of a diagnosis without weighters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.diagnostics import restrict
+    >>> rng = np.random.default_rng(0)
+    >>> X, T = rng.uniform(size=(200, 2)), rng.uniform(0.1, 0.9, size=(100, 2))
+    >>> T[:20, 0] += 1.0
+    >>> found = restrict(X, T, feature_names=["income", "age"])
+    >>> len(found.X_target)
+    80
+    >>> found.flags.why[0]
+    "lies above 0.9972, the largest training value of 'income'"
+    """
+    target = unwrap_target(X_target)
+    flags = diagnose(X, target, methods=(), random_state=random_state, **given).rows
+    assert flags is not None
+    rows = np.flatnonzero(~flags.uncovered)
+    if not len(rows):
+        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
+    kept = target if not flags.count else _safe_indexing(target, rows)
+    return Restricted(kept, rows, flags)

@@ -8,19 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._feature_columns import MISSING
-from .._types import Flags
+from ..data.features import MISSING
+from ..numerics.array import Flags
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
 from ..show.words import NAME, printable, signed
-from .covered import RowFlags
-from .features import FeatureShift
-from .intervals import IntervalOutlook
+from .covered import RowFlags, Support
+from .features import FeatureShift, IntervalOutlook
 from .joint import TwoSampleAUC
-from .sizes import MethodSize, sizes_table
-from .support import Support
-from .verdict import Verdict
+from .verdict import MethodSize, Verdict, sizes_table
 
 _SHOWN = 10  # features
 

@@ -5,7 +5,7 @@ solve (theory, section 4.1). `fit_blocks` sums blocks one after another on one m
 the partitions of Dask collections on a cluster.
 """
 
-from ._dask import fit, predict
 from .blocks import fit_blocks, from_arrays, from_parquet
+from .dask import fit, predict
 
 __all__ = ["fit", "fit_blocks", "from_arrays", "from_parquet", "predict"]

@@ -11,16 +11,15 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from .._parameters import whole
-from .._parquet import ParquetFiles
-from .._validation import check_given, column_names, refuse_no_rows, unwrap_target
-from .._values import plain_values
+from ..data.parameters import whole
+from ..data.validation import check_given, column_names, refuse_no_rows, unwrap_target
+from ..data.values import plain_values
 from ..exceptions import InputError, InputTypeError
+from ..files.parquet_rows import ParquetFiles
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
 from ..machine.primal import combine
-from ._reduce import tree_reduce
-from ._target import FixedTarget, read_target
+from .target import FixedTarget, read_target, tree_reduce
 
 Result = TypeVar("Result")
 

@@ -1,9 +1,8 @@
 """Tables as they come (text, gaps, dates, booleans) become numbers, by rules that are kept."""
 
 from .cells import Cells, read_cells
-from .encoded import Encoded, encoded, groups_of, scaled
 from .encoder import TableEncoder
-from .feature import MISSING, OTHER, Feature
+from .feature import MISSING, OTHER, Encoded, Feature, encoded, groups_of, scaled
 
 __all__ = [
     "MISSING",

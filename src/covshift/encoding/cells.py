@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numbers import check_exact, refuse_masked, refuse_repeated
-from .._validation import check_dense
+from ..data.numbers import check_exact, refuse_masked, refuse_repeated
+from ..data.validation import check_dense
 from ..exceptions import InputError
 
 CellKind = Literal["number", "boolean", "category", "ordered", "date", "text"]

@@ -6,21 +6,22 @@ target has gets its place too. The order of rows, and the names of levels, do no
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from .._dates import is_iso
-from .._types import Flags, Real
+from ..data.dates import days_of as days_of
+from ..data.dates import is_iso as is_iso
 from ..exceptions import InputError
+from ..numerics.array import Flags, Real
+from ..show.notes import Note
 from .cells import PLURAL, Cells, spelled
 from .feature import MISSING, OTHER, Feature, Unseen, hours_of
-from .learned import Learned
-from .words import are_truths, as_days, as_numbers, as_truths, is_number
 
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
@@ -330,3 +331,132 @@ def _without_repeated_marks(
 
 def _digest(values: Real) -> bytes:
     return blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
+
+
+# What was learned of a table: its rules, and in words what was done and what was left out.
+
+
+@dataclass
+class Learned:
+    """The rules, and what happened to columns that have none."""
+
+    features: list[Feature] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    texts: list[tuple[str, int]] = field(default_factory=list)
+    constant: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)
+    same_gaps: list[tuple[str, str]] = field(default_factory=list)
+    joined: dict[str, tuple[int, float]] = field(default_factory=dict)  # levels, and their share
+    filled: dict[str, tuple[int, int]] = field(default_factory=dict)  # gaps of both samples
+    read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
+
+    def notes(self) -> list[Note]:
+        """Say it in words."""
+        found = []
+        several = {f.name: len(f.levels) for f in self.features if f.kind == "category"}
+        if several:
+            shown = ", ".join(f"{name!r} ({count})" for name, count in several.items())
+            found.append(Note("categories", f"Categories, with the number of levels: {shown}."))
+        for name, (count, share) in self.joined.items():
+            text = (
+                f"{name!r}: {count:,} levels with few rows were joined as {OTHER!r}, "
+                f"{_percent(share)} of the rows."
+            )
+            found.append(Note("joined levels", text))
+        for feature in self.features:
+            if feature.kind == "ordered":
+                order = " < ".join(feature.levels)
+                text = f"{feature.name!r} is ordered: {order}. It became 0, 1, 2, ..."
+                found.append(Note("ordered", text))
+        dates = [f.name for f in self.features if f.kind == "date"]
+        if dates:
+            season = [f.name for f in self.features if f.season]
+            more = f", and the quarter of the year of {_named(season)}" if season else ""
+            found.append(Note("dates", f"Dates, as days since 1970-01-01: {_named(dates)}{more}."))
+        for kind, names in self.read_as.items():
+            found.append(Note("text", f"Text that was read as {kind}: {_named(names)}."))
+        if self.filled:
+            shown = ", ".join(f"{n!r} ({a:,} and {b:,})" for n, (a, b) in self.filled.items())
+            text = f"Gaps (in training and target rows) were filled and marked: {shown}."
+            found.append(Note("gaps", text))
+        for name, other in self.same_gaps:
+            found.append(Note("gaps", f"{name!r} has its gaps where {other!r} has them."))
+        if self.ids:
+            text = f"Left out as identifiers, different in every row: {_named(self.ids)}."
+            found.append(Note("identifiers", text))
+        for name, count in self.texts:
+            text = (
+                f"Left out as names or free text: {name!r}, with {count:,} different texts. To "
+                'keep it, say that it is a category: kinds={"' + name + '": "category"}.'
+            )
+            found.append(Note("free text", text))
+        if self.constant:
+            text = f"Left out because they never vary: {_named(self.constant)}."
+            found.append(Note("constant columns", text))
+        for name, other in self.copies:
+            found.append(Note("copies", f"Left out as a copy of {other!r}: {name!r}."))
+        return found
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{share:.0%}".replace("%", " %")
+
+
+# Words that are numbers, dates, or true and false.
+
+
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?\d+)?")
+TRUTHS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+_PAIRS = (frozenset({"true", "false"}), frozenset({"yes", "no"}))
+
+
+def are_truths(levels: Iterable[str]) -> bool:
+    """Tell whether texts are true and false, or yes and no, in any case.
+
+    >>> are_truths(["TRUE", "False"]), are_truths(["yes"]), are_truths(["yes", "true"])
+    (True, True, False)
+    """
+    found = {level.lower() for level in levels}
+    return any(found and found <= pair for pair in _PAIRS)
+
+
+def as_truths(cells: Cells, rest: float = np.nan) -> Real:
+    """Return 1 for true, yes and 1, 0 for false, no and 0, ``rest`` for other words: (rows,)."""
+    if not cells.is_text:
+        return cells.values
+    place = {word: TRUTHS.get(word.lower(), rest) for word in cells.words}
+    return cells.mapped({**place, None: np.nan}, np.nan)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number as people write it, without leading zeros."""
+    return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
+
+
+def as_numbers(cells: Cells) -> Real:
+    """Read cells as numbers, or refuse."""
+    if not cells.is_text:
+        return cells.values
+    strange = [word for word in cells.words if not is_number(word)]
+    if strange:
+        raise InputError(f"Column {cells.name!r} is no number: {strange[0]!r}.")
+    return cells.mapped({word: float(word) for word in cells.words}, np.nan)
+
+
+def as_days(cells: Cells) -> Real:
+    """Read cells as dates, or refuse."""
+    if not cells.is_text:
+        return cells.values
+    try:
+        return days_of_words(cells)
+    except ValueError as error:
+        raise InputError(f"Column {cells.name!r} is no date: {error}.") from None
+
+
+def days_of_words(cells: Cells) -> Real:
+    """Days since 1970-01-01 of ISO dates; a ValueError where a word is none."""
+    return cells.mapped({word: days_of(word) for word in cells.words}, np.nan)

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._numbers import category_columns, date_columns
-from .._quiet import quiet
-from .._row_weights import RowWeights, row_weights, target_weights
-from .._types import Flags, Real
-from .._validation import column_names, unwrap_target
+from ..data.numbers import category_columns, date_columns
+from ..data.row_weights import RowWeights, row_weights, target_weights
+from ..data.validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
+from ..numerics.array import Flags, Real
+from ..numerics.quiet import quiet
 from .cells import Cells, read_cells
-from .encoder import TableEncoder
-from .matching import aligned, need_rules, rows_of
+from .encoder import TableEncoder, aligned, need_rules, rows_of
 
 
 class EncodedSamples(NamedTuple):

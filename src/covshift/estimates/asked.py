@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._parameters import number, one_of
-from .._types import Real
 from ..data import Samples
 from ..data.columns import check_outcomes
+from ..data.parameters import number, one_of
 from ..exceptions import InputError
+from ..numerics.array import Real
 from ..registry import QUANTITIES, QuantityEntry
 from .problem import Item, Problem
 

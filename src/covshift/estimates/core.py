@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._parameters import flag, number, one_of, whole
-from .._validation import is_margins, unwrap_target
 from ..data import Samples
-from ..data.columns import check_outcomes
-from ..data.named import refuse_old_order
+from ..data.columns import check_outcomes, refuse_old_order
+from ..data.parameters import flag, number, one_of, whole
+from ..data.validation import is_margins, unwrap_target
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..exceptions import InputTypeError
 from .asked import Asked
-from .margin_sample import covered_by_margins, refuse_what_needs_rows
+from .margins import covered_by_margins, refuse_what_needs_rows
 from .methods import METHODS, Method
 from .overlap import check_overlap
 from .result import Estimates

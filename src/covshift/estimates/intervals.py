@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from .._influence import Design, Influence
+from ..numerics.influence import Design, Influence
 
 _FAR = 3.0  # times t se: further ends are the work of the scale
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from .._gains import weighted_means
-from .._parameters import number
-from .._row_weights import check_weight
-from .._types import Real
-from .._values import numbers_of_rows
+from ..data.parameters import number
+from ..data.row_weights import check_weight
+from ..data.values import numbers_of_rows
 from ..exceptions import InputError
+from ..numerics.array import Real
+from ..numerics.statistics import weighted_means
 from ..show.table import Record
 from ..weights import effective_sample_size
 

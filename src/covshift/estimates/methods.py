@@ -56,9 +56,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from .._crossfit import CrossFit
-from .._influence import Influence, mean_influence
-from .._types import Real
+from ..numerics.array import Real
+from ..numerics.crossfit import CrossFit
+from ..numerics.influence import Influence, mean_influence
 from .weighing import Weights
 
 Method = Literal["dr", "weights", "model", "none"]

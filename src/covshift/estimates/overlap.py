@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._feature_columns import made_of
-from .._quiet import quiet
-from .._support import NO_OVERLAP, Uncovered
-from .._two_samples import TwoSamples
-from .._types import Flags, Real, Rows
 from ..data import Samples
+from ..data.features import made_of
+from ..data.two_samples import TwoSamples
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
-from ..diagnostics.covered import set_aside, significant_parts
-from ..diagnostics.support import neighborhood
+from ..diagnostics.covered import neighborhood, set_aside, significant_parts
 from ..exceptions import NoOverlapError
+from ..numerics.array import Flags, Real, Rows
+from ..numerics.quiet import quiet
+from ..numerics.support import NO_OVERLAP, Uncovered
 from ..show.notes import Note
 from ..show.words import printable
 
@@ -46,10 +45,10 @@ def check_overlap(
     Only training rows ``known`` to have an outcome can cover anything.
 
     A column leaves part of the target uncovered where this part is significant and more than a
-    tenth of the target beyond what chance explains (`covshift._support`); besides, the verdict of
-    the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows of all
-    significant parts are left out (`covshift.diagnostics.covered`), and where the verdict still
-    says so, those without training rows nearby.
+    tenth of the target beyond what chance explains (`covshift.numerics.support`); besides, the
+    verdict of the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows
+    of all significant parts are left out (`covshift.diagnostics.covered`), and where the verdict
+    still says so, those without training rows nearby.
     """
     whole_sample, sample = sample, sample.rows(known)
     kept = np.ones(len(sample.T), dtype=bool)

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._crossfit import CrossFit, Features, deal
-from .._influence import Design, Influence
-from .._types import Flags, Real, Rows
 from ..data import Groups, Samples
-from ..weights._design import kish
+from ..numerics.array import Flags, Real, Rows
+from ..numerics.crossfit import CrossFit, Features, deal
+from ..numerics.influence import Design, Influence
+from ..weights.design import kish
 from .intervals import Errors, Number
-from .linear import NAME, predict_linear, random_folds
 from .methods import Engine, Method, Signal, leaning
-from .outcome import classifies, predict
+from .outcome import NAME, classifies, predict, predict_linear, random_folds
 from .weighing import Weights
 
 

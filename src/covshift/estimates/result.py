@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._types import Real
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..margins import Margins
+from ..numerics.array import Real
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Column, Record, Table

@@ -10,17 +10,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from .._both_samples import with_groups
-from .._quiet import alone, quiet
-from .._row_weights import check_weight
-from .._types import Real
 from ..data import Samples
+from ..data.row_weights import check_weight
+from ..data.two_samples import with_groups
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
+from ..numerics.array import Real
+from ..numerics.quiet import alone, quiet
 from ..show.notes import Note
 from ..weights import CDFWeights, as_weighter, effective_sample_size
-from ..weights._limits import strictly_inside
-from ..weights._m_estimation import clipped_tilt, tilted
 from ..weights.base import Weighter
+from ..weights.limits import strictly_inside
+from ..weights.m_estimation import clipped_tilt, tilted
 
 DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save

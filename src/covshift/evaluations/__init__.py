@@ -2,8 +2,8 @@
 
 from .core import evaluate
 from .curves import ROC, Curves, Reliability
+from .notes import Change, Check
 from .result import Difference, Evaluations, Performance
-from .target_labels import Change, Check
 
 __all__ = [
     "ROC",

@@ -8,25 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from .._crossfit import Features
-from .._parameters import flag, number, one_of, whole
-from .._types import Flags, Real, Rows
-from .._validation import is_margins, unwrap_target
 from ..data import Samples
-from ..data.columns import Outcome
+from ..data.columns import Outcome, check_outcomes
+from ..data.features import column_label, select
+from ..data.parameters import flag, number, one_of, whole
+from ..data.validation import column_names, is_margins, unwrap_target
 from ..diagnostics import Diagnosis
 from ..estimates.overlap import check_overlap
 from ..estimates.weighing import are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
+from ..numerics.array import Flags, Real, Rows
+from ..numerics.crossfit import Features
 from ..show.notes import Note
-from .asking import Task
-from .batches import labels_of_batches, rows_of_batches, single_rows
-from .methods import METHODS, Method
-from .reader import Reader
+from ..show.words import in_order
+from .methods import METHODS, Method, Scored
+from .reader import Reader, Task
 from .result import Evaluations
-from .run import Run
-from .scores import Scored
-from .settings import Settings
+from .run import Run, Settings
 
 _MANY_ROWS = 20_000
 _SCORES = "scores"  # what scores without a name are called
@@ -385,3 +383,47 @@ def _trained(trained_on: Any, size: int) -> Flags:
             "labelled row, pass booleans: trained_on == 1."
         )
     return found
+
+
+# Batches of the target, such as months: their labels, their rows, and what to know of them.
+
+
+_NAMED = 5  # batches that a note names
+
+
+def labels_of_batches(batch: Any, X: Any, X_target: Any) -> tuple[Any, Any]:
+    """Return one label per target row, and the target without the column that only held them."""
+    if not isinstance(batch, str):
+        return batch, X_target
+    target = unwrap_target(X_target)
+    names = column_names(target) or []
+    if batch not in names:
+        raise InputError(
+            f"batch={batch!r} names a column, but X_target has none of this name. Pass one "
+            "label per target row."
+        )
+    labels = target[column_label(target, batch)]
+    if batch in (column_names(X) or []):  # a feature as well
+        return labels, X_target
+    return labels, select(target, [name for name in names if name != batch])
+
+
+def rows_of_batches(labels: Any, size: int) -> list[tuple[str, Rows]]:
+    """Return the labels in their order (`in_order`), each with its target rows."""
+    found = check_outcomes(labels, size, numbers=False, title="batch", of="X_target")
+    if len(found) > 1 or found[0].missing:
+        raise InputError("batch needs one label for every target row; some are missing.")
+    y = found[0].y
+    return [(label, np.flatnonzero(y == label)) for label in in_order(set(y.tolist()))]
+
+
+def single_rows(batches: dict[str, Evaluations]) -> Iterator[Note]:
+    """Warn of batches of which nobody knows how their rows differ."""
+    single = [label for label, part in batches.items() if part.n_target == 1]
+    if single:
+        more = f" and {len(single) - _NAMED} more" if len(single) > _NAMED else ""
+        text = (
+            f"Batches of a single target row: {', '.join(single[:_NAMED])}{more}. Their intervals "
+            "say nothing about how rows of the batch differ."
+        )
+        yield Note("batch", text, "warning")

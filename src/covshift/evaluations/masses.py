@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows
 
 _BINS = 10  # of equal width, of the expected calibration error
 _SMALLEST = float(np.finfo(np.float64).eps)  # probability, as in scikit-learn's log-loss

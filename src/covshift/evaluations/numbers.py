@@ -17,19 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from .._crossfit import CrossFit
-from .._influence import Influence, mean_influence
-from .._types import Real
 from ..estimates.intervals import Number
 from ..estimates.methods import METHODS as ENGINE_METHODS
 from ..estimates.methods import Method as EngineMethod
 from ..estimates.methods import Signal
 from ..estimates.quantities import every_group, medians
+from ..numerics.array import Real
+from ..numerics.crossfit import CrossFit
+from ..numerics.influence import Influence, mean_influence
 from ..registry import METRICS
 from .judged import Judged
-from .methods import Method
+from .methods import Method, losses_of
 from .metrics import limits, range_of, title
-from .scores import losses_of
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._types import Real
 from ..diagnostics import Diagnosis
 from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
+from ..numerics.array import Real
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
@@ -18,10 +18,10 @@ from ..show.words import printable, shown
 from .curves import Curves
 from .methods import Method
 from .metrics import words
-from .target_labels import Change, Check
+from .notes import Change, Check
 
 if TYPE_CHECKING:
-    from .pictures import Kind
+    from .curves import Kind
 
 WORDS = {
     **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
@@ -255,7 +255,7 @@ class Evaluations(Answer):
         display
             With ``ax_`` and ``figure_``.
         """
-        from .pictures import draw  # loaded when asked for
+        from .curves import draw  # loaded when asked for
 
         return draw(self, kind, ax, model=model, metric=metric, observed=observed)
 

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._coordinates import COORDINATES
-from .._fields import (
+from ..corrections import as_correction
+from ..corrections.at_cuts import AtCuts
+from ..corrections.auto import is_auto
+from ..data.fields import (
     COUNT,
     ESTIMATOR,
     FLAG,
@@ -25,26 +27,23 @@ from .._fields import (
     Reals,
     Wholes,
 )
-from .._fit_data import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
-from .._folds import Fold, ranked_folds
-from .._kernels import KERNEL, WIDTH
-from .._parallel import one_blas_thread
-from .._parameters import Rules, check_parameters, flag, number, one_of, whole
-from .._row_sample import RowSample
-from .._row_units import RowUnits
-from .._slow import warn_if_slow
-from .._types import Real, Rows
-from ..corrections import as_correction
-from ..corrections.at_cuts import AtCuts
-from ..corrections.auto import is_auto
+from ..data.fit import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
+from ..data.parameters import Rules, check_parameters, flag, number, one_of, whole
 from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
-from .auto import fit_auto
+from ..numerics.array import Real, Rows
+from ..numerics.coordinates import COORDINATES
+from ..numerics.folds import Fold, ranked_folds
+from ..numerics.hashing import RowUnits
+from ..numerics.kernels import KERNEL, WIDTH
+from ..numerics.parallel import one_blas_thread
+from ..numerics.progress import warn_if_slow
+from ..numerics.row_sample import RowSample
+from .auto import Tuning, fit_auto, kernel_scale, kernel_spread, tune_dual
 from .dual import solve_dual
 from .expansion import Expansion
-from .kernel_choice import SUM_OF_KERNELS, check_search, choose_kernels
-from .landmarks_fit import LandmarksFit
-from .tuning import Tuning, kernel_scale, kernel_spread, tune_dual
+from .landmarks import LandmarksFit
+from .search import SUM_OF_KERNELS, check_search, choose_kernels
 
 _FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB

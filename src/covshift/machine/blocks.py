@@ -16,22 +16,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._array import to_numpy
-from .._fit_data import warn_of_constant
-from .._groups import feature_groups
-from .._hashing import HashedSample, draw_seed
-from .._overlap import beyond, warn_of_apart
-from .._row_sample import RowSample
-from .._row_units import RowUnits
-from .._row_weights import check_weight
-from .._types import Real
-from .._validation import check_columns, check_points
-from .._values import numbers_of_rows
 from ..corrections import as_correction
 from ..corrections.importance import of_features
+from ..data.features import feature_groups
+from ..data.fit import warn_of_constant
+from ..data.row_weights import check_weight
+from ..data.validation import check_columns, check_points
+from ..data.values import numbers_of_rows
 from ..encoding import groups_of
 from ..encoding.samples import numbers_only, refuse_columns
 from ..exceptions import InputError
+from ..numerics.array import Real, to_numpy
+from ..numerics.hashing import HashedSample, RowUnits, draw_seed
+from ..numerics.row_sample import RowSample
+from ..numerics.support import beyond, warn_of_apart
 from .base import KernelMachine
 from .primal import Partial, Primal
 

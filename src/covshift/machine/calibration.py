@@ -20,10 +20,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._fields import Kind, OrNone, Part, Reals
-from .._folds import Fold
-from .._kernels import Spread
-from .._types import Real
+from ..data.fields import Kind, OrNone, Part, Reals
+from ..numerics.array import Real
+from ..numerics.folds import Fold
+from ..numerics.kernels import Spread
 
 _SCALE = 5.0  # f in [0, 1] becomes log-odds of about -2.5 to 2.5
 _PRECISION = 5.0  # of the prior

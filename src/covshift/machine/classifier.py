@@ -10,23 +10,21 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from .._array import like, namespace, to_numpy
-from .._coordinates import Centered, Unchanged
-from .._fields import Kind, Labels, Maybe, OrNone, Part
-from .._fit_data import FitData, GivenWeights
-from .._folds import Fold
-from .._labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
-from .._parameters import Rules, one_of
-from .._row_sample import label_keys
-from .._row_units import RowUnits
-from .._types import Real
-from .._validation import check_points
+from ..data.fields import Kind, Labels, Maybe, OrNone, Part
+from ..data.fit import FitData, GivenWeights
+from ..data.labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
+from ..data.parameters import Rules, one_of
+from ..data.validation import check_points
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
+from ..numerics.array import Real, like, namespace, to_numpy
+from ..numerics.coordinates import Centered, Unchanged
+from ..numerics.folds import Fold
+from ..numerics.hashing import RowUnits
+from ..numerics.row_sample import label_keys
 from .base import KernelMachine
-from .bounded import bounded_expansion
 from .calibration import Calibration, calibrate, probabilities
-from .dual import Dual, small_factor
+from .dual import Dual, bounded_expansion, small_factor
 from .leave_one_out import LeaveOneOutClassifier
 from .primal import Primal
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, like, namespace, to_numpy
-from .._device.columns import DeviceColumns
-from .._device.kernels import features, row_blocks
-from .._device.products import device_eigh
-from .._folds import hashed_folds
-from .._row_units import RowUnits
-from .._types import Real
+from ..numerics.array import Array, Real, like, namespace, to_numpy
+from ..numerics.device.arrays import DeviceColumns, device_eigh
+from ..numerics.device.kernels import features, row_blocks
+from ..numerics.folds import hashed_folds
+from ..numerics.hashing import RowUnits
 from ..operators import TargetSums
 from .primal import FoldSums, Partial, Primal, SquaresOnce
 

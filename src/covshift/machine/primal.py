@@ -20,18 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .._array import Array, like, to_numpy
-from .._folds import Fold, hashed_folds
-from .._kernels import values_at
-from .._parallel import one_blas_thread, over_rows
-from .._row_units import RowUnits
-from .._types import Real, Whole
 from ..exceptions import InputError
+from ..numerics.array import Array, Real, Whole, like, to_numpy
+from ..numerics.folds import Fold, hashed_folds
+from ..numerics.hashing import RowUnits
+from ..numerics.kernels import values_at
+from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
 from ..operators.target_sums import Squares
-from .landmark_basis import LandmarkBasis
-from .tuning import Tuning, kernel_scale, penalties
+from .auto import Tuning, kernel_scale, penalties
+from .expansion import LandmarkBasis
 
 SMALLEST = 1e-10
 """Eigenvalues of K(Z, Z), relative to the largest, below which their directions are left out."""

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._fields import FINITE, FLAG, Kind, Maybe
-from .._fit_data import GivenWeights
-from .._labels import check_outcomes, outcome_unit
-from .._types import Real
-from .._validation import check_points
+from ..data.fields import FINITE, FLAG, Kind, Maybe
+from ..data.fit import GivenWeights
+from ..data.labels import check_outcomes, outcome_unit
+from ..data.validation import check_points
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
+from ..numerics.array import Real
 from .base import KernelMachine
 from .leave_one_out import LeaveOneOutRegressor
 

@@ -1,24 +1,195 @@
-"""Find the kernel on a sample of the rows: a sum of kernels, with relevances where they pay.
+"""Which coordinates and which kernel a machine uses: those that are named, or found on a sample.
 
-Amplitudes and relevances have the largest evidence (`covshift.machine.evidence`); how freely the
-relevances may differ is what held-out squared error says, with everything learned anew without the
-rows held out. Evidence alone would let them differ too much where features are many, rows few and
-the noise is not Gaussian.
+What is learned here comes from at most 5000 labelled rows, chosen by their content
+(`covshift.numerics.row_sample`), so that a fit in memory, on landmarks, in blocks, on a cluster and
+on a GPU chooses alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
+from scipy.spatial.distance import cdist
 
-from .._folds import Fold, ranked_folds
-from .._kernel_sum import KernelSum
-from .._parallel import one_blas_thread
-from .._types import Real, Rows, Whole
-from .evidence import Evidence, Layout, maximise, posterior_mean
+from ..data.features import feature_groups, gap_factors, members
+from ..data.parameters import Rule
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows, Whole
+from ..numerics.coordinates import Centered, Coordinates, OnCoordinates, Unchanged, fit_coordinates
+from ..numerics.folds import Fold, ranked_folds
+from ..numerics.hashing import RowUnits
+from ..numerics.kernels import PARTS as SUM_PARTS
+from ..numerics.kernels import Kernel, KernelSum, find_width, widths_to_compare
+from ..numerics.parallel import one_blas_thread
+from ..numerics.row_sample import RowSample
+from ..operators import Diagonal
+from .auto import tune_dual
+
+_LARGEST = 1e150
+_TUNING_ROWS = 1000  # that compare widths for the fit on landmarks
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """Coordinates, and the kernels of them among which the penalty's path decides."""
+
+    coordinates: Coordinates
+    kernels: Sequence[Any]  # of the columns themselves
+    report: dict[str, Any] | None  # what a search compared
+
+
+def is_searched(kernel: Any) -> bool:
+    """Whether ``kernel`` asks for a sum of kernels, found by evidence."""
+    return (isinstance(kernel, str) and kernel in ("cv", "main_effects")) or isinstance(
+        kernel, list | tuple
+    )
+
+
+def parts_of(kernel: Any) -> tuple[str, ...]:
+    """Return the parts of the sum that ``kernel`` asks for."""
+    if kernel == "cv":
+        return PARTS
+    return (kernel,) if isinstance(kernel, str) else tuple(kernel)
+
+
+def _is_sum(kernel: Any) -> bool:
+    """Whether ``kernel`` lists parts of a sum, each once."""
+    if not isinstance(kernel, list | tuple) or not kernel:
+        return False
+    return all(kernel.count(part) == 1 and part in SUM_PARTS for part in kernel)
+
+
+SUM_OF_KERNELS = Rule((f"a list of some of {', '.join(map(repr, SUM_PARTS))}",), _is_sum)
+
+
+def check_search(machine: Any) -> None:
+    """Refuse a width for a kernel that finds its own."""
+    if is_searched(machine.kernel) and machine.width != "cv":
+        raise InputError(
+            f"width={machine.width!r} needs a kernel by name, such as 'rbf': kernel="
+            f"{machine.kernel!r} finds its own widths. Leave width at 'cv'."
+        )
+
+
+def choose_kernels(
+    machine: Any,
+    sample: RowSample,
+    Y: Real,
+    T: Real,
+    share: Real,
+    groups: Rows | None,
+    units: RowUnits,
+) -> KernelChoice:
+    """Learn from labelled rows, their outcomes Y (c, k), and target rows T (M, n) of shares.
+
+    ``groups`` (n,) numbers the features that the columns belong to; None: each is its own.
+    ``units`` are what rows are measured in.
+    """
+    if isinstance(machine.kernel, KernelSum | OnCoordinates):  # another machine's kernel_
+        own = getattr(machine.kernel, "coordinates", Unchanged())
+        return KernelChoice(own, [machine.kernel], None)
+    target = RowSample.of(T, np.zeros((T.shape[0], 1)), share, units=units)
+    kinds = ("standard", "cdf") if machine.coordinates == "cv" else (machine.coordinates,)
+    found = []
+    for kind in kinds:
+        if kind == "none" and _has_products(machine.kernel):
+            coordinates: Coordinates = Centered(_center(sample))
+            found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
+            continue
+        coordinates = fit_coordinates(
+            kind,
+            sample.X,
+            sample.counts,
+            target.X,
+            target.w / target.w.sum(),
+            groups,
+            squared=machine.kernel != "laplacian",
+        )
+        found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
+    best = min(found, key=lambda pair: pair[1])[0]
+    if best.report is not None and len(kinds) > 1:
+        best.report["coordinates"] = dict(zip(kinds, (error for _, error in found), strict=True))
+    return best
+
+
+def _has_products(kernel: Any) -> bool:
+    """Whether a kernel, or a part of it, is linear in the columns."""
+    return kernel == "linear" or (is_searched(kernel) and "linear" in parts_of(kernel))
+
+
+def _center(sample: RowSample) -> Real:
+    """Mean of every column (n,); products of numbers so large that they overflow are refused."""
+    if np.abs(sample.X).max() > _LARGEST:
+        raise InputError(
+            f"X has numbers beyond {_LARGEST:g}, whose products overflow in a linear kernel. Use "
+            "coordinates='standard', or rescale the columns."
+        )
+    return np.asarray(sample.counts @ sample.X / sample.counts.sum())
+
+
+def _on(
+    coordinates: Coordinates,
+    machine: Any,
+    sample: RowSample,
+    Y: Real,
+    groups: Rows | None,
+    *,
+    judged: bool,
+) -> tuple[KernelChoice, float]:
+    U, counts = coordinates(sample.X), sample.counts
+    error, report = np.inf, None
+    searched = is_searched(machine.kernel)
+    if searched or judged:
+        found = find_kernel(
+            U,
+            Y,
+            counts,
+            sample.repeats,
+            parts=parts_of(machine.kernel) if searched else PARTS,
+            groups=groups,
+            relevance=machine.relevance,
+            effort=FAST if machine.fast else FULL,
+            judged=judged,
+        )
+        error, report = found.error, found.report()
+    kernels = [found.kernel] if searched else _named(machine, U, counts, groups)
+    if not isinstance(coordinates, Unchanged):
+        kernels = [OnCoordinates(kernel, coordinates) for kernel in kernels]
+    return KernelChoice(coordinates, kernels, report), error
+
+
+def _named(machine: Any, U: Real, w: Real, groups: Rows | None) -> list[Any]:
+    """Return the kernel by name, once per width that is to be compared."""
+    n_features = None if groups is None else int(groups.max()) + 1
+    width = find_width(machine.width, machine.kernel, U, w, n_features)
+    widths: Sequence[float | None] = [width]
+    if machine.width == "cv" and width is not None:
+        widths = widths_to_compare(machine.kernel, width)
+    params = dict(machine.kernel_params or {})
+    return [Kernel(machine.kernel, w, machine.degree, machine.coef0, params) for w in widths]
+
+
+def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) -> Any:
+    """Return the kernel of least cross-validated error on rows of the sample, uncorrected."""
+    if len(kernels) == 1:
+        return kernels[0]
+    X, Y, w = sample.X[:_TUNING_ROWS], Y[:_TUNING_ROWS], sample.counts[:_TUNING_ROWS]
+    folds = ranked_folds(X, Y, max(2, n_folds), w, sample.repeats[:_TUNING_ROWS])
+    with one_blas_thread(len(X) ** 2):
+        return kernels[tune_dual(Diagonal(w), X, Y, w, kernels, folds).best[0]]
+
+
+# Find the kernel on a sample of the rows: a sum of kernels, with relevances where they pay.
+#
+# Amplitudes and relevances have the largest evidence (`covshift.machine.search`); how freely the
+# relevances may differ is what held-out squared error says, with everything learned anew without
+# the rows held out. Evidence alone would let them differ too much where features are many, rows few
+# and the noise is not Gaussian.
+
 
 PARTS = ("linear", "rbf", "laplacian")
 """What kernel="cv" adds up."""
@@ -152,3 +323,194 @@ def _held_out_error(
         f = posterior_mean(layout.kernel(theta), *train, U[fold.rows])
         total += float(fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1))
     return total / float(w.sum())
+
+
+# Amplitudes and relevances of a sum of kernels by marginal likelihood (theory, eq. 3.11).
+#
+# Least squares with a penalty is the mean of a Gaussian process: y = c + f(x) + noise with f of
+# covariance s^2 K and noise of variance s^2 / w_i. With c free (of a wide prior), s profiled out
+# and C = K + diag(1 / w) + wide 1 1', the outcomes Y (N, k), whose columns have unit variance, have
+#
+#     -log p(Y) = (k W / 2) log(tr Y'C^-1 Y) + (k / 2) log|C| + const ,    W = sum_i w_i .
+#
+# Priors hold what the rows cannot tell: log-normal for the amplitudes and the common width, and for
+# the relevance of each group of features one around the common one, of spread ``shrink``. With
+# ``shrink=0`` all features share one width. Rows that repeat may be given once, with their number
+# as weight: the value does not change but for a constant.
+#
+# C. E. Rasmussen, C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press 2006,
+# sections 5.4 and 5.1 (relevance). O(N^3 + n N^2) time for a value with its gradient, O(N^2)
+# memory.
+
+
+_WIDE = 100.0  # prior variance of the intercept, in units of the noise
+_SPREAD_COMMON, _SPREAD_AMPLITUDE, _SPREAD_RATIO = 3.0, 3.0, 1.0  # of the priors, in log units
+_BELOW, _ABOVE = 12.0, 8.0  # how far the search may go from its start, in log units
+_NEGLIGIBLE = 1e-4  # of the largest amplitude: such a part is left out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parameters stand in one vector: common relevance, groups, amplitudes, ratio."""
+
+    parts: tuple[str, ...]
+    groups: Rows  # (n,), the feature that every column belongs to
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.groups.max()) + 1
+
+    @property
+    def size(self) -> int:
+        return 1 + self.n_groups + len(self.parts) + 1
+
+    @property
+    def start(self) -> Real:
+        """Every relevance one over the number of features, every amplitude one."""
+        theta = np.zeros(self.size)
+        theta[0] = -np.log(self.n_groups)
+        return theta
+
+    def kernel(self, theta: Real) -> KernelSum:
+        """Return the sum of kernels at ``theta``; parts of hardly any amplitude are left out."""
+        G = self.n_groups
+        amplitude = np.exp(theta[1 + G : -1])
+        amplitude[amplitude < _NEGLIGIBLE * amplitude.max()] = 0.0
+        found = {part: float(a) for part, a in zip(self.parts, amplitude, strict=True)}
+        relevance = np.exp(theta[0] + theta[1 : 1 + G][self.groups])
+        groups = feature_groups(self.groups, len(self.groups))
+        return KernelSum(relevance, ratio=float(np.exp(theta[-1])), groups=groups, **found)
+
+
+class Evidence:
+    """The negative log evidence of rows U (N, n), outcomes Y (N, k) and weights w, with priors."""
+
+    def __init__(self, U: Real, Y: Real, w: Real, layout: Layout, shrink: float) -> None:
+        self.U, self.w, self.layout, self.shrink = U, w, layout, shrink
+        centred = Y - (w @ Y) / w.sum()
+        spread = np.sqrt((w @ centred**2) / w.sum())
+        self.Y = centred[:, spread > 0] / spread[spread > 0]
+        self._linear = U @ U.T / layout.n_groups
+        self._features, self._gap_factors = members(layout.groups), gap_factors(layout.groups)
+
+    def __call__(self, theta: Real) -> tuple[float, Real]:
+        """Return the value at ``theta`` and its gradient."""
+        with one_blas_thread(len(self.U) ** 2):
+            value, gradient = self._likelihood(theta)
+        offset, spread = theta - self.layout.start, self._prior_spread()
+        free = spread > 0
+        value += 0.5 * float(np.sum((offset[free] / spread[free]) ** 2))
+        gradient[free] += offset[free] / spread[free] ** 2
+        gradient[~free] = 0.0
+        return value, gradient
+
+    def _prior_spread(self) -> Real:
+        spread = np.full(self.layout.size, _SPREAD_AMPLITUDE)
+        spread[0], spread[-1] = _SPREAD_COMMON, _SPREAD_RATIO
+        spread[1 : 1 + self.layout.n_groups] = self.shrink
+        return spread
+
+    def _likelihood(self, theta: Real) -> tuple[float, Real]:
+        layout, N, G = self.layout, len(self.U), self.layout.n_groups
+        root = np.exp((theta[0] + theta[1 : 1 + G][layout.groups]) / 2)  # (n,)
+        amplitude, ratio = np.exp(theta[1 + G : -1]), float(np.exp(theta[-1]))
+        V = self.U * root
+        W = V * self._gap_factors
+        city = cdist(W, W, "cityblock") if "laplacian" in layout.parts else None
+        terms = {}
+        for part, a in zip(layout.parts, amplitude, strict=True):
+            if part == "linear":
+                terms[part] = a * self._linear
+            elif part == "rbf":
+                terms[part] = a * np.exp(-0.5 * cdist(V, V, "sqeuclidean"))
+            elif city is not None and part == "laplacian":
+                terms[part] = a * np.exp(-ratio * city)
+            else:
+                terms[part] = a / G * sum(np.exp(-ratio * gaps) for gaps in self._by_feature(W))
+        C = sum(terms.values()) + _WIDE
+        C[np.diag_indices(N)] += 1 / self.w
+        L, info = lapack.dpotrf(C, lower=1, overwrite_a=1)
+        if info != 0:
+            return np.inf, np.zeros(layout.size)
+        log_det = 2 * float(np.log(np.diag(L)).sum())
+        inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        columns, mass = self.Y.shape[1], float(self.w.sum())
+        solved = inverse @ self.Y
+        total = float(np.sum(self.Y * solved))
+        value = columns * (mass * np.log(total) + log_det) / 2
+        # Gradient by C: what every kernel value adds.
+        D = columns / 2 * (inverse - (mass / total) * (solved @ solved.T))
+        gradient = np.zeros(layout.size)
+        for j, part in enumerate(layout.parts):
+            gradient[1 + G + j] = np.vdot(D, terms[part])
+        by_feature, gradient[-1] = self._by_width(
+            D, terms, (V, W), city, ratio, dict(zip(layout.parts, amplitude, strict=True))
+        )
+        gradient[1 : 1 + G] = by_feature
+        gradient[0] = by_feature.sum()
+        return value, gradient
+
+    def _by_width(
+        self,
+        D: Real,
+        terms: dict[str, Real],
+        scaled: tuple[Real, Real],
+        city: Real | None,
+        ratio: float,
+        amplitude: dict[str, float],
+    ) -> tuple[Real, float]:
+        """Return the gradient by the log relevance of every feature (G,), and by log ratio."""
+        (V, W), G = scaled, self.layout.n_groups
+        found, by_ratio = np.zeros(G), 0.0
+        if "rbf" in terms:
+            P = D * terms["rbf"]
+            by_column = P.sum(axis=1) @ V**2 - np.sum(V * (P @ V), axis=0)
+            found -= np.bincount(self.layout.groups, by_column, minlength=G)
+        if city is not None:
+            P = D * terms["laplacian"]
+            found -= ratio / 2 * np.array([np.vdot(P, gaps) for gaps in self._by_feature(W)])
+            by_ratio -= ratio * float(np.vdot(P, city))
+        if "main_effects" in terms:
+            for g, gaps in enumerate(self._by_feature(W)):
+                gap = ratio * gaps
+                slope = -amplitude["main_effects"] / G * float(np.vdot(D, gap * np.exp(-gap)))
+                found[g] += slope / 2
+                by_ratio += slope
+        return found, by_ratio
+
+    def _by_feature(self, W: Real) -> Iterator[Real]:
+        """Yield the differences |u - v| of all rows in one feature after another: (N, N)."""
+        for columns in self._features:
+            if len(columns) == 1:
+                yield _gaps(W[:, columns[0]])
+            else:
+                yield cdist(W[:, columns], W[:, columns], "cityblock")
+
+
+def maximise(evidence: Evidence, start: Real, *, steps: int) -> Real:
+    """Return the parameters of largest evidence, found by L-BFGS in ``steps`` at most."""
+    from scipy.optimize import minimize
+
+    origin = evidence.layout.start
+    bounds = list(zip(origin - _BELOW, origin + _ABOVE, strict=True))
+    found = minimize(
+        evidence, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
+    )
+    return np.asarray(found.x)
+
+
+def posterior_mean(kernel: KernelSum, U: Real, Y: Real, w: Real, at: Real) -> Real:
+    """Predict at rows ``at`` (rows, n) with the penalty of the evidence, reg = 1: (rows, k)."""
+    C = kernel(U, U)
+    C[np.diag_indices(len(U))] += 1 / w
+    with one_blas_thread(C.size):
+        _, solved, info = lapack.dposv(C, np.column_stack([Y, np.ones(len(U))]), lower=1)
+        if info != 0:
+            return np.broadcast_to((w @ Y) / w.sum(), (len(at), Y.shape[1])).copy()
+        c = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
+        return np.asarray(kernel(at, U) @ (solved[:, :-1] - solved[:, -1:] * c) + c)
+
+
+def _gaps(v: Real) -> Real:
+    return np.abs(v[:, None] - v)

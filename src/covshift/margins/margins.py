@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._files import write_atomically
 from ..exceptions import InputError
+from ..files.writing import write_atomically
 from ..show.notes import Note
+from ..show.table import Table, card
 from .build import at_points, built
-from .kinds import CrossTable, Margin, Moments
+from .cells import CrossTable, Margin, Moments
 
 
 class Margins:
@@ -68,7 +69,7 @@ class Margins:
       sex  categories: f 51.0 %, m 49.0 %
     """
 
-    _covshift_margins = True  # how the lower layers know one: see covshift._validation
+    _covshift_margins = True  # how the lower layers know one: see covshift.data.validation
 
     def __init__(
         self, margins: Mapping[Any, Any], *, size: float | None = None, source: str = ""
@@ -163,7 +164,7 @@ class Margins:
         column of a table; ``closed``, "right" where brackets hold their upper ends, "point" where
         these are all they hold.
         """
-        from .csv_form import read_csv
+        from .files import read_csv
 
         found, right, points = read_csv(path)
         notes: list[Note] = []
@@ -174,20 +175,20 @@ class Margins:
     @classmethod
     def from_json(cls, path: Any) -> Margins:
         """Read a file that `to_json` wrote."""
-        from .json_form import from_data, read_json
+        from .files import from_data, read_json
 
         made: Margins = from_data(cls, read_json(path), str(path))
         return made
 
     def to_json(self, path: Any) -> None:
         """Write a JSON file, with the size and the source."""
-        from .json_form import json_text
+        from .files import json_text
 
         write_atomically(path, json_text(self))
 
     def to_csv(self, path: Any) -> None:
         """Write a tidy CSV file, as `from_csv` reads it; it has no place for size and source."""
-        from .csv_form import csv_text
+        from .files import csv_text
 
         write_atomically(path, csv_text(self))
 
@@ -241,17 +242,15 @@ class Margins:
         >>> margins.balance([[20.0], [50.0]])[0]
         Balance(what="'0' in 18 to under 40", target=0.3, sample=0.5, gap=0.2)
         """
-        from .balance import balance_of
+        from .known import balance_of
 
         return balance_of(self, X, weight)
 
     def __str__(self) -> str:
-        from .text import described
 
         return described(self)
 
     def _repr_html_(self) -> str:
-        from .text import as_html
 
         return as_html(self)
 
@@ -259,8 +258,60 @@ class Margins:
         return f"<Margins of {', '.join(self.columns)}>"
 
     def __eq__(self, other: object) -> bool:
-        from .json_form import to_data
+        from .files import to_data
 
         return isinstance(other, Margins) and to_data(self) == to_data(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+# Margins in words.
+
+
+_SHOWN = 6  # cells of a column; the first and last of more
+
+
+def described(margins: Any) -> str:
+    """Return what margins hold, a line for each column and table."""
+    lines = _table(margins).lines()[1:]
+    return "\n".join([_head(margins), *lines, *(f"  Note: {note}" for note in margins.notes)])
+
+
+def as_html(margins: Any) -> str:
+    """Return what margins hold as HTML that a notebook shows."""
+    return card(_head(margins), _table(margins), notes=margins.notes)
+
+
+def _table(margins: Any) -> Table:
+    rows = [(name, _part(part)) for name, part in margins.single.items()]
+    rows += [(part.title, _crossed(part)) for part in margins.tables]
+    return Table.of(("column", "what is known"), rows, words=(0, 1))
+
+
+def _head(margins: Any) -> str:
+    n = len(margins.columns)
+    head = f"Margins of {n} column{'s' if n != 1 else ''}"
+    if margins.tables:
+        head += f" and {len(margins.tables)} table{'s' if len(margins.tables) > 1 else ''}"
+    if margins.size is not None:
+        head += f", size {margins.size:.0f}"
+    if margins.source:
+        head += f" ({margins.source})"
+    return head
+
+
+def _part(part: Margin | Moments) -> str:
+    if isinstance(part, Moments):
+        spread = "" if part.sd is None else f", standard deviation {part.sd:.6g}"
+        return f"mean {part.mean:.6g}{spread}"
+    pairs = zip(part.cells.labels, part.share, strict=True)
+    shown = [f"{label} {share:.1%}".replace("%", " %") for label, share in pairs]
+    if len(shown) > _SHOWN:
+        shown = [*shown[:3], f"... {len(shown) - 4} more", shown[-1]]
+    kind = type(part.cells).__name__.lower()
+    return f"{kind}: {', '.join(shown)}"
+
+
+def _crossed(table: CrossTable) -> str:
+    k, m = table.share.shape
+    return f"table of {k} x {m} cells"

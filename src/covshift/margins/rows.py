@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._array import to_numpy
-from .._frames import cells_of, column_label
-from .._numbers import category_columns
-from .._parameters import one_of, whole
-from .._row_weights import row_weights
-from .._types import Real, Whole
-from .._validation import check_points, column_names
+from ..data.features import cells_of, column_label
+from ..data.numbers import category_columns
+from ..data.parameters import one_of, whole
+from ..data.row_weights import row_weights
+from ..data.validation import check_points, column_names
 from ..exceptions import InputError
+from ..numerics.array import Real, Whole, to_numpy
 from ..show.notes import Note
-from .cells import OTHER, Brackets, Categories, Cells
-from .kinds import CrossTable, Margin
+from .cells import OTHER, Brackets, Categories, Cells, CrossTable, Margin
 
 _MOST_DIGITS = 17
 

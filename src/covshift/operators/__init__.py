@@ -1,12 +1,20 @@
 """V as algebra: operators and factors that know no estimator."""
 
-from .analytic import MinProduct, min_product
 from .base import Factor, VOperator
-from .compose import ColumnWeightedFactor, FactorOperator, RowWeighted, StackedFactor, WeightedSum
-from .dense import Dense
-from .diagonal import Diagonal, DiagonalFactor
+from .compose import (
+    ColumnWeightedFactor,
+    Dense,
+    Diagonal,
+    DiagonalFactor,
+    FactorOperator,
+    MinProduct,
+    RowWeighted,
+    StackedFactor,
+    WeightedSum,
+    min_product,
+)
 from .dominance import Dominance, DominanceFactor
-from .lines.factor import LineFactor, Lines
+from .line_factor import LineFactor, Lines
 from .target_sums import (
     DiagonalTargetSums,
     Sums,

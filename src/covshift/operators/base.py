@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, is_array, namespace
 from ..exceptions import InputError, InputTypeError
+from ..numerics.array import Array, is_array, namespace
 
 
 @runtime_checkable

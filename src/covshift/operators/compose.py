@@ -6,21 +6,25 @@ diag(w) V diag(w)   has the factor R diag(w)                   (theory, eqs. 2.3
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, take_rows
-from .._types import Codes, Real, Rows
-from .base import Factor, VOperator, columns, row_weights, scale_rows
-from .trees.line_form import LineForm, line_form, line_form_sum
-from .trees.prefixes import (
+from ..numerics.array import Array, Codes, Real, Rows, device, namespace, take_rows
+from .base import Factor, VOperator, blocks, columns, row_weights, scale_rows
+from .line_factor import LineFactor, Lines
+from .line_form import (
+    LineForm,
     Nested,
     NestedSum,
     NestedWeighted,
+    bin_sums_of,
+    line_form,
+    line_form_sum,
     nested,
     prefix_squares,
+    prefix_sums,
     sum_of_prefix_squares,
 )
 
@@ -216,3 +220,179 @@ class ColumnWeightedFactor:
 
     def _scaled(self, A: Array, what: str) -> Array:
         return scale_rows(self._w, columns(A, self.shape[1], what, self._w))
+
+
+# V = diag(w): the unweighted loss (w = 1) and every importance-weighted one.
+
+
+class Diagonal:
+    """V = diag(w), w >= 0: O(N) throughout."""
+
+    def __init__(self, w: Array) -> None:
+        self._w = w
+        self.shape = (int(w.shape[0]), int(w.shape[0]))
+
+    def matmat(self, A: Array) -> Array:
+        return scale_rows(self._w, columns(A, self.shape[0], "V.matmat", self._w))
+
+    def diagonal(self) -> Array:
+        return namespace(self._w).asarray(self._w, copy=True)
+
+    def dense(self) -> Array:
+        return _dense_diagonal(self._w)
+
+    def factor(self) -> DiagonalFactor:
+        return DiagonalFactor(namespace(self._w).sqrt(self._w))
+
+    def subset(self, rows: NDArray[np.intp]) -> Diagonal:
+        return Diagonal(take_rows(self._w, rows))
+
+    def weighted(self, w: Array) -> Diagonal:
+        """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
+        return Diagonal(self._w * row_weights(w, self.shape[0], self._w))
+
+    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
+        return prefix_sums(self._w[rows] * u**2, ends)
+
+    def nested(self, codes: Codes, n_bins: int) -> Nested:
+        return NestedDiagonal(self._w, codes, n_bins)
+
+    def line_form(self) -> LineForm:
+        return LineForm(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
+
+
+class NestedDiagonal:
+    """(z_b - share z)' diag(w) (z_b - share z), exact."""
+
+    whole = True
+
+    def __init__(self, w: Real, codes: Codes, n_bins: int) -> None:
+        self._w, self._codes, self._n_bins = w, codes, n_bins
+
+    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
+        inside = bin_sums_of(self._codes, rows, self._w[rows] * u**2, self._n_bins).cumsum(axis=1)
+        return np.asarray((1 - share) ** 2 * inside + share**2 * (inside[:, -1:] - inside))
+
+
+class DiagonalFactor:
+    """R = diag(s)."""
+
+    def __init__(self, s: Array) -> None:
+        self._s = s
+        self.shape = (int(s.shape[0]), int(s.shape[0]))
+
+    def matmat(self, A: Array) -> Array:
+        return scale_rows(self._s, columns(A, self.shape[0], "R.matmat", self._s))
+
+    rmatmat = matmat
+
+    def normal(self, A: Array) -> Array:
+        return self.matmat(self.matmat(A))
+
+    def squares(self) -> Array:
+        return self._s**2
+
+    def gram(self) -> Array:
+        return _dense_diagonal(self._s**2)
+
+    def subset(self, rows: NDArray[np.intp]) -> DiagonalFactor:
+        return DiagonalFactor(take_rows(self._s, rows))
+
+
+def _dense_diagonal(w: Array) -> Array:
+    xp = namespace(w)
+    return xp.eye(w.shape[0], dtype=w.dtype, device=device(w)) * w[None, :]
+
+
+# V as an array that is there already.
+
+
+class Dense:
+    """V by its entries."""
+
+    def __init__(self, V: Array) -> None:
+        self._V = V
+        self.shape = (int(V.shape[0]), int(V.shape[1]))
+
+    def matmat(self, A: Array) -> Array:
+        A = columns(A, self.shape[0], "V.matmat", self._V)
+        return namespace(A).astype(self._V, A.dtype, copy=False) @ A
+
+    def diagonal(self) -> Array:
+        return namespace(self._V).linalg.diagonal(self._V)
+
+    def dense(self) -> Array:
+        return namespace(self._V).asarray(self._V, copy=True)
+
+    def factor(self) -> None:
+        return None
+
+    def subset(self, rows: NDArray[np.intp]) -> Dense:
+        return Dense(take_rows(take_rows(self._V, rows).T, rows).T)
+
+    def weighted(self, w: Array) -> Dense:
+        w = row_weights(w, self.shape[0], self._V)
+        return Dense(w[:, None] * self._V * w[None, :])
+
+
+# V of a known target distribution with independent coordinates (Lemma 2.1).
+#
+# With u(i, k) the target's probability of a value at or above x_i^k, Lemma 2.1 reads
+#
+#     V(i, j) = prod_k [1 - mu_k(max(x_i^k, x_j^k)^-)] = prod_k min(u(i, k), u(j, k)),
+#
+# so a known target enters through the (N, n) array of survival values alone (theory, eq. 1.5).
+
+
+_ENTRIES = 1 << 21  # entries of V held at a time
+
+
+def min_product(u: Array) -> VOperator:
+    """V(i, j) = prod_k min(u(i, k), u(j, k)) for survival values ``u`` of shape (N, n)."""
+    return FactorOperator(_min_factor(u[:, 0])) if u.shape[1] == 1 else MinProduct(u)
+
+
+class MinProduct:
+    """V in several dimensions: no finite factor, products in row blocks, O(N^2 (n + D))."""
+
+    def __init__(self, u: Array) -> None:
+        self._u = u
+        self.shape = (int(u.shape[0]), int(u.shape[0]))
+
+    def matmat(self, A: Array) -> Array:
+        xp, A = namespace(self._u), columns(A, self.shape[0], "V.matmat", self._u)
+        return xp.concat([xp.astype(V, A.dtype) @ A for _, V in self._row_blocks()])
+
+    def diagonal(self) -> Array:
+        return namespace(self._u).prod(self._u, axis=1)
+
+    def dense(self) -> Array:
+        return namespace(self._u).concat([V for _, V in self._row_blocks()])
+
+    def factor(self) -> None:
+        return None
+
+    def subset(self, rows: NDArray[np.intp]) -> MinProduct:
+        return MinProduct(take_rows(self._u, rows))
+
+    def weighted(self, w: Array) -> RowWeighted:
+        return RowWeighted(self, w)
+
+    def _row_blocks(self) -> Iterator[tuple[slice, Array]]:
+        xp, u = namespace(self._u), self._u
+        for rows in blocks(self.shape[0], max(1, _ENTRIES // self.shape[0])):
+            V = xp.minimum(u[rows, 0][:, None], u[:, 0][None, :])
+            for k in range(1, u.shape[1]):
+                V = V * xp.minimum(u[rows, k][:, None], u[:, k][None, :])
+            yield rows, V
+
+
+def _min_factor(u: Array) -> LineFactor:
+    """min(u_i, u_j) = sum_k (v_k - v_{k-1}) 1[u_i >= v_k] 1[u_j >= v_k], v the sorted values.
+
+    This is the empirical V of a target with points -v and those gaps as weights.
+    """
+    xp = namespace(u)
+    v = xp.sort(xp.unique_values(u))
+    gaps = v - xp.concat([xp.zeros_like(v[:1]), v[:-1]])
+    return Lines([-v], xp.astype(gaps, xp.float64)).factor([-u], n_points=int(u.shape[0]))

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
-from .._array import Array, is_torch, namespace
-from .._device.columns import DeviceColumns
-from .._device.products import device_gram
+from ..numerics.array import Array, is_torch, namespace
+from ..numerics.device.arrays import DeviceColumns, device_gram
 from .views import Views
 
 _THRESHOLDS = 1 << 13  # of all views together: with 300 landmarks 40 MB of sums, for every fold

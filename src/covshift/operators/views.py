@@ -13,14 +13,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._array import Array, namespace
-from .._device.columns import DeviceColumns
-from .._fields import Kind
-from .._types import Real
+from ..data.fields import Kind
+from ..numerics.array import Array, Real, namespace
+from ..numerics.device.arrays import DeviceColumns
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
-from .lines.factor import LineFactor, Lines
+from .line_factor import LineFactor, Lines
 
 
 class Views(Protocol):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tables import Encoding
-from .._tables.known import checked_reading
-from .._types import Real
 from ..encoding import encoded, groups_of
 from ..exceptions import InputError, InputTypeError
+from ..files.declared import checked_reading
+from ..files.tables import Encoding
+from ..numerics.array import Real
 from .archive import Arrays, read_archive, write_archive
 from .objects import ObjectReader, ObjectWriter
 from .seal import Damaged

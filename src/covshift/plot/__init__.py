@@ -8,16 +8,15 @@ drawn on as they are: neither pyplot's state nor any default of matplotlib is to
 matplotlib (the extra ``plot``).
 """
 
-from .batches import BatchesDisplay
-from .ecdf import ECDFDisplay
-from .forest import ForestPlotDisplay
-from .intervals import IntervalsDisplay
-from .love import LovePlotDisplay
-from .margins import MarginsDisplay
-from .overlap import OverlapDisplay
-from .reliability import ReliabilityDisplay
-from .roc import ROCDisplay
-from .weights import WeightsDisplay
+from .answers import BatchesDisplay, ForestPlotDisplay, IntervalsDisplay
+from .curves import ReliabilityDisplay, ROCDisplay
+from .distributions import (
+    ECDFDisplay,
+    LovePlotDisplay,
+    MarginsDisplay,
+    OverlapDisplay,
+    WeightsDisplay,
+)
 
 __all__ = [
     "BatchesDisplay",

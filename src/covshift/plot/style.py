@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._optional import import_extra
+from ..numerics.progress import import_extra
 from ..show.words import as_date
 
 TRAIN = "#0072B2"  # blue, vermilion and green of Okabe and Ito: told apart by most eyes

@@ -8,25 +8,21 @@ from typing import Any
 
 from sklearn.utils.validation import _num_samples
 
-from .._files import write_atomically
-from .._labels import labels_of_rows
-from .._optional import import_extra
-from .._row_weights import row_weights
-from .._validation import is_margins, refuse_target_weights, unwrap_target
 from ..conformal import Intervals, Sets
+from ..data.labels import labels_of_rows
+from ..data.row_weights import row_weights
+from ..data.validation import is_margins, refuse_target_weights, unwrap_target
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimates
 from ..evaluations import Evaluations
 from ..exceptions import NoOverlapError
+from ..files.writing import write_atomically
+from ..numerics.progress import import_extra
 from . import pictures
-from .answer import answer_of
-from .comparison import checked
-from .evaluation import evaluation_of
-from .intervals import intervals_of
 from .labels import Labelled, recommended_model, reliability_curves
 from .margins import margins_page
-from .numbers import data_of
 from .render import render
+from .sections import answer_of, checked, data_of, evaluation_of, intervals_of
 from .shift import shift_of
 
 TITLE = "Covariate shift report"

@@ -11,10 +11,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._types import Real
 from ..comparison.methods import fit_method, learner_entry, resolve
 from ..exceptions import InputError
-from ..plot.reliability import calibration_curve
+from ..numerics.array import Real
+from ..plot.curves import calibration_curve
 from ..registry import LEARNERS, NONE
 from ..weights import WEIGHTERS
 

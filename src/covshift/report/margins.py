@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._labels import labels_of_rows
-from .._row_weights import RowWeights, check_weight
-from .._types import Real
 from ..comparison.target import MarginRows
+from ..data.labels import labels_of_rows
+from ..data.row_weights import RowWeights, check_weight
 from ..diagnostics import MarginsDiagnosis, PublishedNumber
 from ..diagnostics.margins import diagnose_margins_and_weigh, published_numbers
 from ..exceptions import InputTypeError
 from ..margins import Margins
-from ..margins.balance import balance_of
+from ..margins.known import balance_of
+from ..numerics.array import Real
 from ..show.table import Cell, Column, Table, number
 from ..show.words import printable, signed
 from . import pictures
 from .labels import Compared, Labelled, reliability_curves
-from .numbers import of_weights, sizes_of
 from .render import render
+from .sections import of_weights, sizes_of
 from .shift import PLAIN
 
 

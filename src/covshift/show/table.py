@@ -10,7 +10,7 @@ from operator import itemgetter
 from textwrap import fill
 from typing import Any, ClassVar, NamedTuple
 
-from .._optional import import_extra
+from ..numerics.progress import import_extra
 from .words import printable, readable
 
 _MOST_ROWS = 60  # of a table in a notebook

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._array import to_numpy
-from .._fields import COUNT, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
-from .._overlap import parts_apart, warn_of_apart
-from .._parameters import Rules, check_parameters
-from .._row_weights import target_weights
-from .._support import Uncovered
-from .._types import Real, Rows
-from .._validation import (
+from ..data.features import column_shares, feature_groups, members
+from ..data.fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
+from ..data.parameters import Rules, check_parameters
+from ..data.row_weights import check_weight, target_weights
+from ..data.validation import (
     check_columns,
     check_host_rows,
     check_samples,
@@ -28,16 +27,100 @@ from .._validation import (
     refuse_target_weights,
     unwrap_target,
 )
+from ..data.values import numbers_of_rows
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
-from ._design import Design, design_of, kish, shares_of
-from ._features import EACH_COLUMN, Features, level_sides
-from ._limits import BalanceCost, clipped, largest_difference, largest_gap
-from ._selfcheck import cdf_mismatch, missing_levels, shift
-from .effective import effective_sample_size
+from ..numerics.array import Real, Rows, to_numpy
+from ..numerics.parallel import one_blas_thread
+from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
+from ..operators import Coordinates
+from ..operators.line_vectors import LineTarget
+from .design import Design, design_of, kish, shares_of
+from .limits import BalanceCost, clipped, largest_difference, largest_gap
+
+# The columns of numbers that a weighter learns from: what they are called, and which are one.
+#
+# A data frame becomes numbers by the encoder, and a category there is several columns: messages
+# name the column of the frame, and means over columns are means over features
+# (`covshift.data.features`).
+
+
+_NAMED_FEATURES = 5  # features that a message names
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which of the columns of numbers are one feature, and the names of all that have any."""
+
+    groups: Rows | None  # (n,), from 0; None: every column by itself
+    columns: tuple[str, ...] | None = None  # "age", "region=north"
+    names: tuple[str, ...] | None = None  # of the features: "age", "region"
+    sources: tuple[str, ...] = ()  # for each column, that of the frame it was made of
+
+    @classmethod
+    def of(cls, groups: Any, n: int, columns: Any) -> Features:
+        """Take n columns of numbers as they are; ``columns`` are their names, or None."""
+        found = feature_groups(groups, n)
+        if columns is None:
+            return cls(found)
+        shown = tuple(map(str, columns))
+        names = shown if found is None else tuple(shown[own[0]] for own in members(found))
+        return cls(found, shown, names, shown)
+
+    @classmethod
+    def encoded(cls, encoder: TableEncoder) -> Features:
+        """Take the columns that an encoder makes."""
+        sources = tuple(rule.name for rule in encoder.features_ for _ in rule.columns)
+        groups = feature_groups(encoder.groups, len(sources))
+        return cls(groups, encoder.columns, encoder.group_names, sources)
+
+    def mean_of_columns(self, values: Real) -> Real:
+        """Mean over the columns of each feature: (n,) -> (features,)."""
+        if self.groups is None:
+            return values
+        return np.asarray(np.bincount(self.groups, weights=values) / np.bincount(self.groups))
+
+    def members(self, n: int) -> list[list[int]]:
+        """Columns of each feature, of n columns in all."""
+        return [[k] for k in range(n)] if self.groups is None else members(self.groups)
+
+    def column(self, k: int) -> str:
+        """Name of a column of numbers, quoted: "'region=north'", or "column 3"."""
+        return f"column {k}" if self.columns is None else repr(self.columns[k])
+
+    def listed(self, features: Iterable[int]) -> str:
+        """Say some features in words: "column 'age'", "columns 'age', 'region'"."""
+        found = [self._label(int(g)) for g in features]
+        more = ", ..." if len(found) > _NAMED_FEATURES else ""
+        return f"column{'s' if len(found) > 1 else ''} {', '.join(found[:_NAMED_FEATURES])}{more}"
+
+    def _label(self, g: int) -> str:
+        if self.names is not None:
+            return repr(self.names[g])
+        own = [g] if self.groups is None else np.flatnonzero(self.groups == g).tolist()
+        return str(own[0]) if len(own) == 1 else f"{own[0]} to {own[-1]}"
+
+
+EACH_COLUMN = Features(None)
+"""Every column is a feature, and none has a name."""
+
+
+def level_sides(T: Real, share: Real, groups: Rows | None) -> Real:
+    """Side from which each column is looked at, 1 or -1: (n,).
+
+    Distribution functions are compared at the target's points. Of a single column of zeros and ones
+    these see nothing where the target has ones alone, and little where it has few zeros; from the
+    other side they do. Which of two levels is called one is then no matter either.
+    """
+    alone = np.ones(T.shape[1], dtype=bool)
+    if groups is not None:
+        alone = np.bincount(groups)[groups] == 1
+    two = alone & np.isin(T, (0, 1)).all(axis=0)
+    return np.where(two & (share @ T > 0.5), -1.0, 1.0)
+
 
 __all__ = ["Weighter", "cdf_mismatch"]
 
@@ -416,3 +499,166 @@ def _labels_of(y: Any, design: Design) -> Any:
         return y
     check_consistent_length(design.kept, y)
     return _safe_indexing(y, np.flatnonzero(design.kept))
+
+
+# Base of the weighters that know the logarithm of the density ratio.
+
+
+LARGEST_EXPONENT = 600.0  # far above any weight that is used, and exp() does not overflow
+
+
+class LogRatioWeighter(Weighter):
+    """Base of the weighters that know the logarithm of the density ratio, up to a constant.
+
+    A subclass implements ``_fit_log(X, T, share)`` and ``_log_ratio(X)``; the exponential is taken
+    relative to the largest training row, so that it cannot overflow.
+    """
+
+    _saved: ClassVar[dict[str, Kind]] = {"_largest": FINITE}
+
+    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+        return self._exponential(self._fit_log(X, T, share))
+
+    def _exponential(self, log_ratio: Real) -> Real:
+        self._largest = float(log_ratio.max())
+        if self._largest == -np.inf:
+            return np.zeros_like(log_ratio)
+        return np.exp(log_ratio - self._largest)
+
+    def _ratio(self, X: Real) -> Real:
+        return np.exp(np.minimum(self._log_ratio(X) - self._largest, LARGEST_EXPONENT))
+
+    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _fit_log.")
+
+    def _log_ratio(self, X: Real) -> Real:
+        raise NotImplementedError(f"{type(self).__name__} does not implement _log_ratio.")
+
+
+# How many equally weighted rows a weighted sample is worth.
+
+
+def effective_sample_size(weights: Real) -> float:
+    """Kish's effective sample size, (sum w)^2 / sum w^2.
+
+    Parameters
+    ----------
+    weights : array (n,)
+        Of any scale.
+
+    Returns
+    -------
+    float
+        As many equally weighted rows would be as precise.
+
+    References
+    ----------
+    L. Kish, *Survey Sampling*, Wiley, 1965.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift.weights import effective_sample_size
+    >>> effective_sample_size(np.array([3.0, 1.0, 1.0, 1.0]))
+    3.0
+    """
+    w: Real = numbers_of_rows(weights, "weights", "one weight per row")
+    w = check_weight(w, w.size, "weights", of="the sample")
+    w = np.ldexp(w, -int(np.frexp(w.max())[1]))  # squares neither overflow nor vanish
+    return float(w.sum() ** 2 / (w @ w))
+
+
+# What weights did to a shift, feature by feature: the facts behind the warnings of a weighter.
+
+
+_CLEAR = 20.0  # times the noise: beyond it two samples of one distribution come once in 10^5
+_LEFT = 0.8  # share of a clear shift, squared, that weights worth their name do not leave
+
+
+class Shift(NamedTuple):
+    """Mean squared distances between the distribution functions of the samples, by feature."""
+
+    before: Real  # (n,)
+    after: Real  # (n,), with the weights
+    noise: Real  # (n,): expected of two samples of one distribution
+
+    @property
+    def clear(self) -> NDArray[np.intp]:
+        """Features in which the samples differ beyond doubt."""
+        return np.flatnonzero(self.before > _CLEAR * self.noise)
+
+    @property
+    def left(self) -> float:
+        """Share of the clear shift that the weights leave; zero where none is clear."""
+        clear = self.clear
+        return float(self.after[clear].sum() / self.before[clear].sum()) if len(clear) else 0.0
+
+    @property
+    def stays(self) -> bool:
+        """Whether the weights leave nearly all of a clear shift."""
+        return self.left > _LEFT
+
+
+@one_blas_thread(0)
+def shift(
+    X: Real,
+    own: Real,
+    final: Real,
+    T: Real,
+    share: Real,
+    size: float,
+    features: Features = EACH_COLUMN,
+) -> Shift:
+    """Compare X (N, n) with the target T (M, n) of ``size`` rows, without and with the weights.
+
+    ``own`` are the shares that the training rows have before the correction, ``final`` after it.
+    |G - F|^2 at the target points, F the target's distribution function of the feature and G the
+    training rows'. The noise is H (1 - H) r + r^2 there, H that of both together, r = 1 / N +
+    1 / size, N the effective number of training rows; the square is for rare values, whose counts
+    are far from normal. A feature of several columns has the means of these.
+    """
+    columns = np.column_stack([own, final / final.sum()])
+    rows = kish(own), size
+    found = np.array(
+        [_of_feature(X[:, k], columns, T[:, k], share, rows) for k in range(X.shape[1])]
+    )
+    return Shift(*map(features.mean_of_columns, found.T))
+
+
+def cdf_mismatch(
+    X: Real, T: Real, share: Real, weights: Real, *, groups: Rows | None = None
+) -> float:
+    """Mean squared distance of the weighted training CDF from the target's, over the features.
+
+    ||R w / N - F||^2 in the additive views (theory, section 7), F the target seen by the same rows.
+    Columns of one group are one feature: the mean over these comes first.
+    """
+    found = feature_groups(groups, X.shape[1])
+    shares = None if found is None else column_shares(found)
+    target = LineTarget.of(Coordinates(), T, share, shares=shares)
+    residual = target.rows(X).matvec(weights / weights.sum()) - target.F
+    return float(residual @ residual)
+
+
+def missing_levels(X: Real, own: Real, T: Real, share: Real, size: float) -> tuple[Uncovered, ...]:
+    """Significant parts of the target with a zero or one that no training row has in the column."""
+    levels = np.isin(X, (0, 1)).all(axis=0) & np.isin(T, (0, 1)).all(axis=0)
+    if not levels.any():
+        return ()
+    found = uncovered(X[:, levels], T[:, levels], share, size, own=own)
+    columns = np.flatnonzero(levels)
+    return tuple(replace(part, column=int(columns[part.column])) for part in found)
+
+
+def _of_feature(x: Real, columns: Real, t: Real, share: Real, rows: tuple[float, float]) -> Real:
+    points, place = np.unique(t, return_inverse=True)
+    mass = np.bincount(place.reshape(-1), weights=share)
+    F = np.cumsum(mass)[:, None]
+    order = np.argsort(x)
+    sums = np.vstack([np.zeros((1, 2)), np.cumsum(columns[order], axis=0)])
+    G = sums[np.searchsorted(x[order], points, side="right")]  # (points, 2)
+    N, M = rows
+    both = np.clip((N * G[:, 0] + M * F[:, 0]) / (N + M), 0.0, 1.0)
+    row = 1 / N + 1 / M
+    noise = mass @ (both * (1 - both)) * row + row**2
+    return np.append(mass @ (G - F) ** 2, noise)

@@ -12,23 +12,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from .._fields import ESTIMATOR, FINITE, Kind, Part
-from .._parameters import VERBOSE, Rules, number, one_of, whole
-from .._progress import track
-from .._quiet import alone
-from .._types import Real
+from ..data.fields import ESTIMATOR, FINITE, Kind, Part
+from ..data.parameters import VERBOSE, Rules, number, one_of, whole
 from ..exceptions import InputError, InputTypeError
-from ._design import kish, shares_of
-from ._m_estimation import (
-    Influences,
-    coefficients_of,
-    design_matrix,
-    logistic_odds,
-    penalty_of,
-)
-from ._points import Units, pooled_units
-from ._rows import fold_of, mean_over_equal
-from .log_ratio import LogRatioWeighter
+from ..numerics.array import Real
+from ..numerics.progress import track
+from ..numerics.quiet import alone
+from .base import LogRatioWeighter
+from .design import kish, shares_of
+from .m_estimation import Influences, coefficients_of, design_matrix, logistic_odds, penalty_of
+from .points import Units, fold_of, mean_over_equal, pooled_units
 
 _EQUAL_MEANS = 1e-12  # difference that rounding leaves, in standard deviations
 

@@ -7,16 +7,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._fields import FINITE, POSITIVE, Kind, Part, Reals
-from .._parameters import VERBOSE, Rules, flag, number, whole
-from .._qp.simplex import BACKEND, solve_simplex
-from .._slow import warn_if_slow
-from .._types import Real
+from ..data.fields import FINITE, POSITIVE, Kind, Part, Reals
+from ..data.parameters import VERBOSE, Rules, flag, number, whole
 from ..exceptions import InputError
-from ._dense import check_fits, distinct, target_mean
-from ._design import masses
-from ._points import Units, blocks, pooled_units
+from ..numerics.array import Real
+from ..numerics.progress import warn_if_slow
+from ..numerics.qp import BACKEND, solve_simplex
 from .base import Weighter
+from .design import masses
+from .points import Units, blocks, check_fits, pooled_units, target_mean
+from .points import distinct_rows as distinct
 
 _SECONDS = 1e-4  # of a fit, for every million of N^3
 _SECONDS_OF_PAIR = 3e-9  # of target rows
@@ -45,7 +45,7 @@ class EnergyWeights(Weighter):
     refuse_above : int
         Largest N: the distances take 8 N^2 bytes.
     backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
+        Solver of the quadratic programme; see `covshift.numerics.qp.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.

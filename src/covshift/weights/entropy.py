@@ -11,19 +11,18 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import COUNT, FINITE, NONNEGATIVE, Kind, Maybe, OrNone, Part, Reals
-from .._parameters import Rules, flag, number, whole
-from .._quiet import quiet
-from .._types import Real
+from ..data.fields import COUNT, FINITE, NONNEGATIVE, Kind, Maybe, OrNone, Part, Reals
+from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
-from ..margins.features import moment_features
-from ..margins.reading import Reading, reading_of, refuse_outside
-from ._bounded_tilt import bounded_tilt
-from ._limits import LIMITS, clipped, inside, only_one
-from ._m_estimation import Influences, tilted
-from ._points import Units, pooled_units
-from .log_ratio import LogRatioWeighter
+from ..margins.reading import Reading, moment_features, reading_of, refuse_outside
+from ..numerics.array import Real
+from ..numerics.quiet import quiet
+from .base import LogRatioWeighter
+from .cells import bounded_tilt
+from .limits import LIMITS, clipped, inside, only_one
+from .m_estimation import Influences, tilted
+from .points import Units, pooled_units
 
 _FEW_MOMENTS = 300
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method

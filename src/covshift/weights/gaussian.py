@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._fields import Each, Kind, Part, Reals
-from .._parameters import Rules, number
-from .._types import Flags, Real
-from ._points import Units, pooled_units
-from .log_ratio import LogRatioWeighter
+from ..data.fields import Each, Kind, Part, Reals
+from ..data.parameters import Rules, number
+from ..numerics.array import Flags, Real
+from .base import LogRatioWeighter
+from .points import Units, pooled_units
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
 

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d
 
-from .._fields import FINITE, PLAIN, SHARE, Each, Kind, Maybe, Part, Reals
-from .._moments import moments
-from .._parallel import over_rows
-from .._parameters import Rules, number, one_of
-from .._types import Real, Rows
+from ..data.fields import FINITE, PLAIN, SHARE, Each, Kind, Maybe, Part, Reals
+from ..data.parameters import Rules, number, one_of
 from ..exceptions import InputError
-from ._points import Units, blocks, pooled_units, squared_distances
-from ._rows import Distinct, distinct, fold_of
-from .log_ratio import LogRatioWeighter
+from ..numerics.array import Real, Rows
+from ..numerics.parallel import over_rows
+from ..numerics.statistics import moments
+from .base import LogRatioWeighter
+from .points import Distinct, Units, blocks, distinct, fold_of, pooled_units, squared_distances
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width
 _NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not overflow

@@ -10,24 +10,25 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from .._fields import PLAIN, POSITIVE, Kind, Maybe, Part, Reals
-from .._parallel import one_blas_thread
-from .._parameters import VERBOSE, Rules, flag, whole
-from .._progress import track
-from .._types import Real, Whole
-from ._points import (
+from ..data.fields import PLAIN, POSITIVE, Kind, Maybe, Part, Reals
+from ..data.parameters import VERBOSE, Rules, flag, whole
+from ..numerics.array import Real, Whole
+from ..numerics.parallel import one_blas_thread
+from ..numerics.progress import track
+from .base import LARGEST_EXPONENT, Weighter
+from .points import (
     CANDIDATES,
     Units,
     blocks,
     candidates,
+    distinct,
     draw_centers,
+    fold_of,
+    held_shares,
     pooled_units,
     squared_distances,
     typical_distance,
 )
-from ._rows import distinct, fold_of, held_shares
-from .base import Weighter
-from .log_ratio import LARGEST_EXPONENT
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
 _MOST_WIDTHS = 9  # seven between these, and two to refine

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
-from .._kernels import WIDTH, Kernel, find_width
-from .._parameters import VERBOSE, Rules, flag, function, number, one_of, whole
-from .._qp.simplex import BACKEND, solve_simplex
-from .._types import Real
+from ..data.fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
+from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from ..exceptions import InputError, WeightWarning
-from ._dense import check_fits, distinct, target_mean
-from ._design import kish, masses
-from ._points import Units, blocks, pooled_units, squared_distances
+from ..numerics.array import Real
+from ..numerics.kernels import WIDTH, Kernel, find_width
+from ..numerics.qp import BACKEND, solve_simplex
 from .base import Weighter
+from .design import kish, masses
+from .points import Units, blocks, check_fits, pooled_units, squared_distances, target_mean
+from .points import distinct_rows as distinct
 
 _SECONDS = 1e-3  # of a fit, for every million of N^3
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
@@ -50,7 +50,7 @@ class KMM(Weighter):
     refuse_above : int
         Largest N: the kernel takes 8 N^2 bytes.
     backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift._qp.simplex.solve_simplex`.
+        Solver of the quadratic programme; see `covshift.numerics.qp.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.

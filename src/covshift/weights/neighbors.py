@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._fields import COUNT, PLAIN, Kind, Maybe, Part, Reals
-from .._parameters import Rules, flag, one_of, whole
-from .._types import Real
-from ._points import Units, blocks, pooled_units, squared_distances
-from ._rows import Distinct, distinct
+from ..data.fields import COUNT, PLAIN, Kind, Maybe, Part, Reals
+from ..data.parameters import Rules, flag, one_of, whole
+from ..numerics.array import Real
 from .base import Weighter
+from .points import Distinct, Units, blocks, distinct, pooled_units, squared_distances
 
 _ROUNDING = 1 + 1e-12  # a neighbour at the radius itself counts, whatever the rounding
 _TREE_FEATURES = 4  # with more features a tree looks at nearly all points

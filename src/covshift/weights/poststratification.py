@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._fields import Kind, Part, Reals
-from .._parameters import Rules, flag, whole
-from .._types import Real
+from ..data.fields import Kind, Part, Reals
+from ..data.parameters import Rules, flag, whole
 from ..exceptions import InputError, WeightWarning
 from ..margins import Margins
-from ..margins.kinds import CrossTable
+from ..margins.cells import CrossTable
 from ..margins.reading import Reading, reading_of, refuse_outside, table_parts
-from ._cells import OR_LEFT_OUT, CellTable, feature_axes, table_of
-from ._margin_cells import crossed
+from ..numerics.array import Real
 from .base import Weighter
+from .cells import OR_LEFT_OUT, CellTable, crossed, feature_axes, table_of
 
 _MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
 

@@ -9,17 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import COUNT, NONNEGATIVE, Each, Kind, Part
-from .._parameters import Rules, flag, number, whole
-from .._types import Real, Whole
+from ..data.fields import COUNT, NONNEGATIVE, Each, Kind, Part
+from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
-from ._cells import OR_LEFT_OUT, CellTable, distinct_codes, feature_axes, table_of
-from ._factors import Fitted, Raked, factors_within, fitted_factors, product
-from ._limits import LIMITS, clipped, inside
-from ._margin_cells import crossed
+from ..numerics.array import Real, Whole
 from .base import Weighter
+from .cells import (
+    OR_LEFT_OUT,
+    CellTable,
+    Fitted,
+    Raked,
+    crossed,
+    distinct_codes,
+    factors_within,
+    feature_axes,
+    fitted_factors,
+    product,
+    table_of,
+)
+from .limits import LIMITS, clipped, inside
 
 _GROSS = 1e-3  # a share that is still wrong by more: no weights give the margins
 _MET = 1e-8  # a share that is wrong by less within limits is right

@@ -24,14 +24,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._fields import ESTIMATOR, Kind
-from .._parameters import Rules, flag
-from .._quiet import heard
-from .._types import Real
+from ..data.fields import ESTIMATOR, Kind
+from ..data.parameters import Rules, flag
 from ..exceptions import OverlapWarning, WeightWarning
-from ._design import kish
+from ..numerics.array import Real
+from ..numerics.quiet import heard
 from .base import Weighter
 from .cdf.weighter import CDFWeights
+from .design import kish
 from .entropy import EntropyBalancing
 
 _NOISE = 10.0  # penalty of the tilt, in units of 1/N + 1/M

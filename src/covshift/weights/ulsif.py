@@ -8,23 +8,23 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from .._fields import NONNEGATIVE, POSITIVE, Kind, Maybe, Part, Reals
-from .._parallel import one_blas_thread
-from .._parameters import VERBOSE, Rules, flag, number, whole
-from .._progress import track
-from .._types import Real
-from ._points import (
+from ..data.fields import NONNEGATIVE, POSITIVE, Kind, Maybe, Part, Reals
+from ..data.parameters import VERBOSE, Rules, flag, number, whole
+from ..numerics.array import Real
+from ..numerics.parallel import one_blas_thread
+from ..numerics.progress import track
+from .base import Weighter
+from .points import (
     CANDIDATES,
     Units,
     blocks,
     candidates,
+    distinct,
     draw_centers,
     pooled_units,
     squared_distances,
     typical_distance,
 )
-from ._rows import distinct
-from .base import Weighter
 
 _WIDTHS = np.geomspace(0.1, 10.0, 9)  # times the median distance of the centres
 _PENALTIES = np.geomspace(1e-5, 10.0, 13)

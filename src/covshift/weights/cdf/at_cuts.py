@@ -13,15 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._fields import FINITE, SHARE, TEXT, Kind
-from ..._groups import column_shares, feature_groups
-from ..._holm import holm
-from ..._support import LEVEL, MISSED, chance
-from ..._types import Flags, Real
-from ...margins.features import Line
+from ...data.features import column_shares, feature_groups
+from ...data.fields import FINITE, SHARE, TEXT, Kind
+from ...margins.reading import Line
+from ...numerics.array import Flags, Real
+from ...numerics.statistics import holm
+from ...numerics.support import LEVEL, MISSED, chance
 from ...operators import Coordinates
-from ...operators.lines.thresholds import Thresholds
-from ...operators.lines.vectors import LineTarget
+from ...operators.line_thresholds import Thresholds
+from ...operators.line_vectors import LineTarget
 
 EXACT = 1e15
 """Rows that margins of no given size stand for: so many that they have no sampling noise."""

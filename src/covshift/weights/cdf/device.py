@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..._array import is_numpy, is_torch, like, to_numpy
-from ..._device.memory import enough_memory
-from ..._parameters import check_parameters
-from ..._row_weights import target_weights
-from ..._support import beyond_extremes
-from ..._validation import check_columns, check_rows, check_samples, unwrap_target
+from ...data.parameters import check_parameters
+from ...data.row_weights import target_weights
+from ...data.validation import check_columns, check_rows, check_samples, unwrap_target
 from ...exceptions import InputError
+from ...numerics.array import is_numpy, is_torch, like, to_numpy
+from ...numerics.device.arrays import enough_memory
+from ...numerics.support import beyond_extremes
 from ..base import Weighter
 from .matching import Match
 from .thresholds import LocalParts, ThresholdMatching

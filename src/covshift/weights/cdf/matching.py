@@ -18,10 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._fields import FINITE, FLAG, PENALTY, Kind, Reals
-from ..._qp.simplex import solve_simplex
-from ..._types import Real
-from .row_newton import solve_ridge_simplex
+from ...data.fields import FINITE, FLAG, PENALTY, Kind, Reals
+from ...numerics.array import Real
+from ...numerics.qp import solve_simplex
+from .newton import solve_ridge_simplex
 from .views import Rows, Target
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..._progress import track
-from ..._types import Real
-from .._design import shares_of
-from .._rows import Distinct, fold_of, held_shares
+from ...numerics.array import Real
+from ...numerics.progress import track
+from ..design import shares_of
+from ..points import Distinct, fold_of, held_shares
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching
 from .views import Target

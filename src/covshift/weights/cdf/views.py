@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..._fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
-from ..._groups import column_shares, members
-from ..._moments import moments
-from ..._types import Real, Whole
-from ..._types import Rows as FeatureGroups
+from ...data.features import column_shares, members
+from ...data.fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
+from ...numerics.array import Real, Whole
+from ...numerics.array import Rows as FeatureGroups
+from ...numerics.statistics import moments
 from ...operators import (
     BoxViews,
     Coordinates,
@@ -23,7 +23,7 @@ from ...operators import (
     projected,
     random_directions,
 )
-from ...operators.lines.vectors import Coarse, LineTarget
+from ...operators.line_vectors import Coarse, LineTarget
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
 

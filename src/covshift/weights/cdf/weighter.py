@@ -4,38 +4,152 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._fields import FINITE, FLAG, NUMBER, PENALTY, Each, Kind, Maybe, OrNone, Part, Reals
-from ..._parallel import one_blas_thread
-from ..._parameters import VERBOSE, Rules, flag, number, one_of, whole
-from ..._support import NO_OVERLAP, Uncovered, uncovered
-from ..._types import Real
-from ..._validation import is_margins, unwrap_target
+from ...data.fields import (
+    FINITE,
+    FLAG,
+    NUMBER,
+    PENALTY,
+    Each,
+    Kind,
+    Maybe,
+    OrNone,
+    Part,
+    Path,
+    Reals,
+    Wholes,
+    Writer,
+)
+from ...data.parameters import VERBOSE, Rules, flag, number, one_of, whole
+from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
-from ...margins.features import cdf_features
-from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
-from ...operators.lines.vectors import LineTarget
-from .._design import kish
-from .._features import level_sides
-from .._limits import LIMITS, clipped
-from .._rows import distinct
-from ..base import Weighter
+from ...margins.reading import Reading, cdf_features, cell_columns, reading_of, refuse_outside
+from ...numerics.array import Real, Whole, to_numpy
+from ...numerics.parallel import one_blas_thread
+from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
+from ...operators import Coordinates
+from ...operators.line_thresholds import Thresholds
+from ...operators.line_vectors import LineTarget
+from ..base import Weighter, level_sides
+from ..design import kish
+from ..limits import LIMITS, clipped, inside, only_one
+from ..points import distinct
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
 from .device import DENSE_LINES, OnDevice
-from .limited import WithinLimits
-from .masses import unequal_masses, with_mass
 from .matching import Match, Matching
-from .overlap import ADVICE, no_overlap
 from .penalty import ROUGH, WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
-from .saved import TARGET, check_columns
-from .thresholds import LocalParts, ThresholdMatching
-from .views import VIEWS, Target, make_target, tails_scale
+from .thresholds import LocalParts, ThresholdMatching, unequal_masses, with_mass
+from .views import VIEWS, FactorTarget, Projections, Target, make_target, tails_scale
+
+# CDF weights within limits: those of the same penalty, clipped.
+
+
+class WithinLimits(Weighter):
+    """What `CDFWeights` does with ``limits``, after it has found the weights without them."""
+
+    views: str
+    symmetric: bool
+    limits: Any
+    tol: float
+    max_iter: int
+    mismatch_: float
+    _match: Match
+
+    def _within_limits(self, problem: Matching | ThresholdMatching, match: Match) -> Real:
+        """Weights of a match; with limits that these exceed, those of the same penalty within."""
+        w = problem.weights(match)
+        if self.limits is None:
+            return w
+        self._unlimited = w / float(self._own @ w)
+        if inside(self._unlimited, self.limits):
+            return w
+        self._match = self._limited(problem, match)
+        self.mismatch_ = self._match.mismatch
+        return clipped(problem.weights(self._match), self.limits)
+
+    def _limited(self, problem: Matching | ThresholdMatching, match: Match) -> Match:
+        if only_one(self.limits):
+            return problem.unweighted()
+        low, high = (float(end) for end in self.limits)
+        if isinstance(problem, ThresholdMatching):
+            return problem.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
+        if problem.K is None:
+            raise InputError(
+                f"limits with views={self.views!r} and symmetric={self.symmetric!r} need the dense "
+                f"solver for {problem.N} rows. Pass solver='dense', or use views='additive' and "
+                "symmetric=False."
+            )
+        return problem.within(match.reg, low, high)
+
+
+# How the target of the CDF weights goes into a file (`covshift.data.fields`).
+
+
+@dataclass(frozen=True)
+class SavedLines:
+    """A `LineTarget` whose views lie one after another: few arrays, however many views."""
+
+    project: Coordinates | Projections
+    sizes: Whole  # (views,): thresholds of each
+    thresholds: Real  # (m,)
+    weights: Real  # (m,)
+    below: Real  # (m,)
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "project": Part(Coordinates, Projections, n="n"),
+        "sizes": Wholes("views"),
+        "thresholds": Reals("m"),
+        "weights": Reals("m"),
+        "below": Reals("m"),
+    }
+
+    @classmethod
+    def of(cls, target: LineTarget) -> SavedLines:
+        """Copy the target, to the host if it is on a device."""
+        project: Any = target.project
+        sizes = np.array([line.size for line in target.lines])
+        thresholds = [line.values for line in target.lines]
+        weights = [line.weights for line in target.lines]
+        parts = ([to_numpy(v) for v in part] for part in (thresholds, weights, target.below))
+        return cls(project, sizes, *(np.concatenate(part).astype(np.float64) for part in parts))
+
+    @classmethod
+    def _from_saved(cls, project: Any, sizes: Whole, **parts: Real) -> LineTarget:
+        if not len(sizes) or (sizes < 1).any() or sizes.sum() != len(parts["thresholds"]):
+            raise ValueError("the views do not cover the thresholds")
+        cut = {name: np.split(part, np.cumsum(sizes)[:-1]) for name, part in parts.items()}
+        views = zip(cut["thresholds"], cut["weights"], strict=True)
+        return LineTarget(project, [Thresholds(*view) for view in views], cut["below"])
+
+
+class _Target(Part):
+    def write(self, value: Any, path: Path, out: Writer) -> Any:
+        if isinstance(value, LineTarget):
+            value = SavedLines.of(value)
+        return super().write(value, path, out)
+
+
+TARGET = _Target(SavedLines, FactorTarget, n="p")
+
+
+def check_columns(target: LineTarget | FactorTarget, n: int) -> None:
+    """Refuse a target whose rows have another number of columns."""
+    project: Any = target.project
+    if isinstance(target, FactorTarget):
+        found = target.T.shape[1]
+    elif isinstance(project, Projections):
+        found = project.directions.shape[1]
+    else:
+        found = len(target.lines)
+    if found != n:
+        raise ValueError("views of other columns")
+
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _DENSE_BOXES = 3000  # as many, in views of several dimensions
@@ -456,3 +570,40 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         # large samples need not be sorted once more.
         if len(X) + len(T) <= 2 * _LARGE:
             super()._warn_of_the_shift(X, own, final, T, share, size)
+
+
+# What CDF weights say where parts of the target have no training rows.
+
+
+_NAMED = 5  # parts of the target without training rows that a message names
+
+ADVICE = (
+    "Restrict the target to where there is training data, leave out columns that the outcome does "
+    "not need, or pass allow_no_overlap=True to go on with the nearest weights."
+)
+"""What to do about it."""
+
+
+def no_overlap(
+    views: str,
+    missing: Sequence[Uncovered | UncoveredCells],
+    names: Sequence[str] | None,
+    mismatch: float | None,
+    noise: float,
+) -> str:
+    """Name what is missing; ``mismatch`` is that of the best weights, None: they are near enough.
+
+    ``names`` are those of the columns, where they have any.
+    """
+    reasons = [part.describe(names) for part in missing[:_NAMED]]
+    if len(missing) > _NAMED:
+        reasons.append(f"and {len(missing) - _NAMED} more such columns or values")
+    if mismatch is not None:
+        reasons.append(
+            f"in the {views} view(s), the distribution functions differ by {mismatch:.3g} in mean "
+            f"square, sampling noise is {noise:.3g}, and weaker penalties do not close the gap"
+        )
+    return (
+        "No weights make X look like X_target: parts of the target have no training rows, "
+        f"there is no overlap. Found: {'; '.join(reasons)}."
+    )

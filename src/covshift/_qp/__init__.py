@@ -1,1 +1,0 @@
-"""Quadratic problems of the weighters: on the simplex, by an interior point, by projection."""

@@ -1,1 +1,0 @@
-"""Formats of files: what their first bytes say, how they are unpacked, decoded and split."""

@@ -1,0 +1,410 @@
+"""What ``covshift weigh`` found: the columns of its file, and the codebook that explains them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import covshift
+
+from ..data.columns import texts
+from ..data.row_weights import RowWeights
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows
+from ..numerics.influence import Design
+from ..numerics.resampling import Fit, Replicates, replicate
+from ..registry import listed
+from ..show.notes import Note
+from ..weights.base import Weighter
+from . import console, options
+
+_VARIANCE = {
+    "bootstrap": "scale * sum over b of (theta_b - theta)^2, scale = 1 / B",
+    "jackknife": "scale * sum over b of (theta_b - theta)^2, scale = (B - 1) / B",
+}
+_DRAWN = {
+    "bootstrap": "the weighter fitted again to design weights times random multipliers (Rao, Wu)",
+    "jackknife": "the weighter fitted again without one of B random groups (delete-a-group, Kott)",
+}
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights for the lines of a training file."""
+
+    rows: RowWeights  # of the rows, each line as often as it was seen
+    again: Rows  # line of each row
+    lines: int
+    raw: Real  # (rows,): factors on their design weights, on any scale
+    weighter: Weighter  # fitted
+    ids: NDArray[Any] | None
+    facts: dict[str, Any]  # what is worth knowing, for --json
+    said: str  # the same as text
+    features: list[str]
+    target: dict[str, Any]
+    replicates: Replicates | None = None
+    population: float | None = None  # that the weights sum to; None: their mean is one
+    verdict: str = ""
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def unit(self) -> float:
+        """The mean weight."""
+        return 1.0 if self.population is None else self.population / self.rows.rows
+
+    @cached_property
+    def columns(self) -> dict[str, Real]:
+        """Columns of the file by name; the first is the product of the two that follow."""
+        design, factor = np.zeros(self.lines), np.zeros(self.lines)
+        design[self.again] = self.rows.w * self.unit
+        mean = self.rows.w @ self.raw / self.rows.rows
+        factor[self.again] = np.where(self.rows.kept, self.raw / mean, 0.0)
+        found = {"weight": design * factor, "design_weight": design, "factor": factor}
+        if self.replicates is not None:
+            digits = max(3, len(str(self.replicates.count)))
+            for b, column in enumerate(self.replicates.weights.T, start=1):
+                found[f"replicate_{b:0{digits}d}"] = column * self.unit
+        return found
+
+    @property
+    def replicate_facts(self) -> dict[str, Any] | None:
+        """How a variance follows from the replicates; None without them."""
+        found = self.replicates
+        if found is None:
+            return None
+        names = list(self.columns)[3:]
+        return {
+            "number": found.count,
+            "columns": [names[0], names[-1]],
+            "method": found.kind,
+            "made_by": _DRAWN[found.kind],
+            "variance": _VARIANCE[found.kind],
+            "scale": found.scale,
+            "rscales": 1,
+            "combined_weights": True,
+            "around": "theta, the number under the full-sample weight (mse)",
+            "redrawn": found.redrawn,
+            "stopped_early": found.unconverged,
+        }
+
+
+def write_weights(found: Weighed, args: argparse.Namespace) -> None:
+    """Write one line per line of the training file, with its id or number."""
+    with console.table_file(args.output) as writer:
+        writer.writerow([_first(found, args), *found.columns])
+        numbered: Any = range(1, found.lines + 1) if found.ids is None else found.ids.tolist()
+        table = np.column_stack(list(found.columns.values()))
+        for line, values in zip(numbered, table, strict=True):
+            writer.writerow([line, *values.tolist()])
+
+
+def write_codebook(found: Weighed, args: argparse.Namespace) -> None:
+    """Write what the columns mean, how they were made, and from what."""
+    with console.text_file(args.codebook) as file:
+        file.write(console.as_json(codebook(found, args)) + "\n")
+
+
+def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the codebook as plain data."""
+    parameters = found.weighter.get_params(deep=False)
+    drawn = found.replicate_facts
+    if drawn is not None:
+        drawn |= {"strata": args.strata, "cluster": args.cluster, "seed": args.seed}
+        drawn["target_drawn"] = found.target["kind"] == "rows" and not args.finite_population
+    return {
+        "format": "covshift weights codebook",
+        "covshift_version": covshift.__version__,
+        "file": None if args.output in (None, "-") else Path(args.output).name,
+        "lines": found.lines,
+        "rows": found.rows.rows,
+        "columns": _meanings(found, args),
+        "method": {
+            "name": args.method,
+            "as_estimate": args.as_estimate,
+            "weighter": type(found.weighter).__name__,
+            "parameters": {name: _simple(value) for name, value in parameters.items()},
+        },
+        "seed": args.seed,
+        "sample": {
+            "file": _title(args.train),
+            "weight": args.weight,
+            "frequency": args.frequency,
+            "columns": found.features,
+        },
+        "target": found.target,
+        "quality": _quality(found),
+        "replicates": drawn,
+        "notes": [note.text for note in found.notes],
+    }
+
+
+def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
+    times = "" if args.frequency is None else f", each line counted {args.frequency!r} times"
+    many = f"{found.rows.rows} rows{times}"
+    scale = f"mean one over the {many}"
+    if found.population is not None:
+        scale = f"sums to {found.population:g}, the population, over the {many}"
+    given = "1 in every row, since the file has none"
+    if args.weight is not None:
+        given = f"the column {args.weight!r} of the sample, divided by a constant"
+    first = (
+        "number of the line in the sample, from 1"
+        if found.ids is None
+        else "id of the line in the sample"
+    )
+    meanings = {
+        _first(found, args): (first, "no scale"),
+        "weight": ("final weight: design_weight times factor; use this one", scale),
+        "design_weight": (f"weight before the correction: {given}; 0: no part of it", scale),
+        "factor": (
+            "what the correction multiplies design_weight by; 0 where that is 0",
+            "mean one over the rows, weighted by design_weight",
+        ),
+    }
+    for name in list(found.columns)[3:]:
+        meanings[name] = ("replicate of weight, complete: not to be multiplied by it", scale)
+    return [
+        {"name": name, "meaning": meaning, "scale": scale}
+        for name, (meaning, scale) in meanings.items()
+    ]
+
+
+def _quality(found: Weighed) -> dict[str, Any]:
+    """How precise the weights are, and how well they balance; without what stands elsewhere."""
+    facts = {k: v for k, v in found.facts.items() if k not in ("method", "n_train", "n_written")}
+    facts["design_effect"] = found.rows.rows / facts["effective_sample_size"]
+    facts["largest_weight_over_mean"] = facts.pop("largest_weight")
+    return facts
+
+
+def _first(found: Weighed, args: argparse.Namespace) -> str:
+    """Name of the first column, which no other one has."""
+    name = args.id or "row"
+    return "id" if name in found.columns else name
+
+
+def _title(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name
+
+
+def _simple(value: Any) -> Any:
+    """Parameters as JSON has them; what it has not, such as a learner, as text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_simple(part) for part in value]
+    return repr(value)
+
+
+# What ``covshift weigh`` can be asked for besides the weights, and what is refused of it.
+
+
+SIZE = "size"  # of the margins, as --sum-to names it
+LABELS = ("strata", "cluster")
+
+
+def add_replicates(parser: argparse.ArgumentParser) -> None:
+    """Add the replicate weights, and the design that they follow."""
+    group = parser.add_argument_group("replicates")
+    group.add_argument(
+        "--replicates",
+        metavar="B",
+        type=int,
+        help="also write B replicate weights, for errors that count the fit of the weights",
+    )
+    group.add_argument(
+        "--replicate-method",
+        choices=("bootstrap", "jackknife"),
+        help="draws of both samples, or B groups of which each is left out once (default: "
+        "bootstrap)",
+    )
+    group.add_argument("--strata", metavar="COL", help="strata of the training sample's design")
+    group.add_argument("--cluster", metavar="COL", help="clusters of rows drawn together")
+    group.add_argument(
+        "--finite-population",
+        action="store_true",
+        help="the target file is the whole population: it is not drawn again",
+    )
+
+
+def check_replicates(args: argparse.Namespace) -> None:
+    """Refuse options without replicates, and numbers of them that cannot be."""
+    if args.replicates is None:
+        for option in ("replicate_method", *LABELS, "finite_population"):
+            if getattr(args, option):
+                spelled = "--" + option.replace("_", "-")
+                drop = ", or leave the column out with --drop" if option in LABELS else ""
+                raise InputError(f"{spelled} is for replicate weights: add --replicates B{drop}.")
+    elif args.replicates < 2:
+        raise InputError(f"--replicates {args.replicates}: a variance needs at least two.")
+
+
+def add_file(group: Any) -> None:
+    """Add the scale of the weights and their codebook to the output's options."""
+    group.add_argument(
+        "--sum-to",
+        metavar="N",
+        type=_population_size,
+        help="scale the weights to sum to the population's size N, a number or the word size for "
+        "that of the margins (default: mean one)",
+    )
+    group.add_argument(
+        "--codebook",
+        metavar="FILE",
+        help="JSON that says what the columns are (default: beside -o, as NAME.codebook.json)",
+    )
+    group.add_argument("--no-codebook", action="store_true", help="write no codebook")
+
+
+def _population_size(text: str) -> float | str:
+    if text == SIZE:
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number, nor the word {SIZE}")
+    return found
+
+
+def check_files(args: argparse.Namespace) -> None:
+    """Refuse bad places for the two files before any work is done; settle the codebook's."""
+    options.check_output(args)
+    if args.no_codebook and args.codebook is not None:
+        raise InputError("--codebook and --no-codebook: keep one of them.")
+    if args.codebook == "-":
+        raise InputError("The codebook goes to a file: name it, or use --json for the summary.")
+    if args.codebook is None and not args.no_codebook:
+        args.codebook = _beside_output(args.output)
+    if args.codebook is not None:
+        if args.output is not None and Path(args.codebook) == Path(args.output):
+            raise InputError(f"{args.output} cannot hold both the weights and their codebook.")
+        options.check_output(args, "codebook")
+
+
+def _beside_output(output: str | None) -> str | None:
+    """Name the codebook after the weights; None where these go to a stream or a device."""
+    if output in (None, "-") or (Path(str(output)).exists() and not Path(str(output)).is_file()):
+        return None
+    return str(Path(str(output)).with_suffix(".codebook.json"))
+
+
+# Replicate weights of the rows of a file, as the options of ``covshift weigh`` ask for them.
+
+
+def replicates_of(
+    args: argparse.Namespace,
+    weighter: Weighter,
+    fit: Fit,
+    d: Real,
+    again: Rows,
+    labels: Mapping[str, NDArray[Any] | None],
+    target_rows: int | None,
+    lines: int,
+) -> Replicates | None:
+    """Make the replicates that were asked for; ``target_rows`` None: the target has none.
+
+    The fit is that of rows with design weights ``d``, each line of the file as often as it was seen
+    (``again``): a line gets the mean weight of these. ``labels`` are the strata and clusters of the
+    ``lines``.
+    """
+    if args.replicates is None:
+        return None
+    if not weighter._takes_sample_weight:
+        raise InputError(
+            f"--replicates fits the weights again to other design weights, which {args.method} "
+            "does not take. Use --method cdf, entropy or another that takes them."
+        )
+    strata, cluster = (
+        None if labels.get(option) is None else texts(labels[option], lines, option, args.train)
+        for option in ("--strata", "--cluster")
+    )
+    design = Design.of(
+        len(again),
+        None if strata is None else strata[again],
+        None if cluster is None else cluster[again],
+    )
+    if design.lonely:
+        console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
+
+    def of_lines(w: Real) -> Real:
+        times = np.bincount(again, minlength=lines)
+        return np.bincount(again, weights=w, minlength=lines) / np.maximum(times, 1)
+
+    found = replicate(
+        fit,
+        d,
+        design,
+        None if target_rows is None or args.finite_population else Design.simple(target_rows),
+        kind=args.replicate_method or "bootstrap",
+        count=args.replicates,
+        random_state=args.seed,
+        of_lines=of_lines,
+        verbose=not console.quiet,
+    )
+    if found.redrawn:
+        console.warn(
+            f"in {found.redrawn} of {found.count + found.redrawn} draws no weights were found, "
+            "such as for lack of overlap; others were drawn in place of them."
+        )
+    if found.unconverged:
+        console.warn(f"the fit of {found.unconverged} of {found.count} replicates stopped early.")
+    return found
+
+
+def unfitted(fitted: Weighter) -> Weighter:
+    """Return a weighter for the draws: where the sample has overlap, each of them must have it."""
+    made: Weighter = clone(fitted)
+    if getattr(fitted, "overlap_", False) and "allow_no_overlap" in made.get_params(deep=False):
+        made.set_params(allow_no_overlap=False)
+    return made
+
+
+# ``--limits`` of ``covshift weigh``: bounds of the weights, and what they cost.
+
+
+def weighter_of(args: argparse.Namespace) -> Any:
+    """Make the weighter that --method names, with --limits."""
+    from ..weights import WEIGHTERS, as_weighter
+    from ..weights.limits import LIMITS
+
+    weighter = as_weighter(args.method)
+    if args.limits is None:
+        return weighter
+    if "limits" not in weighter.get_params(deep=False):
+        able = [name for name in WEIGHTERS if "limits" in WEIGHTERS[name]().get_params(deep=False)]
+        raise InputError(f"--limits is for {listed(able)}, not {args.method}.")
+    if not LIMITS.allows(args.limits):
+        raise InputError(
+            f"--limits {args.limits[0]:g} {args.limits[1]:g} must be a low and a high bound, with "
+            "0 <= low <= 1 <= high and low < high: the mean of the factors is one."
+        )
+    return weighter.set_params(limits=tuple(args.limits))
+
+
+def cost_of(fitted: Any, names: Sequence[str] = ()) -> dict[str, Any]:
+    """What the limits cost, for --json; columns of an array by their ``names``."""
+    cost = getattr(fitted, "balance_cost_", None)
+    if cost is None:
+        return {}
+    found = asdict(cost)
+    number = found["worst"].removeprefix("column ")
+    if names and number.isdigit():
+        found["worst"] = repr(names[int(number)])
+    return {"limits": found}
+
+
+def cost_line(facts: dict[str, Any]) -> str:
+    """Say what the limits cost, in a line of its own."""
+    from ..weights.limits import BalanceCost
+
+    return f"\n{BalanceCost(**facts['limits'])}" if "limits" in facts else ""

@@ -1,0 +1,201 @@
+"""What a weight means: it says how much of the population a row stands for, and has no scale.
+
+A *probability weight* (``sample_weight``, ``target_weight``) says how much of the population a row
+stands for, such as one over its chance to be drawn. A weight of 1000 is still one row. Only the
+ratios of the weights matter; they are divided by their mean, so that penalties, which are made for
+so many rows, mean the same on any scale. Tests and effective sizes use Kish's number of rows,
+(sum d)^2 / sum d^2. A row of weight zero is not there.
+
+A *count* says how often a row was seen: a row of count three is three rows. `repeat_rows` makes
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from ..exceptions import InputError, InputTypeError
+from ..numerics.array import Flags, Real, Rows
+from .values import numbers_of_rows
+
+_MOST_ROWS = 5_000_000  # that are made by repeating others
+_EQUAL = 1e-14  # relative: weights that differ by less are equal
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """How much N rows count."""
+
+    w: Real  # (N,): mean one over the rows that are there, zero for the others
+
+    @property
+    def kept(self) -> Flags:
+        """Which rows are there, (N,)."""
+        return self.w > 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are there."""
+        return int(self.kept.sum())
+
+    @property
+    def equal(self) -> bool:
+        """Whether all rows that are there have the same weight."""
+        return bool((self.w[self.kept] == 1).all())
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all rows are there and have the same weight."""
+        return bool((self.w == 1).all())
+
+    @property
+    def share(self) -> Real:
+        """Shares of the rows, (N,), summing to one."""
+        return np.full(len(self.w), 1 / len(self.w)) if self.uniform else self.w / self.w.sum()
+
+    @property
+    def size(self) -> float:
+        """Kish's number of rows of equal weight that are as precise."""
+        return float(self.rows) if self.equal else float(self.w.sum() ** 2 / (self.w @ self.w))
+
+    def final(self, factor: Real) -> Real:
+        """Weights times factors (N,), of mean one over the rows that are there."""
+        w = self.w * factor
+        return np.asarray(w * (self.rows / w.sum()))
+
+    def take(self, rows: Rows) -> RowWeights:
+        """Weights of some rows, of mean one again."""
+        w = self.w[rows]
+        if not (self.equal or (w == 0).all()):
+            w = w * (np.count_nonzero(w) / w.sum())
+        return RowWeights(w)
+
+    def options(self, name: str) -> dict[str, Any]:
+        """Return what must be passed on under this name; nothing where all rows are alike."""
+        return {} if self.uniform else {name: self.w}
+
+
+def row_weights(
+    N: int, weight: Any = None, *, name: str = "sample_weight", of: str = "X"
+) -> RowWeights:
+    """Check the weights of N rows of ``of``; None: all count alike.
+
+    >>> row_weights(3, [10, 10, 20]).w
+    array([0.75, 0.75, 1.5 ])
+    """
+    if weight is None:
+        return RowWeights(np.ones(N))
+    values = without_scale(check_weight(weight, N, name, of=of))
+    kept = values > 0
+    there = values[kept]
+    if np.ptp(there) <= _EQUAL * there.max():
+        return RowWeights(kept.astype(np.float64))
+    values[kept] = there / there.mean()
+    return RowWeights(values)
+
+
+def without_scale(weight: Real) -> Real:
+    """Divide weights by the largest, and keep 40 bits of each.
+
+    The last bits of a quotient depend on the scale; without them it changes nothing at all, not
+    even the rounding that an iteration or a tie between two splits may turn on.
+    """
+    mantissa, exponent = np.frexp(weight / weight.max())
+    return np.asarray(np.ldexp(np.round(mantissa * 2.0**40) / 2.0**40, exponent))
+
+
+def target_weights(M: int, weight: Any = None) -> RowWeights:
+    """Check the weights of M target rows."""
+    return row_weights(M, weight, name="target_weight", of="X_target")
+
+
+def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[Any, Any]:
+    """Return a copy of ``weight``: ``length`` finite non-negative float64 numbers, not all zero."""
+    values = numbers_of_rows(weight, name, f"one weight per row of {of}")
+    if values.shape != (length,):
+        raise InputError(
+            f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."
+        )
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
+    if (values < 0).any():
+        raise InputError(f"{name} contains {int((values < 0).sum())} negative values.")
+    if not (values > 0).any():
+        raise InputError(f"{name} is zero for every row; at least one must be positive.")
+    return values
+
+
+def repeat_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
+    """Repeat every row as often as it was seen.
+
+    A weight says how much of the population a row stands for, and its scale means nothing. Where a
+    number says instead how many equal rows a line stands for, the lines become these rows here.
+
+    Parameters
+    ----------
+    X : (N, n) array or data frame
+        Rows. A frame stays a frame of its kind, with a fresh index.
+    y : (N,) array, series or None
+        What belongs to the rows, such as outcomes or weights.
+    counts : (N,) array
+        How often each row was seen: whole numbers, zero or more. At most five million rows come
+        out.
+
+    Returns
+    -------
+    X, y : the repeated rows, and what belongs to them; y is None where it was None.
+
+    Examples
+    --------
+    >>> import covshift
+    >>> X, y = covshift.repeat_rows([[0.0], [1.0], [2.0]], [5, 6, 7], counts=[2, 0, 1])
+    >>> X, y
+    ([[0.0], [0.0], [2.0]], [5, 5, 7])
+    """
+    N = _length(X, "X")
+    rows = repeated(counts, N, "counts", of="X", weight="sample_weight")
+    if y is not None and (length := _length(y, "y")) != N:
+        raise InputError(f"y has {length} values, but X has {N} rows.")
+    return _taken(X, rows), None if y is None else _taken(y, rows)
+
+
+def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Rows:
+    """Numbers of the rows, each as often as it was seen; ``weight`` names probability weights."""
+    values = check_weight(counts, length, name, of=of)
+    broken = int((values != np.round(values)).sum())
+    if broken:
+        raise InputError(
+            f"{name} holds {broken} values that are no whole numbers, but says how often each row "
+            f"was seen. Weights that say how much a row stands for, on any scale, are {weight}."
+        )
+    total = values.sum()
+    if total > _MOST_ROWS:
+        shown = f"{int(total):,}" if total < 1e15 else f"{total:.3g}"
+        raise InputError(
+            f"{name} sums to {shown}, and at most {_MOST_ROWS:,} rows are made. Divide it by a "
+            f"constant, or pass it as weights, of which the scale says nothing: {weight}."
+        )
+    return np.repeat(np.arange(length), values.astype(np.int64))
+
+
+def _length(values: Any, name: str) -> int:
+    """Count rows, of what has rows in an order."""
+    try:
+        if not isinstance(values, str | bytes | dict | set | frozenset):
+            return int(_num_samples(values))
+    except TypeError:  # no length
+        pass
+    raise InputTypeError(
+        f"{name} is of type {type(values).__name__}, which holds no rows. Pass an array, a list or "
+        "a data frame."
+    )
+
+
+def _taken(values: Any, rows: Rows) -> Any:
+    found = _safe_indexing(values, rows)
+    return found.reset_index(drop=True) if hasattr(found, "reset_index") else found

@@ -1,0 +1,125 @@
+"""One value per row, of whatever library: masks, dates, text and gaps are named, not converted.
+
+Weights, outcomes, labels and scores all come in here. NumPy would make numbers of dates and of
+text, and would drop the imaginary part, without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from datetime import date, time, timedelta
+from numbers import Complex, Number, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from ..exceptions import InputError, InputTypeError
+from ..numerics.array import is_array, to_numpy
+
+_DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+_REMEDY = {
+    "dates or times": "Turn them into numbers first, for example days since a fixed date.",
+    "text": "Convert it to numbers first.",
+    "complex numbers": "Pass real numbers.",
+}
+
+
+def numbers_of_rows(values: Any, name: str, what: str = "one number per row") -> NDArray[Any]:
+    """Return a copy of the values as float64, in their shape; gaps are NaN.
+
+    ``what`` says in an error what to pass instead.
+    """
+    found = plain_values(values, name, what)
+    kind = "no numbers"
+    if found.dtype.kind == "O":
+        cells = [cell for cell in found.ravel().tolist() if not is_gap(cell)]
+        kind = _kind_of(cells)
+        found = np.array(
+            [np.nan if is_gap(cell) else cell for cell in found.ravel().tolist()], dtype=object
+        ).reshape(found.shape)
+    elif found.dtype.kind in "UST":
+        kind = "text"
+    if kind in _REMEDY:
+        refuse(name, kind)
+    try:
+        return found.astype(np.float64)
+    except OverflowError:
+        raise InputError(f"{name} holds numbers beyond float64. Scale them down.") from None
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{name} holds what is no number: {error}. Pass {what}.") from error
+
+
+def plain_values(values: Any, name: str, what: str = "one value per row") -> NDArray[Any]:
+    """Return the values as an array; refuse masked, sparse, complex ones, dates, and no values."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} has masked entries. Fill them first.")
+    if issparse(values):
+        raise InputTypeError(f"{name} is sparse. Pass a dense array, {what}: {name}.toarray().")
+    refuse_no_values(values, name, what)
+    try:
+        found = np.asarray(to_numpy(values) if is_array(values) else values)
+    except ValueError as error:
+        raise InputError(
+            f"{name} holds what is no number: its entries have different lengths. Pass {what}."
+        ) from error
+    except (TypeError, RuntimeError) as error:  # of a library whose arrays do not leave it
+        raise InputTypeError(f"{name}: {error}") from error
+    if found.dtype.kind in "Mm":
+        refuse(name, "dates or times")
+    if found.dtype.kind == "c":
+        refuse(name, "complex numbers")
+    if found.dtype.kind == "V":
+        raise InputTypeError(f"{name} holds records, no numbers. Pass {what}.")
+    if found.dtype.kind in "US" and not isinstance(values, np.ndarray) and not _all_text(values):
+        found = np.asarray(values, dtype=object)  # NumPy has made text of numbers
+    if found.dtype.kind == "O" and _kind_of(found.ravel().tolist()) == "dates or times":
+        refuse(name, "dates or times")
+    return found
+
+
+def refuse_no_values(values: Any, name: str, what: str) -> None:
+    """Refuse what is no sequence of values, such as a string or a generator."""
+    if issparse(values):  # of which some kinds are dicts
+        return
+    if values is None or isinstance(values, str | bytes | Mapping | Set | Iterator | Number):
+        shown = repr(values) if isinstance(values, str | Number) else _a(type(values).__name__)
+        raise InputTypeError(f"{name} is {shown:.60}, which holds no values of rows. Pass {what}.")
+
+
+def is_gap(cell: Any) -> bool:
+    """Whether a cell is missing: None, NaN, pandas' NA or NaT."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
+        return type(cell).__name__ == "NAType"
+
+
+def refuse(name: str, what: str) -> None:
+    """Refuse what would become numbers that nobody meant."""
+    complaint = "Complex data not supported: " if what == "complex numbers" else ""
+    raise InputTypeError(f"{complaint}{name} holds {what}. {_REMEDY[what]}")
+
+
+def _kind_of(cells: list[Any]) -> str:
+    """Tell what objects are, if one of them is no number."""
+    for kind, types in (("dates or times", _DATES), ("text", (str, bytes))):
+        if any(isinstance(cell, types) for cell in cells):
+            return kind
+    if any(isinstance(cell, Complex) and not isinstance(cell, Real) for cell in cells):
+        return "complex numbers"
+    return "numbers"
+
+
+def _all_text(values: Any) -> bool:
+    try:
+        return all(isinstance(cell, str | bytes) for cell in values)
+    except TypeError:
+        return False
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"

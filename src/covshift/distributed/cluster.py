@@ -1,0 +1,217 @@
+"""Dask, behind a small door: partitions in, sums out, and errors that say where."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError, InputTypeError, SlowWarning
+from ..numerics.progress import import_extra
+
+_FAN_IN = 4  # partial sums that one task of the tree adds
+_PATIENCE = 30  # seconds between two looks at the workers
+_NO_WORKERS = (
+    "The cluster has no workers, and the fit waits for some. Start them, or read the log of those "
+    "that ended: often they lack a package, or a file that the partitions are read with."
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The partitions of a training sample, each (X, y, weight) delayed; and its columns."""
+
+    parts: list[tuple[Any, Any, Any]]
+    header: Any
+
+
+class Cluster:
+    """A Dask client, or the local scheduler where there is none."""
+
+    def __init__(self, client: Any = None) -> None:
+        self._delayed = dask_module("dask").delayed
+        self.client = client if client is not None else _current_client()
+
+    def rows(self, X: Any, y: Any = None, weight: Any = None) -> Rows:
+        """Line up the partitions of collections that have the same rows."""
+        if not is_dask(X):
+            raise InputTypeError(
+                f"X is a {type(X).__name__}, not a Dask array or data frame. Turn it into one "
+                "(dask.array.from_array), or use the estimator's own fit."
+            )
+        if len(X.shape) != 2:
+            raise InputError(f"Expected 2D array, got {len(X.shape)}D array instead for X.")
+        parts = partitions(X)
+        others = [
+            _aligned(other, X, len(parts), name)
+            for other, name in ((y, "y"), (weight, "sample_weight"))
+        ]
+        meta = getattr(X, "_meta", None)
+        header = meta if hasattr(meta, "columns") else np.empty((0, int(X.shape[1])), dtype=X.dtype)
+        return Rows(list(zip(parts, *others, strict=True)), header)
+
+    def total(
+        self,
+        rows: Rows,
+        of_part: Callable[..., Any],
+        join: Callable[[list[Any]], Any],
+        *shared: Any,
+    ) -> Any:
+        """Run ``of_part(number, X, y, w, *shared)`` for every partition, and join in a tree.
+
+        ``shared`` objects are in the graph once.
+        """
+        given = [self._once(value) for value in shared]
+        task = self._delayed(of_part, pure=False)
+        return self.joined(
+            [task(number, *part, *given) for number, part in enumerate(rows.parts)], join
+        )
+
+    def joined(self, parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+        """Join delayed values in a tree, and wait for the result."""
+        node = self._delayed(join, pure=False)
+        while len(parts) > 1:
+            parts = [node(parts[k : k + _FAN_IN]) for k in range(0, len(parts), _FAN_IN)]
+        return self.compute(node(parts))
+
+    def mapped(self, function: Callable[..., Any], parts: list[Any], *shared: Any) -> list[Any]:
+        """Apply ``function(number, part, *shared)`` to every part: delayed values."""
+        given = [self._once(value) for value in shared]
+        task = self._delayed(function, pure=False)
+        return [task(number, part, *given) for number, part in enumerate(parts)]
+
+    def kept(self, parts: list[Any]) -> list[Any]:
+        """Compute delayed values and keep them where they are."""
+        with self._told_when_lost():
+            if self.client is not None:
+                return list(self.client.persist(parts))
+            return list(dask_module("dask").persist(*parts))
+
+    def compute(self, value: Any) -> Any:
+        """Wait for a delayed value."""
+        with self._told_when_lost():
+            if self.client is not None:
+                return self._result(self.client.compute(value))
+            return value.compute()
+
+    def _result(self, future: Any) -> Any:
+        """Wait for a future, and say so once where nobody works on it."""
+        said = False
+        while True:
+            try:
+                return future.result(timeout=_PATIENCE)
+            except TimeoutError:
+                if future.done():  # just now; or the error is the task's own
+                    return future.result()
+            if not said and not self.client.nthreads():
+                said = True
+                warnings.warn(_NO_WORKERS, SlowWarning, stacklevel=2)
+
+    def gathered(self, X_target: Any, weight: Any) -> tuple[Any, Any]:
+        """Bring a target and its weights, where they are Dask collections, into memory."""
+        T = self.compute(X_target)
+        return T, (self.compute(weight) if is_dask(weight) else weight)
+
+    def _once(self, value: Any) -> Any:
+        return self._delayed(value, pure=False, traverse=False)
+
+    @contextmanager
+    def _told_when_lost(self) -> Iterator[None]:
+        if self.client is None:
+            yield
+            return
+        if self.client.status not in ("running", "connecting"):
+            raise RuntimeError(_lost(f"it is {self.client.status}"))
+        distributed, comm = dask_module("distributed"), dask_module("distributed.comm")
+        try:
+            yield
+        except distributed.KilledWorker as error:
+            raise RuntimeError(
+                f"A task brought down several workers ({error}). Most often a partition is too "
+                "large for their memory: use smaller partitions, fewer landmarks or target_bins."
+            ) from error
+        except (CancelledError, comm.CommClosedError) as error:
+            raise RuntimeError(_lost(str(error) or type(error).__name__)) from error
+        except (TimeoutError, OSError) as error:
+            if self.client.status == "running":  # of the task, as a file that is not there
+                raise
+            raise RuntimeError(_lost(str(error) or type(error).__name__)) from error
+
+
+def _lost(reason: str) -> str:
+    return (
+        f"The Dask client lost its cluster in the middle of the fit ({reason}). Nothing was "
+        "fitted. Connect a new Client to the scheduler and fit again."
+    )
+
+
+@contextmanager
+def named(number: int, what: str = "X") -> Iterator[None]:
+    """Say in which partition an error arose."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"In partition {number} of {what}: {error}") from error
+
+
+def dask_module(name: str) -> ModuleType:
+    """Import a part of Dask, or say how to install it."""
+    return import_extra(name, extra="dask", needed_by="covshift.distributed")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection with partitions."""
+    return hasattr(X, "to_delayed") and hasattr(X, "__dask_graph__")
+
+
+def _current_client() -> Any:
+    distributed = dask_module("distributed")
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def partitions(X: Any) -> list[Any]:
+    """Return the partitions of a collection, each delayed.
+
+    Those of a data frame are as many as it says: Dask's optimiser would join files of which few
+    columns are read, others for y than for X. That no other columns are read is kept.
+    """
+    if hasattr(X, "rechunk"):
+        if len(X.shape) == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    return list(X.simplify().to_delayed(optimize_graph=False))
+
+
+def _aligned(other: Any, X: Any, count: int, name: str) -> list[Any]:
+    if other is None:
+        return [None] * count
+    if not is_dask(other):
+        raise InputTypeError(
+            f"{name} is a {type(other).__name__}, but X is a Dask collection. Pass {name} as one "
+            "too, in the same partitions (dask.array.from_array)."
+        )
+    if hasattr(X, "rechunk") and hasattr(other, "rechunk"):
+        known = not any(np.isnan(size) for size in (*X.chunks[0], *other.chunks[0]))
+        if known and sum(X.chunks[0]) != sum(other.chunks[0]):
+            raise InputError(
+                f"X has {sum(X.chunks[0])} rows, but {name} has {sum(other.chunks[0])}."
+            )
+        if known and X.chunks[0] != other.chunks[0]:
+            other = other.rechunk({0: X.chunks[0]})
+    parts = partitions(other)
+    if len(parts) != count:
+        raise InputError(
+            f"X has {count} partitions, but {name} has {len(parts)}, and their lengths are not "
+            f"known. Take {name} from the same data frame as X, as a series (Dask may cut the "
+            "array in its .values otherwise), or repartition both alike."
+        )
+    return parts

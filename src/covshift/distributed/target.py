@@ -1,0 +1,312 @@
+"""The target of a fit in blocks: one array, or reduced to quantiles while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..corrections import as_correction
+from ..data.parameters import whole
+from ..data.row_weights import target_weights
+from ..data.validation import (
+    check_points,
+    check_same_columns,
+    column_names,
+    refuse_margins,
+    unwrap_target,
+)
+from ..encoding.samples import numbers_only
+from ..exceptions import InputError
+from ..numerics.array import Real, is_array, to_numpy
+from ..weights.cdf.weighter import CDFWeights
+
+
+@dataclass(frozen=True)
+class FixedTarget:
+    """Target rows T (M, n) and their shares (M,), in memory."""
+
+    T: Real
+    share: Real
+    narrow: bool  # whether it came in single precision
+    size: float  # rows that it stands for
+    names: list[str] | None = None
+    reduced: float | None = None  # bound on the error of reduced distribution functions
+
+    def check_columns(self, header: Any) -> None:
+        """Refuse a target whose columns are not those of X."""
+        check_same_columns(header, self.T, column_names(header), self.names)
+
+
+def read_target(
+    X_target: Any,
+    target_weight: Any,
+    target_bins: int | None,
+    estimator: Any,
+    training: Callable[[], Iterable[Any]],
+) -> FixedTarget:
+    """Check the target, or reduce it; ``training`` yields (X, y[, w]), should it be the target."""
+    X_target = unwrap_target(X_target)
+    refuse_margins(
+        X_target,
+        "X_target",
+        "a fit in blocks or on a cluster",
+        f"call the method fit of {type(estimator).__name__} with rows in memory, which takes them",
+    )
+    if target_bins is None:
+        return _in_memory(X_target, target_weight)
+    bins = check_bins(target_bins)
+    check_by_features(estimator)
+    if X_target is None:
+        return of_margins(margins(_training_blocks(training), bins))
+    if is_frame(X_target):
+        with numbers_only("A fit in blocks", X_target=X_target):
+            T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
+        if T.shape[0] <= bins:
+            return _in_memory(X_target, target_weight)
+        return of_margins(margins([(T, target_weight)], bins))
+    if target_weight is not None:
+        raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
+    make = X_target if callable(X_target) else lambda: iter(X_target)
+    return of_margins(margins(_target_blocks(make), bins))
+
+
+def of_margins(found: Margins) -> FixedTarget:
+    """Let quantile points stand for the target."""
+    T = found.points()
+    share = np.full(len(T), 1 / len(T))
+    return FixedTarget(T, share, False, found.size, reduced=found.error + 0.5 / found.bins)
+
+
+def check_by_features(estimator: Any) -> None:
+    """Refuse to reduce the target where the features are looked at together."""
+    if isinstance(estimator, CDFWeights):
+        alone, what = estimator.views == "additive", f"views={estimator.views!r}"
+    else:
+        correction = clone(as_correction(estimator.correction), safe=False)
+        alone, what = correction.by_features, repr(correction)
+    if not alone:
+        raise InputError(
+            f"target_bins keeps the distribution of each feature by itself, and {what} looks at "
+            "more. Use additive views ('additive', 'blended'), or a sample of the target."
+        )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is one set of rows, not an iterable of them."""
+    return is_array(X) or column_names(X) is not None or _is_nested(X)
+
+
+def _is_nested(X: Any) -> bool:
+    return isinstance(X, list) and bool(X) and isinstance(X[0], list | tuple | float | int)
+
+
+def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
+    if X_target is None:
+        raise InputError(
+            "X_target is missing. Pass target rows; or target_bins, to let the training rows be "
+            "the target, reduced to quantiles."
+        )
+    if not is_frame(X_target):
+        raise InputError(
+            "X_target comes in blocks. Pass target_bins as well, to reduce it to quantiles while "
+            "it is read, or one array."
+        )
+    names = column_names(X_target)
+    with numbers_only("A fit in blocks", X_target=X_target):
+        T = to_numpy(check_points(X_target, "X_target"))
+    narrow = T.dtype == np.float32
+    weights = target_weights(len(T), target_weight)
+    return FixedTarget(T.astype(np.float64), weights.share, narrow, weights.size, names)
+
+
+def _training_blocks(training: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
+    for X, _, *weights in training():
+        w = weights[0] if weights else None
+        yield X, None if w is None else np.asarray(w, dtype=np.float64)
+
+
+def _target_blocks(make: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
+    for block in make():
+        rows = block if isinstance(block, tuple) else (block,)
+        yield rows[0], (rows[1] if len(rows) > 1 else None)
+
+
+# A target of any size, reduced to quantiles of each feature (``target_bins``).
+#
+# The additive V depends on the target through the distribution function of each feature alone, so
+# ``bins`` points, whose k-th column holds the quantiles of feature k, can stand for all rows. They
+# are no sample of the target: the features' dependence is not kept. Every distribution function
+# moves by at most 1 / bins (theory, section 4.2).
+
+
+_FINER = 16  # points kept, in units of bins: 16 levels of merging then cost half of the error
+_ROWS = 1 << 18  # sorted at a time
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Distribution functions of each feature, as weighted points: a plain value that combines.
+
+    Rows are counted exactly until a feature has more than 16 bins distinct values; from then on
+    neighbours are merged. ``error`` bounds what merging has moved, as a share of the weight.
+    """
+
+    values: list[Real]  # of each feature: sorted, distinct
+    weights: list[Real]  # of each value
+    bins: int
+    rows: int
+    squares: float  # sum of squared row weights
+    error: float = 0.0
+
+    @classmethod
+    def of(cls, T: Real, w: Real, bins: int) -> Margins:
+        """Sort the rows T (M, n) of weights w (M,); O(n M log M)."""
+        values, weights = [], []
+        for t in T.T:
+            distinct, place = np.unique(t, return_inverse=True)
+            values.append(distinct)
+            weights.append(_sums(place, w, len(distinct)))
+        return cls(values, weights, bins, len(T), float(w @ w))._merged()
+
+    @property
+    def weight(self) -> float:
+        return float(self.weights[0].sum())
+
+    @property
+    def size(self) -> float:
+        """Kish's number of rows of equal weight that are as precise."""
+        return self.weight**2 / self.squares
+
+    def combine(self, other: Margins) -> Margins:
+        """Add other rows."""
+        values, weights = [], []
+        for k in range(len(self.values)):
+            both, place = np.unique(
+                np.concatenate([self.values[k], other.values[k]]), return_inverse=True
+            )
+            w = np.concatenate([self.weights[k], other.weights[k]])
+            values.append(both)
+            weights.append(_sums(place, w, len(both)))
+        total = self.weight + other.weight
+        error = (self.error * self.weight + other.error * other.weight) / total
+        return Margins(
+            values,
+            weights,
+            self.bins,
+            self.rows + other.rows,
+            self.squares + other.squares,
+            error,
+        )._merged()
+
+    def points(self) -> Real:
+        """Quantiles at (j + 1/2) / bins of every feature: (bins, n), of equal weight.
+
+        The distribution functions of these points differ from those of the rows by at most
+        ``error`` + 1 / (2 bins).
+        """
+        levels = (np.arange(self.bins) + 0.5) / self.bins
+        columns = []
+        for values, weights in zip(self.values, self.weights, strict=True):
+            below = np.cumsum(weights)
+            place = np.searchsorted(below, levels * below[-1])
+            columns.append(values[np.minimum(place, len(values) - 1)])
+        return np.column_stack(columns)
+
+    def _merged(self) -> Margins:
+        size = _FINER * self.bins
+        values, weights, error = [], [], 0.0
+        for t, w in zip(self.values, self.weights, strict=True):
+            if len(t) <= size:
+                values.append(t)
+                weights.append(w)
+                continue
+            total = float(w.sum())
+            group = ((np.cumsum(w) - w / 2) * (size / total)).astype(np.intp)
+            first = np.flatnonzero(np.diff(group, prepend=-1))
+            last = np.append(first[1:], len(t)) - 1
+            sums = np.add.reduceat(w, first)
+            # A group stands at the middle of its weight; it moves by half of its weight at most,
+            # or by the part before or behind a heavy point in it.
+            before = np.cumsum(w) - w
+            inside = np.searchsorted(before, before[first] + sums / 2, side="right") - 1
+            chosen = np.clip(inside, first, last)
+            below = before[chosen] - before[first]
+            above = sums - below - w[chosen]
+            error = max(error, float(np.maximum(below, above).max()) / total)
+            values.append(t[chosen])
+            weights.append(sums)
+        if error == 0:
+            return self
+        return replace(self, values=values, weights=weights, error=self.error + error)
+
+
+def _sums(place: NDArray[np.intp], w: Real, count: int) -> Real:
+    return np.bincount(place.reshape(-1), w, count).astype(np.float64)
+
+
+def margins(blocks: Iterable[tuple[Any, Any]], bins: int) -> Margins:
+    """Reduce blocks of target rows and their weights (or None), in memory O(n bins log blocks)."""
+    return tree_reduce(_parts(blocks, bins), Margins.combine, what="X_target")
+
+
+def _parts(blocks: Iterable[tuple[Any, Any]], bins: int) -> Iterator[Margins]:
+    for T, weight in blocks:
+        if T.shape[0]:
+            yield from block_margins(T, weight, bins)
+
+
+def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
+    """Reduce one block of target rows, a part at a time."""
+    points = to_numpy(check_points(T, "X_target")).astype(np.float64)
+    w = np.ones(len(points)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if w.shape != (len(points),) or not np.isfinite(w).all() or (w < 0).any():
+        raise InputError("The target's weights must be one finite, non-negative number per row.")
+    points, w = points[w > 0], w[w > 0]
+    for start in range(0, len(points), _ROWS):
+        rows = slice(start, start + _ROWS)
+        yield Margins.of(points[rows], w[rows], bins)
+
+
+def check_bins(target_bins: Any) -> int:
+    """Refuse what is no number of bins."""
+    whole(2).check(target_bins, "target_bins")
+    return int(target_bins)
+
+
+# Add up partial results in a tree: few are held at a time, and errors grow with the depth only.
+
+
+Value = TypeVar("Value")
+
+
+def tree_reduce(
+    values: Iterable[Value | None], combine: Callable[[Value, Value], Value], *, what: str
+) -> Value:
+    """Combine values that arrive one by one in a binary tree; None is nothing.
+
+    At most log2(values) partial results are held. ``what`` has no rows where nothing arrives.
+    """
+    levels: list[Value | None] = []
+    for value in values:
+        if value is None:
+            continue
+        carried = value
+        for level, held in enumerate(levels):
+            if held is None:
+                levels[level] = carried
+                break
+            carried, levels[level] = combine(held, carried), None
+        else:
+            levels.append(carried)
+    total: Value | None = None
+    for held in levels:
+        if held is not None:
+            total = held if total is None else combine(held, total)
+    if total is None:
+        raise InputError(f"{what} has no rows of positive weight: sample_weight is zero.")
+    return total

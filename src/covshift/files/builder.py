@@ -1,0 +1,259 @@
+"""Cells of text become a column, block by block; its kind is decided when all are there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..numerics.array import Real
+from . import columns as dates
+from . import columns as spelling
+from .columns import LONG_NUMBERS, Column, Doubt, Kind, floats, objects, text_column, too_long
+from .missing import MissingValues
+
+_LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
+_TEXT_BYTES = 64  # of a short text
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """Some rows of a text table: their cells column by column, and where they stand."""
+
+    title: str
+    line: int  # of the first row
+    cells: Sequence[Sequence[str]]
+    whole_lines: bool = True  # whether every row is one line
+
+    def place(self, row: int) -> str:
+        """Name the line of a row, in a message."""
+        more = 0
+        if not self.whole_lines:
+            more = sum(len(_NEWLINE.findall(cell)) for part in self.cells for cell in part[:row])
+        return f"{self.title}, line {self.line + row + more}"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the numbers and dates of a text table are spelled."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    date: str | None = None  # a format; None: ISO
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Python reads such numbers."""
+        return self.decimal == "." and self.thousands is None
+
+
+class ColumnBuilder:
+    """Collects the cells of one column block by block.
+
+    ``kind`` is what the user declared, or None to find out; "text" keeps the cells as they are
+    (identifiers).
+    """
+
+    def __init__(
+        self, name: str, kind: Kind | None, missing: MissingValues, spelled: Spelling
+    ) -> None:
+        self.name, self.kind = name, kind
+        self._missing, self._spelled = missing, spelled
+        self._parts: list[NDArray[Any]] = []
+        self._numbers = 0
+        self._words: dict[str, None] = {}
+        self._zeros = False
+        self.held = 0  # bytes, about
+
+    def add(self, block: TextBlock, place: int) -> None:
+        """Add the cells of the column ``place`` of a block."""
+        cells = block.cells[place]
+        if self.kind == "text":
+            self._parts.append(objects(cells))
+        elif self.kind in ("category", "ordered"):
+            self._parts.append(self._text(cells))
+        elif self.kind == "date":
+            read: Any = partial(dates.days_of, form=self._spelled.date)
+            self._parts.append(self._mapped(block, cells, read, self._no_date))
+        elif self.kind == "boolean":
+            self._parts.append(self._mapped(block, cells, spelling.truth_of, self._no_truth))
+        else:
+            self._add_any(block, cells)
+        last = self._parts[-1]
+        self.held += last.nbytes
+        if last.dtype == object:
+            self.held += _TEXT_BYTES * (len(cells) if self.kind == "text" else len(set(cells)))
+
+    def finish(self) -> Column:
+        """Return the column, with a doubt where its kind is uncertain."""
+        if self.kind in ("text", "category", "ordered"):
+            return Column(self.name, self.kind, _joined(self._parts, object))
+        if self.kind is not None or not self._words:
+            values = _joined(self._parts, np.float64)
+            doubt = None if self.kind else self._doubt_of_numbers(values)
+            return Column(self.name, self.kind or "number", values, doubt)
+        values = _joined([_without_nan(part) for part in self._parts], object)
+        if self._numbers:  # blocks of numbers have lost their spelling, which nobody will need
+            return Column(self.name, "category", values, self._doubt_of_mixture())
+        return text_column(self.name, values)
+
+    def _add_any(self, block: TextBlock, cells: Sequence[str]) -> None:
+        values = self._fast(cells)
+        if values is None:
+            numbers = self._slow(cells)
+            words = [k for k, number in enumerate(numbers) if number is None]
+            if words and self.kind == "number":
+                raise self._no_number(block, words[0], cells[words[0]])
+            if words:
+                self._numbers += sum(x is not None and x == x for x in numbers)
+                self._words |= dict.fromkeys(cells[k].strip() for k in words)
+                self._parts.append(self._text(cells))
+                return
+            values = floats(numbers)
+            self._note_zeros("\n" + "\n".join(cells))
+        values = self._missing.blank_numbers(values)
+        self._numbers += int((~np.isnan(values)).sum())
+        self._parts.append(values)
+
+    def _fast(self, cells: Sequence[str]) -> Real | None:
+        """Read cells that are all numbers as Python spells them, or return None."""
+        if not self._spelled.is_plain and not self._is_decimal(cells):
+            return None
+        if self._spelled.decimal == ",":
+            cells = [cell.replace(",", ".") for cell in cells]
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            return None
+        text = "\n" + "\n".join(cells)
+        if "_" in text:  # Python reads 1_000 as a number
+            return None
+        self._note_zeros(text)
+        return values
+
+    def _note_zeros(self, text: str) -> None:
+        if not self._zeros and self.kind is None:
+            self._zeros = _LEADING_ZERO.search(text) is not None
+
+    def _is_decimal(self, cells: Sequence[str]) -> bool:
+        text = "".join(cells)
+        point = self._spelled.decimal == "," and "." in text
+        return not point and (self._spelled.thousands or "\n") not in text
+
+    def _slow(self, cells: Sequence[str]) -> list[float | None]:
+        """Read numbers, NaN for what is missing, None for words."""
+        seen: dict[str, float | None] = {}
+        for cell in cells:
+            if cell not in seen:
+                seen[cell] = self._number(cell.strip())
+        return [seen[cell] for cell in cells]
+
+    def _number(self, cell: str) -> float | None:
+        if cell in self._missing:
+            return float("nan")
+        if not self._spelled.is_plain:
+            cell = self._plain(cell) or "a word"
+            if cell in self._missing:
+                return float("nan")
+        try:
+            return None if "_" in cell else float(cell)
+        except ValueError:
+            return None
+
+    def _plain(self, cell: str) -> str | None:
+        return spelling.plain_number(cell, self._spelled.decimal, self._spelled.thousands)
+
+    def _text(self, cells: Sequence[str]) -> NDArray[Any]:
+        seen: dict[str, str | None] = {}
+        for cell in cells:
+            if cell not in seen:
+                stripped = cell.strip()
+                if not self._spelled.is_plain:
+                    stripped = self._plain(stripped) or stripped
+                seen[cell] = None if stripped in self._missing else stripped
+        return objects([seen[cell] for cell in cells])
+
+    def _mapped(self, block: TextBlock, cells: Sequence[str], read: Any, refuse: Any) -> Real:
+        seen: dict[str, float] = {}
+        for k, cell in enumerate(cells):
+            if cell not in seen:
+                stripped = cell.strip()
+                try:
+                    seen[cell] = np.nan if stripped in self._missing else read(stripped)
+                except ValueError:
+                    raise refuse(block, k, cell) from None
+        return floats([seen[cell] for cell in cells])
+
+    def _no_date(self, block: TextBlock, row: int, cell: str) -> InputError:
+        wanted = "date of the form 2026-11-15 or 2026-11-15T12:30"
+        advice = "Convert the column first"
+        if self._spelled.date is not None:
+            wanted = f"date of the form {self._spelled.date}"
+            advice = "Repair it, or say that it stands for a missing value: --missing"
+            advice += f" {f'{self.name}={cell.strip()}'!r}"
+        else:
+            forms = dates.formats_of([cell.strip()])
+            if forms:
+                advice = f"Say how it is written: --date {f'{self.name}={forms[0]}'!r}"
+        return InputError(
+            f"{block.place(row)}: {cell!r} in column {self.name!r} is not a {wanted}. {advice}."
+        )
+
+    def _no_truth(self, block: TextBlock, row: int, cell: str) -> InputError:
+        return InputError(
+            f"{block.place(row)}: {cell!r} in column {self.name!r} is none of true, false, yes, "
+            "no, 1 and 0. Repair it, or say that it stands for a missing value: --missing "
+            f"{f'{self.name}={cell.strip()}'!r}."
+        )
+
+    def _no_number(self, block: TextBlock, row: int, cell: str) -> InputError:
+        shown = cell.strip()
+        options = self._advice([shown]) if spelling.look_like_numbers([shown]) else ""
+        if options:
+            remedy = f"Say how numbers are spelled: {options}"
+        else:
+            remedy = (
+                f"Repair it, or say that it stands for a missing value: --missing {_short(shown)}"
+            )
+        return InputError(
+            f"{block.place(row)}: {_short(cell)} in column {self.name!r} is not a number. {remedy}."
+        )
+
+    def _doubt_of_mixture(self) -> Doubt:
+        odd = [word for word in self._words if spelling.look_like_numbers([word])]
+        if len(odd) == len(self._words):
+            text = f"holds numbers written in two ways (such as {odd[0]!r})"
+            return Doubt("numbers as text", text, odd[0], self._advice(odd))
+        some = next(word for word in self._words if word not in odd)
+        text = f"holds numbers and text (such as {_short(some)})"
+        return Doubt("mixed", text, some, self._advice(odd) if odd else "")
+
+    def _advice(self, words: list[str]) -> str:
+        return spelling.advice(words, self._spelled.decimal)
+
+    def _doubt_of_numbers(self, values: Real) -> Doubt | None:
+        if self._zeros:
+            return Doubt("codes", "holds numbers with leading zeros, as codes have them")
+        return LONG_NUMBERS if too_long(values) else None
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+
+
+def _without_nan(part: NDArray[Any]) -> NDArray[Any]:
+    """Turn a block of numbers into objects, with None for what is missing."""
+    if part.dtype == object:
+        return part
+    return objects([None if np.isnan(value) else value for value in part])
+
+
+def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)

@@ -1,0 +1,444 @@
+"""Columns that could be read in two ways: each becomes a question, with its safest answer.
+
+Nothing here reads a file. What is certain, such as text that is different in every row, is
+settled without a question and noted.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..numerics.array import Real
+from ..show.notes import Note
+from .columns import ID_ROWS, Column, formats_of, plain_number, spellings, too_long
+from .encoding import LARGEST, count_missing
+from .questions import Answer, Question, answer, joined, missing_answer
+from .table import Table
+
+MANY_LEVELS = 50  # categories of more levels than these are doubtful
+_MOST_WORDS = 5  # that may all stand for missing values
+_HOLDS = {"number": "numbers", "date": "dates"}
+
+
+@dataclass
+class Doubts:
+    """What was asked about the columns of two files, and what was settled without a question."""
+
+    questions: list[Question] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    id: str | None = None  # a column of text that is different in every row
+    left_out: dict[str, str] = field(default_factory=dict)  # columns, and why
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One column in both files."""
+
+    name: str
+    columns: tuple[Column, Column]
+    titles: tuple[str, str]
+
+    @property
+    def title(self) -> str:
+        """The files in which the column is doubtful; both, where neither or each is."""
+        doubtful = [
+            title
+            for title, column in zip(self.titles, self.columns, strict=True)
+            if column.doubt is not None
+        ]
+        return " and ".join(dict.fromkeys(doubtful or self.titles))
+
+    @property
+    def levels(self) -> set[str]:
+        """Different values of both files, as text."""
+        return texts_of(self.columns[0]) | texts_of(self.columns[1])
+
+
+def find_doubts(
+    train: Table,
+    target: Table,
+    names: Sequence[str],
+    *,
+    declared: set[str],
+    id: str | None,
+    has_id: bool = True,
+) -> Doubts:
+    """Ask about the columns ``names`` of both files.
+
+    Parameters
+    ----------
+    train, target : Table
+        The same table twice where there is one.
+    names : sequence of str
+        Columns of both files.
+    declared : set of str
+        Columns of which the user has said what they are.
+    id : str or None
+        The column that identifies rows, if the user has named one.
+    has_id : bool
+        Whether the command can keep such a column.
+    """
+    found = Doubts()
+    pairs = [
+        Pair(name, (train.columns[name], target.columns[name]), (train.title, target.title))
+        for name in names
+    ]
+    for pair in pairs:
+        if pair.name not in declared and _is_text(pair):
+            _leave_out(pair, found, free=id is None and found.id is None and has_id)
+    free = has_id and id is None and found.id is None
+    for pair in pairs:
+        if pair.name in found.left_out or pair.name == found.id:
+            continue
+        question = _question(pair, declared=pair.name in declared, free=free)
+        if question is not None:
+            found.questions.append(question)
+            free = free and not question.safest.options[0].startswith("--id")
+    return found
+
+
+def empty_questions(labelled: Table, names: Sequence[str], asked: set[str]) -> list[Question]:
+    """Ask about columns that are empty where there is a label."""
+    doubt = "has no values in the rows with a label"
+    return [
+        Question(name, labelled.title, doubt, (answer("drop", name),))
+        for name in names
+        if name not in asked and count_missing(labelled.columns[name])[0] == len(labelled)
+    ]
+
+
+def _is_text(pair: Pair) -> bool:
+    return all(
+        column.kind == "text" or (column.kind == "category" and column.doubt is None)
+        for column in pair.columns
+    )
+
+
+def _leave_out(pair: Pair, found: Doubts, *, free: bool) -> None:
+    """Leave out text that identifies rows, or that is hardly ever the same twice."""
+    name = pair.name
+    cells = [[v for v in column.values if v is not None] for column in pair.columns]
+    few = min(map(len, cells)) < ID_ROWS
+    unique = not few and all(len(set(part)) == len(part) for part in cells)
+    whole = all(len(part) == len(c) for part, c in zip(cells, pair.columns, strict=True))
+    if unique and whole and free:
+        found.id = name
+        why = "is different in every row: taken as the id of the rows, no feature"
+    elif unique:
+        why = "is different in every row: taken as an identifier, and left out"
+    elif pair.columns[0].kind == "text" or (
+        len(set(cells[0])) > max(MANY_LEVELS, len(cells[0]) / 2)
+    ):
+        why = f"has {len(set(cells[0]))} different values: names or free text, left out"
+    else:
+        return
+    if found.id != name:
+        found.left_out[name] = why
+    text = f"Column {name!r} {why} (--categorical {name!r} says otherwise)."
+    found.notes.append(Note("identifiers", text))
+
+
+def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
+    empty = [
+        title
+        for title, column in zip(pair.titles, pair.columns, strict=True)
+        if count_missing(column)[0] == len(column)
+    ]
+    if empty:
+        where = " and ".join(dict.fromkeys(empty))
+        return Question(pair.name, where, "has no values at all", (answer("drop", pair.name),))
+    endless = _endless(pair)
+    if endless is not None:
+        return endless
+    if declared:
+        return None
+    doubts = {column.doubt.kind: column.doubt for column in pair.columns if column.doubt}
+    if "mixed" in doubts:
+        return _mixed(pair, doubts["mixed"].text, free)
+    if "dates" in doubts:
+        doubt = f"{doubts['dates'].text}, not written as 2026-11-15"
+        return Question(pair.name, pair.title, doubt, _dates(pair))
+    if "numbers as text" in doubts:
+        doubt = doubts["numbers as text"].text
+        return Question(pair.name, pair.title, doubt, _numbers_as_text(pair, free))
+    kinds = [_HOLDS.get(column.kind, "text") for column in pair.columns]
+    if kinds[0] != kinds[1]:
+        return _different(pair, kinds)
+    if pair.columns[0].kind == "number":
+        numbers = (numbers_of(pair.columns[0]), numbers_of(pair.columns[1]))
+        return number_question(pair.name, pair.titles, numbers, free=free)
+    return None
+
+
+def _endless(pair: Pair) -> Question | None:
+    """Infinite numbers, and those too large to be squared, are to be repaired."""
+    found, where = [], []
+    for title, column in zip(pair.titles, pair.columns, strict=True):
+        if column.values.dtype == object:
+            continue
+        infinite = count_missing(column)[1]
+        finite = column.values[np.isfinite(column.values)]
+        large = int((np.abs(finite) > LARGEST).sum())
+        values = "value" if infinite == 1 else "values"
+        found += [f"{infinite} infinite {values}"] * bool(infinite)
+        found += [f"{large} numbers beyond {LARGEST:g}"] * bool(large)
+        where += [title] * bool(infinite or large)
+    if not found:
+        return None
+    drop = answer("drop", pair.name, "left out, unless you repair the file")
+    return Question(pair.name, " and ".join(where), f"has {' and '.join(found)}", (drop,))
+
+
+def _mixed(pair: Pair, text: str, free: bool) -> Question:
+    """Numbers with words among them: these are missing values, if there is one; or categories."""
+    name = pair.name
+    numbers = (numbers_of(pair.columns[0]), numbers_of(pair.columns[1]))
+    words = sorted({word for part in numbers for word in part.words})
+    drop, categories = answer("drop", name), answer("categorical", name)
+    mostly = sum(part.count for part in numbers) >= sum(part.word_count for part in numbers)
+    some = all(part.count for part in numbers)
+    answers: tuple[Answer, ...]
+    can_miss = mostly and some and len(words) <= _MOST_WORDS and "=" not in name
+    if not can_miss:
+        few = len(pair.levels) <= MANY_LEVELS
+        answers = (categories, drop) if few else (drop, categories)
+    else:
+        gaps = _with_rest(pair, missing_answer(name, words), numbers, free)
+        few = len(words) > 1 and len(pair.levels) <= MANY_LEVELS
+        answers = (categories, gaps, drop) if few else (gaps, categories, drop)
+    return Question(name, pair.title, text, answers)
+
+
+def _with_rest(pair: Pair, gaps: Answer, numbers: tuple[Numbers, Numbers], free: bool) -> Answer:
+    """Once the words are missing values, the numbers alone may be doubtful again."""
+    again = number_question(pair.name, pair.titles, numbers, free=free)
+    if again is None:
+        return gaps
+    left_out = again.safest.options[0].startswith(("--drop", "--id"))
+    return again.safest if left_out else joined(gaps, again.safest)
+
+
+def _dates(pair: Pair) -> tuple[Answer, ...]:
+    """One format that fits all is safe; of two nobody knows which is the right one."""
+    name = pair.name
+    drop, categories = answer("drop", name), answer("categorical", name)
+    if "=" in name:
+        return (drop, categories)
+    found = formats_of(pair.levels)
+    dates = [answer("date", f"{name}={form}", f"read as dates like {form}") for form in found]
+    if len(dates) == 1:
+        return (dates[0], drop, categories)
+    return (drop, *dates[:2], categories)
+
+
+def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
+    """Numbers in text, or in a spelling that the rest of the file does not have."""
+    drop, categories = answer("drop", pair.name), answer("categorical", pair.name)
+    numbers = [numbers_of(column) for column in pair.columns]
+    words = {word for part in numbers for word in part.words}
+    if not words:
+        return (answer("numeric", pair.name), categories, drop)
+    advised = spellings(words)
+    means = "how numbers are spelled, in all columns"
+    spelled = [Answer(tuple(shlex.split(options)), means) for options in advised]
+    if advised != ["--thousands ,"]:
+        return (drop, *spelled, categories)
+    read = [numbers_of(column, thousands=",") for column in pair.columns]
+    return (_with_rest(pair, spelled[0], (read[0], read[1]), free), drop, categories)
+
+
+def _different(pair: Pair, kinds: Sequence[str]) -> Question:
+    name = pair.name
+    drop, categories = answer("drop", name), answer("categorical", name)
+    shared = texts_of(pair.columns[0]) & texts_of(pair.columns[1])
+    few = len(pair.levels) <= MANY_LEVELS and bool(shared)
+    doubt = f"holds {kinds[0]} in {pair.titles[0]}, but {kinds[1]} in {pair.titles[1]}"
+    where = " and ".join(pair.titles)
+    return Question(name, where, doubt, (categories, drop) if few else (drop, categories))
+
+
+# Numbers that may be codes, row numbers, or hold 999 for what is missing.
+
+
+_MOST_CODES = 1000  # different whole numbers that may be codes
+_COUNTED = 20  # rows from which consecutive whole numbers are no accident
+_ID_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|rownames?|row|rownumber|index|key|identifier|uid)(?:$|[^a-z])"
+)
+_CODE_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
+    r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
+    r"(?:$|[^a-z])"
+)
+_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
+_FAR = 3.0  # times the largest of the rest
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a column, NaN for all else, and the words among them."""
+
+    values: Real
+    words: frozenset[str] = frozenset()
+    word_count: int = 0
+    doubt: str = ""  # "codes" for leading zeros, "identifiers" for very long numbers
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return int((~np.isnan(self.values)).sum())
+
+
+def numbers_of(column: Column, thousands: str | None = None) -> Numbers:
+    """Read a column as numbers, with this mark between ``thousands``."""
+    doubt = "" if column.doubt is None else column.doubt.kind
+    if column.values.dtype != object:
+        return Numbers(np.asarray(column.values, dtype=np.float64), doubt=doubt)
+    different = set(column.values)
+    read: dict[object, float | None] = {value: _number(value, thousands) for value in different}
+    found = [read[value] for value in column.values]
+    values = np.array([np.nan if number is None else number for number in found])
+    words = frozenset(str(value) for value, number in read.items() if number is None)
+    zeros = any(isinstance(v, str) and re.match(r"[-+]?0[0-9]", v) for v in read)
+    doubt = "codes" if zeros else "identifiers" if too_long(values) else ""
+    return Numbers(values, words, sum(n is None for n in found), doubt)
+
+
+def _number(value: object, thousands: str | None) -> float | None:
+    """Return a number, NaN for a missing cell, None for a word."""
+    if value is None:
+        return float("nan")
+    text = str(value).strip()
+    if thousands is not None:
+        text = plain_number(text, ".", thousands) or text
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def texts_of(column: Column) -> set[str]:
+    """Different values of a column, as text."""
+    if column.values.dtype == object:
+        return {str(value) for value in column.values if value is not None}
+    numbers = np.unique(column.values[~np.isnan(column.values)]).tolist()
+    if column.kind == "boolean" and column.levels:
+        return {column.levels[int(number)] for number in numbers}
+    return {f"{number:g}" for number in numbers}
+
+
+def number_question(
+    name: str, titles: Sequence[str], numbers: tuple[Numbers, Numbers], *, free: bool
+) -> Question | None:
+    """Ask about a column of numbers, if there is something to ask.
+
+    ``free`` says that no column identifies the rows yet.
+    """
+    where = " and ".join(dict.fromkeys(titles))
+    doubts = {part.doubt for part in numbers}
+    counted = _counted(numbers) or _named_id(name, numbers)
+    if counted is not None:
+        return Question(name, where, counted, identifiers(name, free))
+    if "identifiers" in doubts:
+        doubt = "holds whole numbers of more than 15 digits, as identifiers have them"
+        return Question(name, where, doubt, identifiers(name, free))
+    both = np.concatenate([part.values for part in numbers])
+    levels = np.unique(both[np.isfinite(both)])
+    if "codes" in doubts:
+        doubt = "holds numbers with leading zeros, as codes have them"
+        different = [len(np.unique(part.values[np.isfinite(part.values)])) for part in numbers]
+        if different[0] == numbers[0].count and different[0] >= _COUNTED:
+            return Question(name, where, doubt, identifiers(name, free))
+        return Question(name, where, doubt, _codes(name))
+    if not 2 < len(levels) <= _MOST_CODES or (np.mod(levels, 1) != 0).any():
+        return None
+    return _whole(name, where, levels)
+
+
+def _whole(name: str, where: str, levels: Real) -> Question | None:
+    """Few different whole numbers: codes by name, or with numbers like 999 among them."""
+    is_code = named_as_code(name)
+    gaps = sentinels(levels)
+    if len(gaps) and "=" not in name:
+        words = [f"{number:g}" for number in gaps]
+        missing = missing_answer(name, words)
+        far = "above" if gaps[-1] > 0 else "below"
+        doubt = (
+            f"has {', '.join(words)} far {far} the rest, as codes for missing values have it, "
+            f"among {len(levels)} different whole numbers"
+        )
+        rest = len(levels) - len(gaps)
+        numeric, categories = answer("numeric", name), answer("categorical", name)
+        if is_code and rest > 2:
+            return Question(
+                name, where, doubt, (joined(missing, categories), joined(missing, numeric))
+            )
+        return Question(name, where, doubt, (missing, numeric, categories))
+    if not is_code:
+        return None
+    doubt = f"holds {len(levels)} different whole numbers and has a name that codes have"
+    return Question(name, where, doubt, _codes(name))
+
+
+def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
+    """Return the answers about a column that seems to identify rows."""
+    drop, numeric = answer("drop", name), answer("numeric", name)
+    return (answer("id", name), drop, numeric) if free else (drop, numeric)
+
+
+def _codes(name: str) -> tuple[Answer, ...]:
+    return answer("categorical", name), answer("numeric", name), answer("drop", name)
+
+
+def _named_id(name: str, numbers: tuple[Numbers, Numbers]) -> str | None:
+    """Say that whole numbers, different in every row, have a name that identifiers have."""
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
+    if _ID_WORDS.search(words) is None:
+        return None
+    for part in numbers:
+        values = part.values
+        whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
+        if len(values) < _COUNTED or not whole or len(np.unique(values)) < len(values):
+            return None
+    return "has different whole numbers in every row and a name that identifiers have"
+
+
+def named_as_code(name: str) -> bool:
+    """Whether codes have such a name, as in ``region``, ``zipCode`` or ``icd_10``."""
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
+    return _CODE_WORDS.search(words) is not None
+
+
+def sentinels(levels: Real) -> list[float]:
+    """Numbers like 999 far above all others, or a lone -9; they often stand for what is missing.
+
+    >>> sentinels(np.array([1.0, 2.0, 3.0, 98.0, 99.0])), sentinels(np.array([-9.0, 0.0, 1.0]))
+    ([98.0, 99.0], [-9.0])
+    """
+    ordered = np.sort(levels)
+    for most in range(min(4, len(ordered) - 1), 0, -1):
+        top, rest = ordered[-most:], ordered[:-most]
+        if set(top.tolist()) <= _SENTINELS and top[0] >= _FAR * max(rest[-1], 1):
+            return [float(number) for number in top]
+    for most in range(min(4, len(ordered) - 1), 0, -1):
+        low, rest = -ordered[:most], ordered[most:]
+        if set(low.tolist()) <= _SENTINELS and rest[0] >= 0:
+            return [float(-number) for number in low]
+    return []
+
+
+def _counted(numbers: tuple[Numbers, Numbers]) -> str | None:
+    """Say that a column counts the rows: as a feature it tells any two samples apart."""
+    parts = [part.values for part in numbers]
+    together = [] if parts[0] is parts[1] else [np.concatenate(parts)]
+    for values in (*parts, *together):
+        if len(values) < _COUNTED or not np.isfinite(values).all():
+            continue
+        if (np.diff(np.sort(values)) == 1).all():
+            return f"numbers the rows, from {values.min():g} to {values.max():g}"
+    return None

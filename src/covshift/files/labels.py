@@ -1,0 +1,389 @@
+"""The label: classes or a number, inferred or declared; in the target it only ever scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..numerics.array import Real
+from ..show.notes import Note
+from .columns import Column
+from .doubtful import numbers_of
+from .questions import Question, answer, joined, missing_answer
+from .table import Table
+
+if TYPE_CHECKING:
+    from .samples import ColumnOptions
+
+_FEW_NUMBERS = 10  # a label with 3 to 10 different whole numbers could be either
+_FEW_CLASSES = 5  # of these, so many are rather classes
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Outcomes of the training rows, and those of target rows that have one."""
+
+    name: str
+    task: str  # "classification" or "regression"
+    y: NDArray[Any]  # text for classes, float64 for numbers
+    y_target: NDArray[Any] | None  # of `scored` rows
+    scored: NDArray[np.intp]  # target rows with a label
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes in order; none for numbers."""
+        return [] if self.task == "regression" else [str(c) for c in np.unique(self.y)]
+
+
+@dataclass(frozen=True)
+class SettledLabels:
+    """Two tables whose labels can be read, what had to be asked for that, and the kind of label."""
+
+    train: Table
+    target: Table
+    task: str | None
+    questions: list[Question] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> SettledLabels:
+    """Ask what kind of label there is and what becomes of rows without one.
+
+    Where something is asked, the tables are those of the safest answer, so that what is wrong
+    besides is found at once.
+    """
+    name = declared.label
+    if name is None:
+        return SettledLabels(train, target, declared.task)
+    may_lack = declared.label_gaps or declared.drop_unlabelled
+    column = train.columns[name]
+    word = _only_word(column) if declared.task != "classification" and "=" not in name else None
+    if word is not None:
+        question = _asked_word(train.title, name, word, declared.task, may_lack)
+        tables = [_without(word, table, name) for table in (train, target)]
+        likely = declared.task or _likely(_present(tables[0].columns[name]))
+        return SettledLabels(tables[0], tables[1], likely, [question])
+    questions = []
+    lost = sum(cell is None for cell in column.values)
+    if lost and not may_lack:
+        doubt = f"is the label and is missing in {lost} of {len(column)} rows"
+        remedy = answer("drop-unlabelled", None, "these rows are left out")
+        questions.append(Question(name, train.title, doubt, (remedy,)))
+    task = declared.task
+    notes: list[Note] = []
+    cells = _present(column)
+    if task is None and cells:
+        task = _infer(name, cells)
+        if task is None:
+            task = _likely(cells)
+            questions.append(_asked_task(train.title, name, cells, task))
+        else:
+            text = f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise)."
+            notes.append(Note("kind of label", text))
+    return SettledLabels(train, target, task, questions, notes)
+
+
+def _only_word(column: Column) -> str | None:
+    """Return the one word among numbers, if there is one."""
+    numbers = numbers_of(column)
+    if len(numbers.words) != 1 or not numbers.count or numbers.word_count > numbers.count:
+        return None
+    return next(iter(numbers.words))
+
+
+def _asked_word(title: str, name: str, word: str, task: str | None, may_lack: bool) -> Question:
+    gaps = missing_answer(name, [word])
+    if not may_lack:
+        gaps = joined(gaps, answer("drop-unlabelled", None, "rows without a label are left out"))
+    classes = answer("task", "classification", "it is a class")
+    doubt = f"is the label and holds numbers and one word, {word!r}"
+    return Question(name, title, doubt, (gaps, classes) if task is None else (gaps,))
+
+
+def _asked_task(title: str, name: str, cells: list[str], task: str) -> Question:
+    answers = [
+        answer("task", "classification", "classes"),
+        answer("task", "regression", "a number"),
+    ]
+    if task == "regression":
+        answers.reverse()
+    doubt = f"is the label and holds {len(set(cells))} different whole numbers"
+    return Question(name, title, doubt, tuple(answers))
+
+
+def _likely(cells: list[str]) -> str:
+    """Say what few whole numbers are: up to five classes, which needs no order or distance.
+
+    More values, or a value of one row only, are too rare for classes; as numbers they are at least
+    predicted in the mean.
+    """
+    numbers = _numbers(cells)
+    if numbers is None:
+        return "classification"
+    levels, counts = np.unique(numbers, return_counts=True)
+    few = len(levels) <= _FEW_CLASSES and bool((np.mod(levels, 1) == 0).all())
+    return "classification" if few and counts.min() > 1 else "regression"
+
+
+def _without(word: str, table: Table, name: str) -> Table:
+    if name not in table.columns:
+        return table
+    column = table.columns[name]
+    values = column.values.copy()
+    values[[cell is not None and str(cell).strip() == word for cell in values]] = None
+    return replace(table, columns={**table.columns, name: replace(column, values=values)})
+
+
+def _present(column: Column) -> list[str]:
+    return [cell for cell in column.values if cell is not None]
+
+
+def read_labels(
+    train: Table,
+    target: Table,
+    name: str,
+    task: str,
+    notes: list[Note],
+    *,
+    target_name: str,
+) -> Labels:
+    """Read the label of both tables; every training row has one."""
+    cells = _cells(train.columns[name])
+    numbers = _numbers(cells)
+    if task == "regression":
+        y = _check_numbers(train.title, name, numbers)
+        if y.min() == y.max():
+            raise InputError(
+                f"{train.title}: the label {name!r} is {y[0]:g} in every row. There is nothing to "
+                "learn; check the column."
+            )
+    else:
+        y = np.array(_classes(cells, numbers), dtype=str)
+        _check_classes(train.title, name, y)
+    y_target, scored = _target_labels(target, target_name, task, numbers is not None, notes)
+    if task == "classification" and y_target is not None:
+        unknown = sorted(set(y_target.tolist()) - set(y.tolist()))
+        if unknown:
+            raise InputError(
+                f"{target.title}: the label {target_name!r} has classes that training lacks: "
+                f"{', '.join(map(repr, unknown[:5]))}. Leave the column out of the target, or "
+                "make the classes alike."
+            )
+    return Labels(name, task, y, y_target, scored)
+
+
+_WORDS = {"classification": "classes", "regression": "a number"}
+
+
+def _infer(name: str, cells: list[str]) -> str | None:
+    """Return the kind of label; None where it could be either."""
+    numbers, levels = _numbers(cells), len(set(cells))
+    if numbers is None:
+        if levels > 50:
+            raise InputError(
+                f"The label {name!r} has {levels} different values that are not numbers. Check the "
+                "column, or insist with --task classification."
+            )
+        return "classification"
+    whole = bool((np.mod(numbers[np.isfinite(numbers)], 1) == 0).all())
+    if len(np.unique(numbers)) <= 2 and whole:
+        return "classification"
+    return None if whole and levels <= _FEW_NUMBERS else "regression"
+
+
+def _target_labels(
+    target: Table, name: str, task: str, are_numbers: bool, notes: list[Note]
+) -> tuple[NDArray[Any] | None, NDArray[np.intp]]:
+    nothing = np.arange(0)
+    if name not in target.columns:
+        return None, nothing
+    cells = _cells(target.columns[name])
+    scored = np.flatnonzero([cell is not None for cell in cells])
+    if not len(scored):
+        text = f"{target.title}: its label column {name!r} is empty, and was not used."
+        notes.append(Note("target labels", text))
+        return None, nothing
+    text = (
+        f"{target.title} has the label {name!r} in {len(scored)} of {len(cells)} rows: used only "
+        "to score, never to fit or to choose."
+    )
+    notes.append(Note("target labels", text))
+    present = [cell for cell in cells if cell is not None]
+    numbers = _numbers(present)
+    if task == "regression":
+        return _check_numbers(target.title, name, numbers), scored
+    return np.array(_classes(present, numbers if are_numbers else None), dtype=str), scored
+
+
+def _cells(column: Column) -> list[Any]:
+    return list(column.values)
+
+
+def _numbers(cells: list[str]) -> Real | None:
+    try:
+        return np.array([float(cell) for cell in cells])
+    except (ValueError, TypeError):
+        return None
+
+
+def spelled_alike(cells: list[str]) -> list[str]:
+    """Spell classes as labels are spelled."""
+    return _classes(cells, _numbers(cells))
+
+
+def _classes(cells: list[str], numbers: Real | None) -> list[str]:
+    """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
+    if numbers is None or not np.isfinite(numbers).all():
+        return [str(cell) for cell in cells]
+    return [f"{number:.0f}" if number % 1 == 0 else repr(float(number)) for number in numbers]
+
+
+def _check_numbers(title: str, name: str, numbers: Real | None) -> Real:
+    if numbers is None:
+        raise InputError(
+            f"{title}: the label {name!r} holds text, so it cannot be a number to predict. Use "
+            "--task classification, or repair the column."
+        )
+    bad = int((~np.isfinite(numbers)).sum())
+    if bad or np.abs(numbers).max() > 1e100:
+        what = f"{bad} infinite values" if bad else "numbers beyond 1e+100"
+        raise InputError(f"{title}: the label {name!r} has {what}. Repair or rescale it.")
+    return numbers
+
+
+def _check_classes(title: str, name: str, y: NDArray[Any]) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) == 1:
+        raise InputError(
+            f"{title}: the label {name!r} holds one class only, {str(classes[0])!r}, in all "
+            f"{len(y)} rows. There is nothing to tell apart; check the column."
+        )
+    if len(classes) > 100:
+        raise InputError(
+            f"{title}: the label {name!r} has {len(classes)} classes. At most 100 are supported; "
+            "for a number to predict use --task regression."
+        )
+    if counts.min() < 2:
+        rare = str(classes[counts.argmin()])
+        raise InputError(
+            f"{title}: the class {rare!r} of the label {name!r} occurs in only one row. Remove it, "
+            "or merge it with another class."
+        )
+
+
+# Outcomes to estimate a number of: numbers or categories, missing in some rows.
+
+
+_MOST_CATEGORIES = 50  # more, not asked for as categories, are names or free text
+_MOST_WORDS = 5  # among numbers that may all stand for missing values
+
+
+class Outcomes(dict[str, list[Any]]):
+    """Outcomes by name, as a data frame has them: floats or text, None where one is missing."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the outcomes."""
+        return list(self)
+
+
+def outcome_questions(
+    table: Table, beside: Iterable[tuple[str, str]], categories: bool | None
+) -> list[Question]:
+    """Ask about outcomes that hold numbers and words; ``categories`` are wanted, or may be."""
+    questions = []
+    for option, name in beside:
+        if option != "--outcome" or categories:
+            continue
+        cells = list(table.columns[name].values)
+        numbers, word = _outcome_numbers(cells)
+        words = sorted({c for c, x in zip(cells, numbers, strict=True) if c and x is None})
+        if word is None or len(words) == len({cell for cell in cells if cell is not None}):
+            continue
+        gaps = [missing_answer(name, words)] * (len(words) <= _MOST_WORDS and "=" not in name)
+        shares = [answer("what", "proportion", "all its values are categories")]
+        shares *= categories is None
+        if not gaps + shares:
+            continue
+        doubt = f"is an outcome and holds numbers and text (such as {word!r})"
+        answers = gaps + shares if len(words) == 1 else shares + gaps
+        questions.append(Question(name, table.title, doubt, tuple(answers)))
+    return questions
+
+
+def read_outcomes(
+    beside: Mapping[str, Iterable[str | None]], names: Iterable[str], *, categories: bool | None
+) -> tuple[Outcomes, bool]:
+    """Read the columns ``names``; also return whether they are ``categories`` (None: find out)."""
+    found, words = Outcomes(), {}
+    for name in names:
+        cells = list(beside[name])
+        numbers, word = _outcome_numbers(cells)
+        found[name], words[name] = (cells if word else numbers), word
+        if word is None:
+            continue
+        if categories is False:
+            raise InputError(
+                f"The outcome {name!r} holds text (such as {word!r}), of which there is no such "
+                "number. Use --what proportion for the share of each category; if "
+                f"{word!r} stands for a missing value: --missing {word!r}."
+            )
+        if categories is None:
+            _refuse_doubtful(name, cells, numbers, word)
+    text = [name for name, word in words.items() if word]
+    if categories is None and 0 < len(text) < len(words):
+        raise InputError(
+            f"Some outcomes are text ({', '.join(map(repr, text))}), others numbers. Ask for them "
+            "one after the other; or use --what proportion, for the shares of all their values."
+        )
+    return found, bool(text) if categories is None else categories
+
+
+def read_numbers(cells: Iterable[str | None], name: str, option: str) -> list[float | None]:
+    """Read a column of numbers; text is refused."""
+    numbers, word = _outcome_numbers(list(cells))
+    if word is not None:
+        raise InputError(
+            f"The column {name!r}, which {option} names, holds text (such as {word!r}). Repair it, "
+            f"or say that it stands for a missing value: --missing {word!r}."
+        )
+    return numbers
+
+
+def _outcome_numbers(cells: list[str | None]) -> tuple[list[float | None], str | None]:
+    """Return the numbers, None where a cell is missing or a word; and the first word."""
+    numbers: list[float | None] = []
+    first = None
+    for cell in cells:
+        number = None
+        if cell is not None:
+            try:
+                number = None if "_" in cell else float(cell)  # Python reads 1_000 as a number
+            except ValueError:
+                number = None
+            if number is None and first is None:
+                first = cell
+        numbers.append(number)
+    return numbers, first
+
+
+def _refuse_doubtful(
+    name: str, cells: list[str | None], numbers: list[float | None], word: str
+) -> None:
+    if any(number is not None for number in numbers):
+        raise InputError(
+            f"The outcome {name!r} holds numbers and text (such as {word!r}). If {word!r} stands "
+            f"for a missing value: --missing {word!r}; if all are categories: --what proportion."
+        )
+    levels = len({cell for cell in cells if cell is not None})
+    if levels > _MOST_CATEGORIES:
+        raise InputError(
+            f"The outcome {name!r} has {levels} different values that are not numbers: names or "
+            "free text rather than categories. Name those that you want with --category, or ask "
+            "for all with --what proportion."
+        )

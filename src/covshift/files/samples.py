@@ -1,0 +1,516 @@
+"""Two tables become two samples: aligned by name, checked, encoded alike, all noted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.row_weights import repeated
+from ..encoding import TableEncoder
+from ..encoding.samples import levels_of
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows
+from ..show.notes import Note
+from .columns import Column, Kind, as_category
+from .doubtful import empty_questions, find_doubts
+from .encoding import MISSING_LEVEL, Encoding, cells_of, check_finite
+from .labels import Labels, outcome_questions, read_labels, settle_labels
+from .missing import ReadOptions as ReadOptions
+from .questions import Asked
+from .table import Table, merged_levels, notes_of, read_table
+
+_KINDS = ("numeric", "categorical", "date", "ordered", "boolean")
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user says about columns."""
+
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    target_weight: str | None = None
+    frequency: str | None = None
+    target_frequency: str | None = None
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
+    boolean: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    task: str | None = None  # "classification" or "regression"; None: find out
+    beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
+    beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
+    of_target: tuple[tuple[str, str], ...] = ()  # (option, column) of the target rows, no features
+    target_label: str | None = None  # the target's own label, where it has another name
+    label_gaps: bool = False  # training rows without a label are left out; else they are an error
+    by: str | None = None  # groups: a feature where both files have the column
+    by_option: str = "--by"  # that names it
+    every_level: bool = False  # levels with few rows are kept as well
+    unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
+    drop_unlabelled: bool = False  # training rows without a label are left out, by request
+    categories: bool | None = None  # whether outcomes are categories; None: find out
+    has_id: bool = True  # whether the command can keep an id
+    schema: tuple[str, ...] = ()  # columns that a schema file knows: they may be absent
+    missing_in: tuple[str, ...] = ()  # columns that --missing names
+
+    def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
+        """What to read each declared column as; ``weights`` are those of the table's weights."""
+        kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
+        kinds |= dict.fromkeys(self.categorical, "category")
+        kinds |= dict.fromkeys(self.date, "date")
+        kinds |= dict.fromkeys(self.ordered, "ordered")
+        kinds |= dict.fromkeys(self.boolean, "boolean")
+        if self.by is not None:
+            kinds.setdefault(self.by, "category")
+        named = (name for _, name in (*self.beside, *self.of_target))
+        kinds |= dict.fromkeys(named, "category")
+        for label in (self.label, self.target_label):
+            if label is not None:
+                kinds[label] = "category"
+        kinds |= dict.fromkeys((name for name in weights if name is not None), "number")
+        if self.id is not None:
+            kinds[self.id] = "text"
+        return kinds
+
+    def roles(self) -> set[str]:
+        """Columns that are no features."""
+        beside = (name for _, name in (*self.beside, *self.of_target, *self.unread))
+        weights = (self.weight, self.target_weight, self.frequency, self.target_frequency)
+        named = (self.label, self.target_label, self.id, *weights, *beside)
+        return {name for name in named if name is not None} | set(self.drop)
+
+    def settled(self) -> set[str]:
+        """Columns of which it has been said what they are."""
+        by = () if self.by is None else (self.by,)
+        return {name for option in _KINDS for name in getattr(self, option)} | {*by}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A training and a target sample, ready for the library."""
+
+    encoding: Encoding
+    X: Real
+    X_target: Real
+    labels: Labels | None
+    ids: NDArray[Any] | None
+    target_ids: NDArray[Any] | None
+    weight: Real | None  # probability weights, as given
+    target_weight: Real | None
+    id_name: str | None
+    notes: list[Note] = field(default_factory=list)
+    rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))  # of the training file
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # text, None where missing
+    target_beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    groups: NDArray[Any] | None = None
+    target_groups: NDArray[Any] | None = None  # where the target file has them too
+    again: Rows | None = None  # rows, each as often as it was seen; None: each once
+    target_again: Rows | None = None
+    target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
+    columns: Mapping[str, Column] = field(default_factory=dict)  # of the training file, no values
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of X."""
+        return self.encoding.columns
+
+    def take(self, rows: NDArray[np.intp]) -> Samples:
+        """Return some of the training rows, with the whole target."""
+        labels = self.labels
+        return replace(
+            self,
+            X=self.X[rows],
+            labels=None if labels is None else replace(labels, y=labels.y[rows]),
+            ids=_taken(self.ids, rows),
+            weight=_taken(self.weight, rows),
+            rows=self.rows[rows],
+            beside={name: cells[rows] for name, cells in self.beside.items()},
+            groups=_taken(self.groups, rows),
+        )
+
+    def repeated(self) -> Samples:
+        """Return the samples with every row as often as it was seen."""
+        found = self if self.again is None else self.take(self.again)
+        found = found if self.target_again is None else found.take_target(self.target_again)
+        return replace(found, again=None, target_again=None)
+
+    def take_target(self, rows: NDArray[np.intp]) -> Samples:
+        """Return some of the target rows, with all training rows."""
+        labels = self.labels
+        if labels is not None and labels.y_target is not None:
+            known = np.full(len(self.X_target), -1)
+            known[labels.scored] = np.arange(len(labels.scored))
+            place = known[rows]
+            scored = np.flatnonzero(place >= 0)
+            y_target = labels.y_target[place[scored]]
+            labels = replace(labels, scored=scored, y_target=y_target if len(scored) else None)
+        return replace(
+            self,
+            X_target=self.X_target[rows],
+            labels=labels,
+            target_ids=_taken(self.target_ids, rows),
+            target_weight=_taken(self.target_weight, rows),
+            target_rows=self.target_rows[rows],
+            target_beside={name: cells[rows] for name, cells in self.target_beside.items()},
+            target_groups=_taken(self.target_groups, rows),
+        )
+
+
+def read_samples(
+    train: str, target: str, declared: ColumnOptions, reading: ReadOptions | None = None
+) -> Samples:
+    """Read two files and make samples of them; `Asked` where that would need a guess."""
+    if train == "-" and target == "-":
+        raise InputError("Only one of the two files can be standard input (-).")
+    of_a, of_b = (
+        (declared.weight, declared.frequency),
+        (declared.target_weight, declared.target_frequency),
+    )
+    a = read_table(train, declared.kinds(weights=of_a), reading)
+    b = read_table(target, declared.kinds(weights=of_b), reading)
+    _check_declared(declared, a, b)
+    notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
+    a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))
+    settled = settle_labels(a, b, declared)
+    a, b, questions = settled.train, settled.target, [*settled.questions]
+    rows, whole = np.arange(len(a)), a
+    if declared.label is not None:
+        rows = _labelled(a, declared.label, notes)
+        a = a.take(rows)
+    shared = _shared_columns(a, b, declared, notes)
+    notes += _schema_notes(a, b, shared, declared)
+    for table in (a, b):
+        if len(table) < 2:
+            raise InputError(f"{table.title} has one row. A sample needs at least two.")
+    labels = None
+    if declared.label:
+        own = declared.target_label or declared.label
+        task = settled.task or "classification"
+        labels = read_labels(a, b, declared.label, task, notes, target_name=own)
+        notes += settled.notes
+    doubts = find_doubts(
+        whole,
+        b,
+        shared,
+        declared=declared.settled(),
+        id=declared.id,
+        has_id=declared.has_id,
+    )
+    questions += [*doubts.questions, *outcome_questions(a, declared.beside, declared.categories)]
+    if len(rows) < len(whole):
+        questions += empty_questions(a, shared, {question.column for question in questions})
+    if questions:
+        raise Asked(questions)
+    notes += doubts.notes
+    names = [name for name in shared if name not in {doubts.id, *doubts.left_out}]
+    if not names:
+        raise InputError(
+            f"No column is left to compare: {_listed(shared)} identify rows or are free text. "
+            "--categorical COL takes one as categories nevertheless."
+        )
+    encoding = learn_encoding(a, b, names, declared, notes)
+    X, T = encoding.encode(a), encoding.encode(b)
+    id_name = declared.id or doubts.id
+    return Samples(
+        encoding,
+        X,
+        T,
+        labels,
+        _ids(a, id_name, notes),
+        _ids(b, id_name, notes) if id_name in b.columns else None,
+        weights_of(a, declared.weight),
+        weights_of(b, declared.target_weight),
+        id_name,
+        notes,
+        rows,
+        beside={name: a.columns[name].values for _, name in declared.beside},
+        target_beside={
+            name: b.columns[name].values
+            for name in (*declared.beside_target, *(name for _, name in declared.of_target))
+            if name in b.columns
+        },
+        groups=_groups(a, declared),
+        target_groups=_groups(b, declared),
+        again=repeats_of(a, declared.frequency),
+        target_again=repeats_of(b, declared.target_frequency, "--target-"),
+        target_rows=np.arange(len(b)),
+        left_out={**_left_out(a, b, encoding), **doubts.left_out},
+        columns={name: replace(part, values=part.values[:0]) for name, part in a.columns.items()},
+    )
+
+
+def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
+    """Say why columns of the training file are no features, besides their roles."""
+    rest = [name for name in a.names if name not in encoding.names]
+    same = "never varies, or says what another column says"
+    return {name: same if name in b.columns else f"not in {b.title}" for name in rest}
+
+
+def _with_levels(table: Table, declared: ColumnOptions) -> Table:
+    """Give ordered categories the levels that were declared; others are refused."""
+    columns = dict(table.columns)
+    for name, levels in declared.ordered.items():
+        if name not in columns:
+            continue
+        strange = sorted({value for value in columns[name].values if value} - {*levels})
+        if strange:
+            raise InputError(
+                f"{table.title}: column {name!r} holds {_listed(strange)}, none of the levels "
+                f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
+                f"missing values: --missing {f'{name}={strange[0]}'!r}."
+            )
+        columns[name] = replace(columns[name], levels=levels)
+    return replace(table, columns=columns)
+
+
+def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions) -> list[Note]:
+    """Name columns that the schema file lacks, and those that only it has."""
+    if not declared.schema:
+        return []
+    notes = []
+    known = {*declared.schema, *declared.settled()}
+    lacking = [name for name in shared if name not in known]
+    if lacking:
+        text = f"The schema does not know {_listed(lacking)}: taken as they come."
+        notes.append(Note("schema", text))
+    absent = [name for name in declared.schema if name not in {*a.names, *b.names}]
+    if absent:
+        text = f"The schema knows {_listed(absent)}, which neither file has."
+        notes.append(Note("schema", text, "warning"))
+    return notes
+
+
+def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
+    """Number the rows that have a label."""
+    rows = np.flatnonzero([cell is not None for cell in table.columns[label].values])
+    if not len(rows):
+        raise InputError(f"{table.title}: the label {label!r} is missing in every row.")
+    if len(rows) < len(table):
+        text = (
+            f"{table.title}: the label {label!r} is missing in {len(table) - len(rows)} of "
+            f"{len(table)} rows, which were left out."
+        )
+        notes.append(Note("missing labels", text))
+    return rows
+
+
+def learn_encoding(
+    train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
+) -> Encoding:
+    """Learn the rules that make numbers of the shared columns."""
+    pair = [{name: table.columns[name] for name in names} for table in (train, target)]
+    for table, columns in zip((train, target), pair, strict=True):
+        check_finite(table.title, columns)
+    kinds = {name: "category" for name in declared.categorical if name in names}
+    cells = cells_of(pair[0]), cells_of(pair[1])
+    more = {}
+    if declared.by is not None and declared.by in names:  # a category, with all its levels
+        kinds[declared.by] = "category"
+        more[declared.by] = levels_of(declared.by, *cells)
+    encoder = TableEncoder(kinds)
+    if declared.every_level:
+        encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
+    encoder.fit_cells(*cells, more)
+    notes += encoder.notes_
+    return Encoding(encoder)
+
+
+def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
+    def where(name: str, table: Table, option: str) -> None:
+        if name not in table.columns:
+            raise InputError(
+                f"{table.title} has no column {name!r}, which {option} names. Its columns are: "
+                f"{_listed(table.names)}."
+            )
+
+    if declared.label is not None:
+        where(declared.label, train, "--label")
+    if declared.weight is not None:
+        where(declared.weight, train, "--weight")
+    if declared.target_weight is not None:
+        where(declared.target_weight, target, "--target-weight")
+    if declared.frequency is not None:
+        where(declared.frequency, train, "--frequency")
+    if declared.target_frequency is not None:
+        where(declared.target_frequency, target, "--target-frequency")
+    if declared.id is not None:
+        where(declared.id, train, "--id")
+    for option, name in declared.beside:
+        where(name, train, option)
+    for option, name in declared.of_target:
+        where(name, target, option)
+    if declared.target_label is not None:
+        where(declared.target_label, target, "--target-label")
+    if declared.by is not None:
+        where(declared.by, train, declared.by_option)
+    unnamed = train.left_out | target.left_out
+    for option, name in declared.unread:
+        where(name, train, option)
+    for option in (*_KINDS, "drop", "missing_in"):
+        for name in getattr(declared, option):
+            if name not in {*target.columns, *unnamed, *declared.schema}:
+                where(name, train, f"--{option.removesuffix('_in')}")
+    kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
+    twice = sorted(name for name, times in kinds.items() if times > 1)
+    if twice:
+        raise InputError(f"{_listed(twice)}: declared in two ways. Keep one of them.")
+    taken = (declared.id, declared.weight, declared.frequency)
+    if declared.label is not None and declared.label in taken:
+        raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
+
+
+def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Note]) -> list[str]:
+    roles = declared.roles()
+    if declared.by is not None and declared.by not in b.columns:
+        roles.add(declared.by)
+    names = {name for _, name in declared.beside} - {*declared.beside_target}
+    if declared.label is not None and declared.target_label not in (None, declared.label):
+        names.add(declared.label)
+    unused = sorted(name for name in names if name in b.columns)
+    if unused:
+        text = f"{b.title} has {_listed(unused)} as well: not used."
+        notes.append(Note("columns of the target", text))
+    there = {name for _, name in declared.of_target} | {declared.target_label or ""}
+    here = {declared.label, *(name for _, name in declared.beside)}
+    unused = sorted(name for name in there - here if name in a.columns)
+    if unused:
+        text = f"{a.title} has {_listed(unused)} as well: not used."
+        notes.append(Note("columns of the training rows", text))
+    first = [name for name in a.names if name not in roles]
+    second = [name for name in b.names if name not in roles]
+    shared = [name for name in first if name in second]
+    only_a = [name for name in first if name not in second]
+    only_b = [name for name in second if name not in first]
+    if not shared:
+        raise InputError(
+            f"{a.title} and {b.title} share no column. {a.title} has {_listed(first)}; {b.title} "
+            f"has {_listed(second)}. The names in the two headers must be the same."
+        )
+    for title, only in ((a.title, only_a), (b.title, only_b)):
+        if only:
+            text = f"Only in {title}, and left out: {_listed(only)}."
+            notes.append(Note("columns of one file", text))
+    if shared != [name for name in second if name in first]:
+        text = f"{b.title} has its columns in another order; they were matched by name."
+        notes.append(Note("order of columns", text))
+    return shared
+
+
+def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | None:
+    if name is None:
+        return None
+    ids = table.columns[name].values
+    repeated = len(ids) - len(set(ids))
+    if repeated:
+        text = f"{table.title}: {repeated} values of the id column {name!r} are repeated."
+        notes.append(Note("repeated ids", text))
+    return ids
+
+
+def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
+    """Groups of the rows; those without one are a group."""
+    if declared.by is None or declared.by not in table.columns:
+        return None
+    groups = table.columns[declared.by].values
+    if groups.dtype == object:
+        groups = groups.copy()
+        groups[[cell is None for cell in groups]] = MISSING_LEVEL
+    return groups
+
+
+def weights_of(table: Table, name: str | None) -> Real | None:
+    """Return the column of weights, if one is named; refuse what is no weight."""
+    if name is None:
+        return None
+    values = np.asarray(table.columns[name].values, dtype=np.float64)
+    for bad, what in ((~np.isfinite(values), "missing or infinite"), (values < 0, "negative")):
+        if bad.any():
+            raise InputError(
+                f"{table.title}: the weight column {name!r} has {int(bad.sum())} {what} values. "
+                "Weights are numbers from zero up."
+            )
+    if not values.any():
+        raise InputError(f"{table.title}: the weight column {name!r} is zero in every row.")
+    return values
+
+
+def repeats_of(table: Table, name: str | None, options: str = "--") -> Rows | None:
+    """Return the rows, each as often as the column says; None where no column is named.
+
+    ``options`` is how the options begin that tell about this table.
+    """
+    values = weights_of(table, name)
+    if values is None:
+        return None
+    option, weight = f"{options}frequency", f"{options}weight"
+    try:
+        return repeated(values, len(values), option, of=table.title, weight=weight)
+    except InputError as error:
+        raise InputError(f"{table.title}, column {name!r}: {error}") from None
+
+
+def _taken(values: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    return None if values is None else values[rows]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(map(repr, names[:12])) + more
+
+
+# Two tables with the same columns: where one knows less about a column, both are read alike.
+#
+# A column of "no" alone is boolean in one file and the same column a country in the other; numbers
+# 0 and 1 are what the other file calls yes and no; ids of a small file are names that repeat in a
+# large one. The values stay as they are.
+
+
+_TEXT = ("category", "ordered", "text")
+
+
+def made_alike(one: Table, other: Table) -> tuple[Table, Table]:
+    """Return the tables with columns of the same name as the same kind, where that is certain."""
+    first, second = dict(one.columns), dict(other.columns)
+    for name in first.keys() & second.keys():
+        first[name], second[name] = _alike(first[name], second[name])
+    return replace(one, columns=first), replace(other, columns=second)
+
+
+def _alike(one: Column, other: Column) -> tuple[Column, Column]:
+    kinds = {one.kind, other.kind}
+    if one.kind == other.kind == "ordered":
+        levels = merged_levels(one.levels, other.levels)
+        if levels is None:
+            return as_category(one), as_category(other)
+        return replace(one, levels=levels), replace(other, levels=levels)
+    if kinds == {"ordered", "category"}:
+        levels = one.levels or other.levels
+        known = all({v for v in part.values if v is not None} <= {*levels} for part in (one, other))
+        if known:
+            return _ordered(one, levels), _ordered(other, levels)
+        return as_category(one), as_category(other)
+    if kinds == {"text", "category"} and one.kind == "category":
+        return one, as_category(other)
+    if kinds == {"boolean", "number"}:
+        return _boolean(one), _boolean(other)
+    if "boolean" in kinds and kinds & {*_TEXT}:
+        return as_category(one), as_category(other)
+    return one, other
+
+
+def _ordered(column: Column, levels: tuple[str, ...]) -> Column:
+    return replace(column, kind="ordered", levels=levels)
+
+
+def _boolean(column: Column) -> Column:
+    values = column.values[~np.isnan(column.values)]
+    if column.kind == "boolean" or not np.isin(values, (0.0, 1.0)).all():
+        return column
+    return replace(column, kind="boolean", doubt=None)

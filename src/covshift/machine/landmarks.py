@@ -1,0 +1,252 @@
+"""The fit on landmarks: sums in one pass over rows, in memory, in blocks or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..corrections import as_correction
+from ..corrections.matrix import warn_if_faint
+from ..data.fit import (
+    FitData,
+    GivenWeights,
+    check_device_fit_data,
+    check_fit_data,
+    encode_fit_data,
+    take_columns,
+)
+from ..data.validation import (
+    check_columns,
+    check_host_rows,
+    check_rows,
+    refuse_margins,
+    unwrap_target,
+)
+from ..encoding import TableEncoder
+from ..encoding.samples import numbers_only
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows, is_torch, like
+from ..numerics.coordinates import Ranked
+from ..numerics.device.arrays import enough_memory
+from ..numerics.device.kernels import KERNELS as DEVICE_KERNELS
+from ..numerics.device.kernels import DeviceExpansion
+from ..numerics.hashing import RowUnits
+from ..numerics.kernels import landmarks
+from .device_primal import DevicePrimal
+from .expansion import Expansion
+from .primal import Primal
+from .search import best_of, is_searched
+
+# The fitted function of a kernel machine: from new rows, of whatever kind, to values.
+
+
+class FittedFunction(BaseEstimator):  # type: ignore[misc]
+    """f, and how rows are read for it."""
+
+    _f: Expansion
+    _columns: Rows  # of the columns given, those that vary, in the order of the fit
+    _frame: TableEncoder | None = None  # what made numbers of a table
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel of the fitted function: K(X, Z) of two sets of rows."""
+        check_is_fitted(self, "_f")
+        return self._f.kernel
+
+    @property
+    def width_(self) -> Any:
+        """Its width: a number, one per column for a sum of kernels, or None."""
+        return None if self.kernel_ is None else self.kernel_.width
+
+    def _after_loading(self) -> None:
+        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
+        if len(self._columns) and not 0 <= self._columns.min() <= self._columns.max() < n:
+            raise ValueError(f"columns beyond the {n} there are")
+
+    def _points(self, X: Any) -> Any:
+        """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
+        check_is_fitted(self, "_f")
+        if self._frame is not None:
+            check_columns(self, X, reset=False)
+            return self._frame.encode(X, "X")[:, self._columns]
+        if self._predicts_on_device(X):
+            return take_columns(check_rows(self, X, reset=False), self._columns)
+        return self._check_rows(X, reset=False)[:, self._columns]
+
+    def _predicts_on_device(self, X: Any) -> bool:
+        kernel = self._f.kernel
+        by_steps = isinstance(getattr(self, "_coordinates", None), Ranked)  # NumPy alone has them
+        known = kernel is not None and kernel.name in (*DEVICE_KERNELS, "sum")
+        return is_torch(X) and known and not by_steps
+
+    def _values(self, X: Any) -> Any:
+        """Return f at new rows: (rows, k); of PyTorch tensors, on their device."""
+        return self._values_at(self._points(X))
+
+    def _values_at(self, points: Any) -> Any:
+        if self._predicts_on_device(points):
+            f = DeviceExpansion(self._f.kernel, self._f.Z, self._f.coef, self._f.c)
+            with enough_memory("the predictions", "Predict fewer rows at a time"):
+                return f(points)
+        return self._f(points)
+
+    def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
+        """Learn the columns of X and X_target; return both as numbers."""
+        check_columns(self, X, reset=True)
+        X, X_target, self._frame = encode_fit_data(X, X_target, given)
+        return X, X_target
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Real:
+        """Check rows by themselves, then against the columns of the fit."""
+        return check_host_rows(self, X, reset=reset)
+
+
+class LandmarksFit(FittedFunction):
+    """What a kernel machine does with ``solver="primal"``; `KernelMachine` has the rest."""
+
+    _stream: Primal | None
+
+    def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
+        Z = self._landmarks(problem)
+        self._start_stream(problem, self._best_of(kernels), whole, Z)
+
+    def _landmarks(self, problem: FitData) -> Real:
+        random_state = check_random_state(self.random_state)
+        return landmarks(problem.X, int(self.n_components), random_state, problem.units)
+
+    def _best_of(self, kernels: Sequence[Any]) -> Any:
+        """Return the kernel for the fit on landmarks: several are compared on the sample."""
+        sample, Y = self._sample
+        return best_of(kernels, sample, Y, int(self.n_folds))
+
+    def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
+        target_sums = problem.target_sums(self.correction_, whole)
+        self._stream = self._primal(kernel, Z, target_sums, problem.units)
+
+    def _primal(
+        self, kernel: Any, Z: Real, target_sums: Any, units: RowUnits, example: Any = None
+    ) -> Primal:
+        held_out = self.reg == "cv" or self._uses_held_out()
+        n_folds = max(2, int(self.n_folds)) if held_out else 1
+        if example is None:
+            return Primal(kernel, Z, target_sums, n_folds=n_folds, units=units)
+        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, units=units, example=example)
+
+    # The same on a GPU
+
+    def _runs_on_device(self, X: Any) -> bool:
+        """PyTorch tensors stay where they are, unless what is asked for runs on the host alone."""
+        return (
+            is_torch(X)
+            and X.ndim == 2
+            and not self._chooses()
+            and self._solver(int(X.shape[0])) == "primal"
+            and (is_searched(self.kernel) or self.kernel in DEVICE_KERNELS)
+            and self.coordinates in ("standard", "none")
+        )
+
+    @enough_memory(
+        "the fit; nothing is fitted", "Use fewer landmarks (n_components), fewer rows or float32"
+    )
+    def _fit_on_device(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
+        problem = check_device_fit_data(X, Y, X_target, weights)
+        self.correction_ = clone(as_correction(self.correction), safe=False)
+        self._columns = problem.columns
+        self._stream = None
+        problem.warn_if_apart(self, self.correction_, stacklevel=4)
+        if is_searched(self.kernel):
+            problem = problem.in_double()  # its parts differ in size: single precision loses some
+        kernels = self._choose_kernels(problem)
+        Z = self._landmarks(problem)
+        kernel = self._best_of(kernels)
+        target_sums = problem.target_sums(self.correction_, problem.X)
+        stream = self._primal(kernel, Z, target_sums, problem.units, example=problem.X[:1])
+        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+        self.__dict__.pop("_sample", None)
+        for name in ("coef_", "intercept_", "landmarks_"):
+            setattr(self, name, like(getattr(self, name), X))
+        return self
+
+    def _add_and_solve(self, problem: FitData) -> None:
+        stream = self._stream
+        if stream is None:
+            raise RuntimeError("There is no stream to add to.")
+        stream.add(problem.X, problem.Y, problem.w)
+        self._solve(stream)
+
+    def _solve(self, stream: Primal) -> None:
+        """Choose the penalty and fit, from the sums in ``stream``."""
+        total = stream.total()
+        first = not hasattr(self, "target_coverage_")
+        self.target_coverage_ = total.covered / total.weight
+        if first:  # of a stream, the first block warns
+            share = f"{1 - self.target_coverage_:.0%} of the training points"
+            warn_if_faint(
+                self.target_coverage_,
+                total.trace / total.weight,
+                share,
+                self.correction_,
+                stacklevel=6,
+            )
+        if self.reg == "cv" and len(stream.folds) > 1:
+            tuning = stream.tune()
+            self.reg_ = tuning.reg
+            self.reg_path_ = tuning.path()
+        else:
+            self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
+        self.coef_, self.intercept_ = stream.fit(self.reg_)
+        self.landmarks_ = stream.Z
+        self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
+        if self._uses_held_out() and len(stream.folds) > 1:
+            sample, Y = self._sample
+            f, folds = stream.held_out(sample.X, Y, sample.counts, sample.repeats, self.reg_)
+            self._learn_from_held_out(f, sample.X, Y, sample.counts, folds)
+
+    def _partial_fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
+        if self._is_first_block():
+            self._check_parameters()
+            self._forget()
+            self.__dict__.pop("_frame", None)
+            if self.kernel == "precomputed":
+                raise InputError("partial_fit needs points, not a precomputed kernel.")
+            if self._chooses():
+                raise InputError(
+                    "correction='auto' compares corrections on the whole training sample, so "
+                    "partial_fit cannot use it. Choose one, such as 'blended'."
+                )
+            refuse_margins(unwrap_target(X_target), "X_target", "partial_fit")
+            with numbers_only("partial_fit", X=X, X_target=X_target):
+                problem = check_fit_data(X, Y, X_target, weights, streamed=True)
+            self._weight_unit = weights.mean(len(Y))
+            self.correction_ = clone(as_correction(self.correction), safe=False)
+            self._columns = problem.columns
+            problem.warn_if_apart(self, self.correction_, stacklevel=3)
+            self._start_primal(problem, self._choose_kernels(problem), None)
+            self._by_blocks = True
+        else:
+            of_target = (X_target, weights.target_weight)
+            if any(unwrap_target(given) is not None for given in of_target):
+                raise InputError(
+                    "X_target and its weights belong to the first call of partial_fit only."
+                )
+            problem = check_fit_data(X, Y, None, weights, streamed=True)
+            problem = problem.scaled(weights.mean(len(Y)) / self._weight_unit)
+        if problem.N:
+            self._add_and_solve(problem)
+        return self
+
+    def _is_first_block(self) -> bool:
+        if getattr(self, "_stream", None) is not None:
+            return False
+        if getattr(self, "_by_blocks", False):
+            raise InputError(
+                "A model file keeps the function that earlier blocks gave, not their sums, so a "
+                "machine from a file cannot add to them. Start afresh with sklearn.base.clone, or "
+                "with fit."
+            )
+        return True

@@ -1,0 +1,1 @@
+"""What the methods compute with: kernels, quadratic programs, folds, threads, devices."""

@@ -1,0 +1,103 @@
+"""Array namespaces: NumPy, and whatever follows the array API standard.
+
+Numerical code asks its inputs for a namespace, so that the same lines run on NumPy, on torch (CPU
+or GPU) and on any other conforming library. NumPy and SciPy fast paths sit behind `is_numpy`.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputTypeError
+from .progress import import_extra
+
+Array: TypeAlias = Any
+"""An array of NumPy or of another library that follows the array API standard."""
+
+
+def namespace(array: Array) -> ModuleType:
+    """Return the array API namespace of ``array``."""
+    if isinstance(array, np.ndarray):
+        return np
+    if is_torch(array):
+        return import_extra("array_api_compat.torch", extra="torch", needed_by="Torch input")
+    if hasattr(array, "__array_namespace__"):
+        found: ModuleType = array.__array_namespace__()
+        return found
+    raise InputTypeError(f"{type(array).__name__} is not an array of a known library.")
+
+
+def is_array(candidate: object) -> bool:
+    """Tell whether ``candidate`` can be computed with as it is, without conversion to NumPy."""
+    return (
+        isinstance(candidate, np.ndarray)
+        or hasattr(candidate, "__array_namespace__")
+        or is_torch(candidate)
+    )
+
+
+def is_torch(array: object) -> bool:
+    """Tell whether ``array`` is a PyTorch tensor, without importing PyTorch."""
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def is_numpy(array: Array) -> bool:
+    """Tell whether ``array`` may take a NumPy and SciPy fast path."""
+    return isinstance(array, np.ndarray)
+
+
+def device(array: Array) -> Any:
+    """Return where ``array`` lives, in the form its namespace accepts."""
+    return array.device
+
+
+def to_numpy(array: Array) -> np.ndarray[Any, Any]:
+    """Copy ``array`` to host memory as a NumPy array."""
+    if hasattr(array, "detach"):  # torch: off the graph and off the GPU first
+        array = array.detach().cpu()
+    return np.asarray(array)
+
+
+def like(values: np.ndarray[Any, Any], reference: Array) -> Array:
+    """Move NumPy ``values`` to the namespace, device and dtype of ``reference``."""
+    xp = namespace(reference)
+    return xp.asarray(values, dtype=reference.dtype, device=device(reference))
+
+
+def searchsorted(thresholds: Array, x: Array, side: str = "left") -> Array:
+    """Place every ``x`` among sorted ``thresholds``."""
+    if hasattr(x, "contiguous"):  # torch warns about strided input, and would copy it anyway
+        x = x.contiguous()
+    return namespace(x).searchsorted(thresholds, x, side=side)
+
+
+def take_rows(array: Array, rows: np.ndarray[Any, Any]) -> Array:
+    """Return the given rows, numbered by a NumPy integer array."""
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(rows, device=device(array)), axis=0)
+
+
+# Names of the arrays that signatures speak of.
+
+
+Real = NDArray[np.float64]
+"""Numbers."""
+
+Floats = NDArray[np.floating[Any]]
+"""Numbers of single or double precision."""
+
+Rows = NDArray[np.intp]
+"""Row numbers."""
+
+Whole = NDArray[np.int64]
+"""Counts, ranks, fold numbers."""
+
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Bins of rows, in as few bytes as they need."""
+
+Flags = NDArray[np.bool_]
+"""True or False of every row."""

@@ -1,0 +1,236 @@
+"""Outcome models, cross-fitted: no row is predicted by a model that has seen it.
+
+The rows are dealt into K folds; model k learns from the rows outside fold k and predicts those
+inside. A target row gets the mean of the K models. So the residuals of the training rows are honest
+whatever the model, and an overfitted model only makes the estimate less precise, not wrong.
+
+Source: Chernozhukov et al. (2018), *Double/debiased machine learning for treatment and structural
+parameters*. Cost: K fits of each model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing
+
+from ..weights.discriminative import fit_weighted, takes_sample_weight
+from .array import Real, Rows
+from .hashing import RowUnits, keys_repeat, row_hash
+from .parallel import one_thread
+
+_ROWS = 1 << 16  # predicted at a time
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Predictions h of k columns: of every training row left out, and of the target rows."""
+
+    train: Real  # (N, k)
+    folds: Real  # (K, M, k): the target rows by the model of each fold
+
+    @property
+    def target(self) -> Real:
+        """Predictions of the target rows, (M, k): the mean of all folds' models."""
+        return np.asarray(self.folds.mean(axis=0))
+
+    @classmethod
+    def mixed(cls, parts: Sequence[CrossFit], shares: Real) -> CrossFit:
+        """Return a mixture of predictions, ``shares`` summing to one."""
+        pairs = [(share, part) for share, part in zip(shares, parts, strict=True) if share]
+        train, folds = (
+            np.asarray(sum(share * getattr(part, name) for share, part in pairs))
+            for name in ("train", "folds")
+        )
+        return cls(train, folds)
+
+    @classmethod
+    def known(cls, train: Real, target: Real, n_folds: int) -> CrossFit:
+        """Return values (N, k) and (M, k) that are known, not predicted."""
+        return cls(train, np.broadcast_to(target, (n_folds, *target.shape)))
+
+    def columns(self, kept: Any) -> CrossFit:
+        """Keep some of the k columns."""
+        return CrossFit(self.train[:, kept], self.folds[:, :, kept])
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[CrossFit]) -> CrossFit:
+        """Return the columns of all parts."""
+        return cls(
+            np.hstack([part.train for part in parts]),
+            np.concatenate([part.folds for part in parts], axis=2),
+        )
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of the training and of the target rows, as a model sees them."""
+
+    train: Any  # (N, n) array or data frame
+    target: Any  # (M, n)
+
+    def rows(self, kept: Rows) -> Features:
+        """Keep some of the training rows."""
+        return Features(_safe_indexing(self.train, kept), self.target)
+
+    def target_rows(self, kept: Rows) -> Features:
+        """Keep some of the target rows."""
+        return Features(self.train, _safe_indexing(self.target, kept))
+
+    def beside(self, train: Real, target: Real) -> Features:
+        """Add columns."""
+        return Features(
+            np.column_stack([self.train, train]), np.column_stack([self.target, target])
+        )
+
+
+def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:
+    """Number the fold of each row (N,), by what the row holds and not by its place.
+
+    Rows are ordered by a hash of X, which is at random, and dealt in turn, class by class where
+    ``classes`` (N,) are given; rows of one cluster stay together. Where some rows of X are equal,
+    chance orders all of them: dealt in turn, folds of few categories would be more alike than
+    chance has it, and a jackknife over them too sure of itself.
+    """
+    key = row_hash(X, units=RowUnits.of(X))
+    if cluster is None:
+        order = np.lexsort((y, key))
+        if keys_repeat(key):
+            order = order[np.random.default_rng(0).permutation(len(order))]
+        if classes is not None:
+            order = order[np.argsort(np.asarray(classes)[order], kind="stable")]
+        fold = np.empty(len(X), dtype=np.intp)
+        fold[order] = np.arange(len(X)) % min(n_folds, len(X))
+        return fold
+    _, group = np.unique(cluster, return_inverse=True)
+    group = group.reshape(-1)
+    first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(first, group, key)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return np.asarray(rank[group] % min(n_folds, len(first)))
+
+
+def cross_fit(
+    model: Any,
+    rows: Features,
+    y: NDArray[Any],
+    fold: Rows,
+    *,
+    weight: Real | None = None,
+    classes: NDArray[Any] | None = None,
+    most: int | None = None,
+) -> CrossFit:
+    """Fit a clone of ``model`` to the rows outside each fold, and predict both samples.
+
+    With ``classes`` (k,) the columns are the probabilities of these classes, of a classifier, or of
+    a regressor of the indicators; else there is one column, the prediction. Rows of weight zero
+    train nothing. A fit learns from at most ``most`` rows, every so many of a larger sample.
+    """
+    options: dict[str, Any] = {"weight": weight, "classes": classes, "most": most}
+    return fit_folds(model, rows.train, y, fold, **options).on(rows.target)
+
+
+@dataclass(frozen=True)
+class FoldFits:
+    """The models of all folds, and what they predict for the training rows left out."""
+
+    train: Real  # (N, k)
+    predict: Sequence[Callable[[Any], Real]]  # of each fold: rows -> (rows, k)
+
+    def on(self, target: Any) -> CrossFit:
+        """Predict the target rows as well."""
+        with one_thread(len(self.train)):
+            folds = [_in_blocks(predict, target) for predict in self.predict]
+        return CrossFit(self.train, np.stack(folds))
+
+
+def fit_folds(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    fold: Rows,
+    *,
+    weight: Real | None = None,
+    classes: NDArray[Any] | None = None,
+    most: int | None = None,
+) -> FoldFits:
+    """Fit the models of `cross_fit`, and predict the training rows X (N, n).
+
+    Rows of fold -1 train all models, and their prediction is zero.
+    """
+    train = np.zeros((len(y), 1 if classes is None else len(classes)))
+    models = []
+    with one_thread(len(y)):
+        for number in range(int(fold.max()) + 1):
+            held = fold == number
+            used = np.flatnonzero(~held if weight is None else ~held & (weight > 0))
+            if most is not None and len(used) > most:
+                used = used[:: -(-len(used) // most)]
+            fitted = _fit(model, _safe_indexing(X, used), y[used], weight, used, classes)
+            train[held] = _in_blocks(fitted, _safe_indexing(X, np.flatnonzero(held)))
+            models.append(fitted)
+    return FoldFits(train, models)
+
+
+def _in_blocks(predict: Callable[[Any], Real], rows: Any) -> Real:
+    """Predict some thousands of rows at a time: a model may make many columns of each."""
+    count = _length(rows)
+    if count <= _ROWS:
+        return predict(rows)
+    starts = range(0, count, _ROWS)
+    parts = [np.arange(start, min(start + _ROWS, count)) for start in starts]
+    return np.concatenate([predict(_safe_indexing(rows, part)) for part in parts])
+
+
+def _fit(
+    model: Any, X: Any, y: NDArray[Any], weight: Real | None, used: Rows, classes: Any
+) -> Callable[[Any], Real]:
+    """Fit a clone; return what predicts (rows, k)."""
+    w = None if weight is None else weight[used]
+    if classes is None and len(y) == 1:  # nothing to learn
+        return lambda rows: np.full((_length(rows), 1), float(y[0]))
+    if classes is None:
+        return _column(_fitted(model, X, y, w))
+    present = np.unique(y)
+    if len(present) == 1:  # nothing to tell apart
+        return lambda rows: np.tile((classes == present[0]) * 1.0, (_length(rows), 1))
+    if is_classifier(model):
+        return _probabilities(_fitted(model, X, y, w), classes)
+    models = [_column(_fitted(model, X, (y == c) * 1.0, w)) for c in classes[1:]]
+
+    def predict(rows: Any) -> Real:
+        rest = np.clip(np.hstack([one(rows) for one in models]), 0.0, 1.0)
+        return np.column_stack([1 - rest.sum(axis=1), rest])
+
+    return predict
+
+
+def _fitted(model: Any, X: Any, y: NDArray[Any], weight: Real | None) -> Any:
+    if weight is None or np.ptp(weight) == 0 or not takes_sample_weight(model):
+        return clone(model).fit(X, y)
+    return fit_weighted(clone(model), X, y, weight / weight.mean())
+
+
+def _column(fitted: Any) -> Callable[[Any], Real]:
+    return lambda rows: np.asarray(fitted.predict(rows), dtype=np.float64).reshape(-1, 1)
+
+
+def _probabilities(fitted: Any, classes: NDArray[Any]) -> Callable[[Any], Real]:
+    place = np.searchsorted(classes, fitted.classes_)
+
+    def predict(rows: Any) -> Real:
+        found = np.zeros((_length(rows), len(classes)))
+        found[:, place] = fitted.predict_proba(rows)
+        return found
+
+    return predict
+
+
+def _length(rows: Any) -> int:
+    return int(rows.shape[0])

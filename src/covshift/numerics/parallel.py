@@ -1,0 +1,244 @@
+"""Threads over rows, for NumPy code that leaves the interpreter free while it computes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+_inside = threading.local()
+_WORTH_THREADS = 1 << 22
+
+
+def thread_count() -> int:
+    """Cores that this process may use; OMP_NUM_THREADS sets a limit, as it does for BLAS."""
+    available = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(available, int(limit))) if limit.isdigit() else available
+
+
+def over_rows(work: Callable[[slice], None], n_rows: int, *, at_least: int = 1) -> None:
+    """Call ``work`` on consecutive ranges of rows, one per thread, each of ``at_least`` rows.
+
+    The ranges depend on the number of threads alone. The calling thread takes the first of them,
+    which saves most of the waiting. Called from inside such work, it takes them all. While several
+    threads work, each call of BLAS has one: its threads and ours would wait for each other.
+    """
+    n_parts = max(1, n_rows // max(1, at_least))
+    if n_parts > 1:
+        n_parts = 1 if getattr(_inside, "busy", False) else min(n_parts, thread_count())
+    edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    ranges = [slice(*pair) for pair in pairwise(edges)]
+    if n_parts == 1:
+        work(ranges[0])
+        return
+    with _blas_limit:
+        # In a copy of the caller's context: what it ignores, its threads ignore.
+        pool = _pool(thread_count() - 1)
+        others = [pool.submit(copy_context().run, work, rows) for rows in ranges[1:]]
+        try:
+            with _busy():
+                work(ranges[0])
+        finally:
+            wait(others)
+    for other in others:
+        other.result()  # or its error
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: making new ones takes as long as much of it.
+
+    The standard library's pool takes 0.15 ms to share out work, one of our own took half of that:
+    with milliseconds of work on each side, which callers ask for by ``at_least``, it does not show.
+    """
+    return ThreadPoolExecutor(n_threads, "covshift", initializer=_stay_busy)
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _stay_busy() -> None:
+    _inside.busy = True
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    _inside.busy = True
+    try:
+        yield
+    finally:
+        _inside.busy = False
+
+
+class _BlasLimit:
+    """Keep BLAS and LAPACK to one thread, for as long as anybody is inside.
+
+    The number of threads is one number for the whole process. The first to enter sets it and the
+    last to leave restores it: limits that overlap in several threads would else restore each
+    other's.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._before: list[int] = []  # threads of every library
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = [library.num_threads for library in _blas()]
+                for library in _blas():
+                    _set_threads(library, 1)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for library, before in zip(_blas(), self._before, strict=True):
+                    _set_threads(library, before)
+
+
+def _set_threads(library: Any, count: int) -> None:
+    # Of newer versions, set_num_threads does nothing in any but the first thread that called it.
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread(n_numbers: int) -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread where the arrays hold fewer than about four million.
+
+    On small matrices a second thread saves nothing, and on a busy machine waiting for it can take
+    thirty times as long as the work. Entering costs 0.02 ms, inside of another such block nothing.
+    ``@one_blas_thread(0)`` keeps a whole function to one: sums over rows gain nothing either.
+    """
+    if n_numbers >= _WORTH_THREADS:
+        yield
+        return
+    with _blas_limit:
+        yield
+
+
+@cache
+def _blas() -> list[Any]:
+    """Return the BLAS libraries of this process."""
+    import scipy.linalg  # noqa: F401  a library that is loaded later would not be found
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@contextmanager
+def one_thread(n_rows: int, *, worth: int = 20_000) -> Iterator[None]:
+    """Keep other libraries' threads (BLAS, OpenMP) to one on fewer than ``worth`` rows.
+
+    Boosted trees on a thousand rows gain nothing from a second thread, and lose much where another
+    process wants the core.
+    """
+    if n_rows >= worth:
+        yield
+        return
+    from threadpoolctl import ThreadpoolController
+
+    # Only what is selected is restored; of OpenMP every thread has a number of its own.
+    with _blas_limit, ThreadpoolController().select(user_api="openmp").limit(limits=1):
+        yield
+
+
+# Loops that numba compiles where it is installed (the extra "fast").
+#
+# A loop is plain Python on NumPy arrays, so it can also be run, slowly, without numba: the tests
+# do. Whoever calls one has a NumPy way as well, and asks `has_numba` which to take. Compiled code
+# is kept on disk between runs where numba finds a place to write.
+
+
+ALLOWED = True
+"""Whether numba is used where it is installed; the tests say no to compare."""
+
+
+def has_numba() -> bool:
+    """Whether loops are compiled: numba is installed. Asking does not import it."""
+    return ALLOWED and _installed()
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("numba") is not None
+
+
+_shared: dict[Callable[..., Any], Callable[..., Any]] = {}  # helpers, once for all loops
+
+
+class Loop:
+    """A loop that is compiled when first called; ``python`` is the loop as written.
+
+    Compiled, it leaves the interpreter free, so that threads can share the work. ``helpers`` are
+    the plain functions that it calls, each after those that it calls itself, by the names they have
+    in its module; numba does not see when they alone change, so after that clear `__pycache__`.
+    """
+
+    def __init__(
+        self, python: Callable[..., Any], helpers: tuple[Callable[..., Any], ...] = ()
+    ) -> None:
+        self.python, self._helpers = python, helpers
+        self._compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self._function())(*arguments)
+
+    def is_at_hand(self) -> bool:
+        """Whether it was compiled before, by this process or by one that kept it on disk."""
+        function: Any = self._function()
+        if function.signatures:
+            return True
+        kept = Path(function.stats.cache_path or "")
+        return function.stats.cache_path is not None and any(
+            kept.glob(f"*.{self.python.__qualname__}-*.nbi")
+        )
+
+    def _function(self) -> Callable[..., Any]:
+        if self._compiled is None:
+            known: dict[str, Any] = {}
+            for helper in self._helpers:
+                if helper not in _shared:
+                    _shared[helper] = _compile(_with_globals(helper, known))
+                known[helper.__name__] = _shared[helper]
+            self._compiled = _compile(_with_globals(self.python, known))
+        return self._compiled
+
+
+def _with_globals(python: Callable[..., Any], known: dict[str, Any]) -> Callable[..., Any]:
+    """Return the same function, with compiled helpers in the place of plain ones."""
+    if not known:
+        return python
+    assert isinstance(python, FunctionType)
+    copied = FunctionType(python.__code__, {**python.__globals__, **known}, python.__name__)
+    copied.__qualname__, copied.__module__ = python.__qualname__, python.__module__
+    return copied
+
+
+def _compile(python: Callable[..., Any]) -> Callable[..., Any]:
+    njit = import_module("numba").njit
+    # Sums may be taken in another order, several numbers at a time.
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
+    try:
+        compiled: Callable[..., Any] = njit(cache=True, **options)(python)
+    except RuntimeError:  # numba finds no directory to keep it in
+        compiled = njit(**options)(python)
+    return compiled

@@ -1,0 +1,127 @@
+"""How far a long run has got: on stderr, a bar where a person looks at it."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Self, TypeVar
+
+from ..exceptions import MissingExtraError, SlowWarning
+
+Item = TypeVar("Item")
+
+_WIDTH = 30
+_EVERY = 0.1  # seconds between two pictures of the bar
+_LINES = 10  # of a log, in all
+
+
+def track(items: Iterable[Item], total: int, label: str, *, verbose: bool) -> Iterator[Item]:
+    """Yield ``items``; with ``verbose``, show how many of ``total`` are done, on a terminal.
+
+    A loop that ends early, as searches do, leaves the bar where it got to.
+    """
+    with Progress(total, label, verbose=verbose) as progress:
+        for item in items:
+            progress.show()
+            progress.done += 1
+            yield item
+
+
+class Progress:
+    """Counts what is done of ``total``, and guesses how long the rest takes.
+
+    With ``verbose`` a terminal shows a bar. Elsewhere there is nothing to see, or, with ``log``,
+    ten lines in all.
+    """
+
+    def __init__(self, total: int, label: str, *, verbose: bool = True, log: bool = False) -> None:
+        self.total, self.label, self.done = total, label, 0
+        self._draws = verbose and sys.stderr.isatty()
+        self._logs = verbose and log and not self._draws
+        self._start, self._drawn = time.monotonic(), -_EVERY
+        self._shown = 0  # characters on the terminal's line
+
+    def step(self, note: str = "") -> None:
+        """Count one more; ``note`` says what it was."""
+        self.done += 1
+        self.show(note)
+        if self._logs and self.done * _LINES // self.total > (self.done - 1) * _LINES // self.total:
+            sys.stderr.write(f"{self.label} {self.done}/{self.total}{self._left()}\n")
+            sys.stderr.flush()
+
+    def show(self, note: str = "") -> None:
+        """Draw the bar, unless that was a moment ago."""
+        if self._draws and time.monotonic() - self._drawn >= _EVERY:
+            self._drawn = time.monotonic()
+            self._draw(self._left() + (f"  {note:.28}" if note else ""))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._draws:
+            self._draw()
+            sys.stderr.write("\n")
+
+    def _left(self) -> str:
+        """How long the rest takes, if every step takes as long as those before."""
+        if not 0 < self.done < self.total:
+            return ""
+        passed = time.monotonic() - self._start
+        minutes, seconds = divmod(int(passed / self.done * (self.total - self.done)), 60)
+        return f", {minutes}:{seconds:02d} left"
+
+    def _draw(self, rest: str = "") -> None:
+        full = _WIDTH * self.done // max(self.total, 1)
+        bar = "#" * full + " " * (_WIDTH - full)
+        text = f"{self.label} [{bar}] {self.done}/{self.total}{rest}"
+        sys.stderr.write(f"\r{' ' * self._shown}\r{text}")
+        sys.stderr.flush()
+        self._shown = len(text)
+
+
+# Extras: imported by the module that owns them, with an install hint when they are missing.
+
+
+def import_extra(module: str, *, extra: str, needed_by: str) -> ModuleType:
+    """Import ``module``, or say which extra of covshift brings it.
+
+    >>> import_extra("a_missing_module", extra="plot", needed_by="covshift.plot")
+    Traceback (most recent call last):
+    covshift.exceptions.MissingExtraError: covshift.plot needs a_missing_module, which is ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{needed_by} needs {package}, which is not installed. Install it with: "
+            f'pip install {package}, or install covshift with its extra "{extra}"'
+        ) from error
+
+
+# What a long computation says before it begins.
+
+
+LONG = 30.0  # seconds that deserve a word
+
+
+def warn_if_slow(what: str, seconds: float, instead: str, *, stacklevel: int) -> None:
+    """Say how long ``what`` will take, where that is long, and what to use instead.
+
+    ``seconds`` are those of one core of 2024; ``stacklevel`` is that of the caller.
+    """
+    if seconds > LONG:
+        text = f"{what} will take about {_said(seconds)}. {instead}"
+        warnings.warn(text, SlowWarning, stacklevel=stacklevel + 1)
+
+
+def _said(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

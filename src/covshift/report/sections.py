@@ -1,0 +1,543 @@
+"""How good a model is on the target, as the report shows it: tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..comparison.result import LOSS_WORDS, Scale
+from ..conformal import ExpectedCoverage, Intervals, Sets
+from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..estimates import Estimate, Estimates
+from ..estimates.result import METHOD_WORDS
+from ..evaluations import Evaluations
+from ..evaluations.metrics import words
+from ..evaluations.result import WORDS, Performance
+from ..exceptions import InputError, InputTypeError, NoOverlapError
+from ..numerics.array import Real
+from ..show.table import Cell, Column, Table, number
+from ..show.words import printable, shown
+from ..weights.design import kish
+from . import pictures
+
+_NO_NUMBER = "There is no number for the model on this target."
+_WIDE = 6  # metrics beside one another
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Headline, tables and pictures; the template escapes all of it."""
+
+    headline: str
+    plain: str  # what it means, for a reader who knows no statistics
+    about: str = ""  # how it was found
+    picture: pictures.Picture | None = None
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    curves: tuple[pictures.Picture, ...] = ()
+
+
+def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> Evaluation:
+    """Return what the page shows of evaluations, or of the reason why there are none."""
+    if isinstance(found, NoOverlapError):
+        return Evaluation(_NO_NUMBER, printable(str(found), width=5000))
+    if not isinstance(found, Evaluations):
+        raise InputTypeError(
+            f"evaluations={found!r:.80} is none. Pass what covshift.evaluate found, or its error."
+        )
+    metrics = _metrics(found)
+    said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
+    tables = (metrics, _methods(found), _batches(found), _differences(found), _checks(found))
+    part = f" of {found.covered_share:.1%} of the target" if found.covered_share < 1 else ""
+    return Evaluation(
+        found.sentence,
+        _plain(found),
+        f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows to judge "
+        f"by, for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
+        f"{found.effective_sample_size:,.0f} equally weighted rows.",
+        pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
+        if draw
+        else None,
+        tuple(table for table in tables if table),
+        tuple(printable(str(note), width=5000) for note in found.notes),
+        (*_batches_drawn(found), *pictures.curves(found)) if draw else (),
+    )
+
+
+def _plain(found: Evaluations) -> str:
+    several = len(found.overall) > 1 and not _several(found)
+    model = printable(found.table[0].model, width=1000)
+    values = [f"{_words(row.metric)} {shown(row.value, row)}" for row in found.overall[1:4]]
+    also = f" Also expected there: {', '.join(values)}." if several else ""
+    return (
+        f"Model: {model}. On your data: on the labelled rows as they are; expected on the target: "
+        "what it would be there, if rows that are alike in the columns used here have the same "
+        f"outcome in both.{also}"
+    )
+
+
+def _metrics(found: Evaluations) -> Table:
+    rows = []
+    for row in found.performances:
+        here = found.same(row, "none")
+        rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
+    head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
+    return Table.of(head, rows, title="Metrics")
+
+
+def _methods(found: Evaluations) -> Table:
+    """All methods: a line for each, and a column with the interval for each of a few metrics."""
+    rows: list[tuple[Cell, ...]] = []
+    chosen: set[int] = set()
+    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
+    for model in dict.fromkeys(row.model for row in found.overall):
+        of_model = found.table.where(model=model, group=None)
+        for method, written in WORDS.items():
+            cells = [of_model.where(method=method, metric=metric) for metric in metrics]
+            if not any(cells):
+                continue
+            if method == found.method:
+                chosen.add(len(rows))
+            name = f"{printable(model, width=1000)}: {written}" if _several(found) else written
+            numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
+            rows.append((Cell(name), *numbers))
+    head = ("method", *(_words(metric) for metric in metrics))
+    about = f"Each with its {100 * found.confidence:g} % interval; the chosen one stands out."
+    return Table.of(
+        head, rows, title="The methods, side by side", about=about, chosen=frozenset(chosen)
+    )
+
+
+def _batches(found: Evaluations) -> Table:
+    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
+    model = found.table[0].model
+    rows = []
+    for name, part in found.batches.items():
+        cells = [part.overall.where(model=model, metric=metric) for metric in metrics]
+        numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
+        size = Cell(f"{part.n_target:,}", part.n_target)
+        rows.append((Cell(printable(name, width=1000)), *numbers, size, Cell(part.verdict)))
+    head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
+    about = f"Expected on the target, each with its {100 * found.confidence:g} % interval"
+    about += f" ({printable(model, width=1000)})." if _several(found) else "."
+    return Table.of(head, rows, title="Batches of the target", about=about)
+
+
+def _batches_drawn(found: Evaluations) -> Iterator[pictures.Picture]:
+    if not found.batches:
+        return
+    first = [(name, part.overall[0]) for name, part in found.batches.items()]
+    said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
+    metric = _words(first[0][1].metric)
+    text = f"{metric} expected in every batch of the target. {'; '.join(said)}."
+    yield pictures.batches(found, metric, text)
+
+
+def _differences(found: Evaluations) -> Table:
+    rows = []
+    for row in found.differences:
+        group = "" if row.group is None else f", {row.group}"
+        name = f"{words(row.metric)}{group}: {row.model} less {row.reference}"
+        rows.append((Cell(printable(name, width=1000)), *_numbers(row)))
+    head = ("difference on the target", "value", "std. error", "interval")
+    return Table.of(head, rows, title="Differences between models")
+
+
+def _checks(found: Evaluations) -> Table:
+    rows = []
+    for row in found.checks:
+        expected = Cell(shown(row.expected, row), row.expected)
+        count = Cell(f"{row.rows:,}", row.rows)
+        rows.append((Cell(_named(found, row.model, row.metric)), *_numbers(row), expected, count))
+    tests = [
+        f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
+        f"({printable(change.model, width=1000)}); a small p says that they do."
+        for change in found.changes
+    ]
+    head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
+    return Table.of(head, rows, title="Labels of the target", about=" ".join(tests))
+
+
+def _label(found: Evaluations, row: Performance) -> str:
+    grouped = any(other.group is not None for other in found.table)
+    group = "all" if row.group is None else printable(row.group, width=1000)
+    return _named(found, row.model, row.metric) + (f", {group}" if grouped else "")
+
+
+def _named(found: Evaluations, model: str, metric: str) -> str:
+    name = f"{printable(model, width=1000)}: " if _several(found) else ""
+    return name + _words(metric)
+
+
+def _words(metric: str) -> str:
+    return printable(words(metric), width=1000)
+
+
+def _several(found: Evaluations) -> bool:
+    return len({row.model for row in found.table}) > 1
+
+
+def _interval(row: Any) -> str:
+    return " to ".join(shown(bound, row) for bound in row.interval)
+
+
+def _value(row: Any, *, interval: bool = False) -> Cell:
+    return Cell(shown(row.value, row), row.value, _interval(row) if interval else "")
+
+
+def _numbers(row: Any) -> Iterator[Cell]:
+    yield _value(row)
+    yield Cell(shown(row.standard_error, row), row.standard_error)
+    yield Cell(_interval(row))
+
+
+def _sizes(row: Performance) -> Iterator[Cell]:
+    yield Cell(f"{row.rows:,}", row.rows)
+    yield Cell(f"{row.effective_sample_size:,.0f}", row.effective_sample_size)
+
+
+# What the report opens with: the number of the population, or why there is none.
+
+
+_NO_ANSWER = "There is no number for this population."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Headline, table of methods and picture; the template escapes all of it."""
+
+    headline: str
+    plain: str  # what it means, for a reader who knows no statistics
+    about: str = ""  # how it was found
+    table: Table | None = None
+    picture: pictures.Picture | None = None
+    notes: tuple[str, ...] = ()
+
+
+def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer:
+    """Return what the page shows of estimates, or of the reason why there are none."""
+    if isinstance(found, NoOverlapError):
+        return Answer(_NO_ANSWER, printable(str(found), width=5000))
+    if not isinstance(found, Estimates):
+        raise InputTypeError(
+            f"estimates={found!r:.80} is none. Pass what covshift.estimate found, or its error."
+        )
+    table = _table(found)
+    said = [
+        f"{label.text}, {method.text}: {value.text}, {interval.text}"
+        for label, method, value, _, interval, *_ in table[:8].rows
+    ]
+    names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
+    return Answer(
+        found.sentence,
+        f"{found.what.capitalize()} of {names} in the population of the target. The interval holds "
+        f"the true number in {100 * found.confidence:g} % of such studies, if rows that are alike "
+        "in the columns used here have the same outcome whether they are in the sample or not.",
+        f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
+        f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
+        "weighted rows.",
+        table,
+        pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}.")
+        if draw
+        else None,
+        tuple(printable(str(note), width=5000) for note in found.notes),
+    )
+
+
+def _table(found: Estimates) -> Table:
+    """Return all methods side by side; those of the chosen one stand out."""
+    columns = (
+        Column("estimate", _answer_label, words=True),
+        Column("method", lambda row: METHOD_WORDS[row.method], words=True),
+        Column("value", lambda row: Cell(shown(row.value, row), row.value)),
+        Column(
+            "std. error",
+            lambda row: Cell(shown(row.standard_error, row, percent=False), row.standard_error),
+        ),
+        Column(
+            "interval",
+            lambda row: " to ".join(shown(bound, row, percent=False) for bound in row.interval),
+        ),
+        Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows)),
+        Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+    )
+    chosen = {k for k, row in enumerate(found.table) if row.method == found.method}
+    return Table(found.table.records, columns, "Estimates by method", chosen=chosen)
+
+
+def _answer_label(row: Estimate) -> str:
+    parts = (row.outcome, row.what, row.group)
+    return ", ".join(printable(part, width=1000) for part in parts if part)
+
+
+# The comparison of methods that a report may hold: plain data, checked before it is shown.
+
+
+_TEXTS = ("loss", "recommended", "recommendation")
+_NUMBERS = (
+    "risk",
+    "standard_error",
+    "gain",
+    "gain_standard_error",
+    "true_risk",
+    "effective_sample_size",
+    "smd_before",
+    "smd_after",
+    "gap_before",
+    "gap_after",
+    "seconds",
+)
+
+
+def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows; a missing or wrong entry is an error that names it."""
+    missing = [key for key in (*_TEXTS, "scored_on_target_labels", "rows") if key not in comparison]
+    if missing:
+        raise InputError(
+            f"comparison lacks {', '.join(map(repr, missing))}. Pass what covshift compare found."
+        )
+    rows = [_method_row(row, at) for at, row in enumerate(comparison["rows"])]
+    return {
+        **{key: str(comparison[key]) for key in _TEXTS},
+        "learner": str(comparison.get("learner") or ""),
+        "table": _comparison_table(comparison, rows),
+        "notes": _notes(rows),
+    }
+
+
+def _comparison_table(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> Table:
+    """Return one row per method; the recommended one stands out."""
+    form, published = _form(rows), any(row["gap_before"] is not None for row in rows)
+    gained, scored = (any(row[key] is not None for row in rows) for key in ("gain", "true_risk"))
+    heads = [
+        ("risk", "risk", form),
+        ("standard_error", "std. error", form),
+        *([("gain", "gain", form), ("gain_standard_error", "std. error", form)] if gained else []),
+        *([("true_risk", "true risk", form)] if scored else []),
+        ("effective_sample_size", "as precise as", "{:,.0f}"),
+        ("gap_after", "gap left", "{:.3f}") if published else ("smd_after", "SMD left", "{:.3f}"),
+        ("seconds", "seconds", "{:.1f}"),
+    ]
+    columns = (
+        Column(head, lambda row, key=key, form=form: number(row[key], form))
+        for key, head, form in heads
+    )
+    chosen = {k for k, row in enumerate(rows) if row["method"] == str(comparison["recommended"])}
+    return Table(
+        rows,
+        (Column("method", lambda row: row["method"], words=True), *columns),
+        "Methods",
+        _about(comparison, rows),
+        chosen,
+    )
+
+
+def _about(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+    """Say what the columns are, and what was used."""
+    learner, loss = comparison.get("learner"), str(comparison["loss"])
+    needed = _needed(comparison.get("needed_standard_errors"), len(rows))
+    used = (
+        "Labels of the target were used for the column of the true risk alone."
+        if comparison["scored_on_target_labels"]
+        else "No labels of the target were used."
+    )
+    return (
+        (f"Learner: {learner}. " if learner else "")
+        + f"Risk: {LOSS_WORDS.get(loss, loss)} on the target, estimated from held-out training "
+        "rows that are weighted to look like it. Gain: over the unweighted model"
+        + (f"; it is clear beyond {needed:.1f} standard errors" if needed else "")
+        + ". Std. error: by how much the number before it may be off by chance. "
+        + f"{used} {_balance(rows)} Recommended: {comparison['recommended']}."
+    )
+
+
+def _method_row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
+    if "method" not in row or "risk" not in row:
+        raise InputError(f"comparison: row {at} lacks 'method' or 'risk'.")
+    found: dict[str, Any] = {key: str(row.get(key, "")) for key in ("method", "kind", "note")}
+    for key in _NUMBERS:
+        value = row.get(key)
+        if value is not None and (isinstance(value, str) or not isinstance(value + 0.0, float)):
+            raise InputError(f"comparison: {key}={value!r} in row {at} is not a number.")
+        found[key] = None if value is None else float(value)
+    return found
+
+
+def _needed(value: Any, rows: int) -> float | None:
+    return float(value) if rows > 1 and isinstance(value, int | float) else None
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """Every note once, after the methods that it is about."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        if row["note"]:
+            about.setdefault(row["note"], []).append(row["method"])
+    return [f"{', '.join(methods)}: {note}" for note, methods in about.items()]
+
+
+def _balance(rows: list[dict[str, Any]]) -> str:
+    """What the column on balance holds, and what it was before weighting."""
+    for key, what in (
+        ("gap", "Gap left: mean absolute difference from the published numbers"),
+        ("smd", "SMD left: mean absolute standardised mean difference of the columns"),
+    ):
+        before = next(
+            (row[f"{key}_before"] for row in rows if row[f"{key}_before"] is not None), None
+        )
+        if before is not None:
+            return f"{what}, {before:.3f} before weighting."
+    return ""
+
+
+def _form(rows: list[dict[str, Any]]) -> str:
+    """How risks and gains are written: as many decimals as the first risk needs for four digits."""
+    scale = Scale.of(rows[0]["risk"] if rows else None)
+    return "{:,.0f}" if scale.unit > 1 else scale.form
+
+
+# Prediction intervals and sets, as the report shows them: coverage, width, picture.
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number with its name, and what is said about it."""
+
+    name: str
+    value: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Headline, facts, tables and picture; the template escapes all of it."""
+
+    headline: str
+    plain: str  # what it means, for a reader who knows no statistics
+    about: str
+    title: str
+    facts: tuple[Fact, ...]
+    tables: tuple[Table, ...] = ()
+    picture: pictures.Picture | None = None
+    notes: tuple[str, ...] = ()
+
+
+def intervals_of(found: Intervals | Sets) -> Promise:
+    """Return what the page shows of intervals or of sets."""
+    if isinstance(found, Intervals):
+        what, useful, picture = "intervals", _widths(found), pictures.intervals(found)
+        sizes: tuple[Table, ...] = ()
+    elif isinstance(found, Sets):
+        what, useful, picture = "sets", _classes(found), None
+        sizes = (_interval_sizes(found),)
+    else:
+        raise InputTypeError(
+            f"intervals={found!r:.80} are none. Pass what predict_interval or predict_set returned."
+        )
+    expected = found.expected_coverage
+    by_group = (_groups(expected),) if expected.groups else ()
+    return Promise(
+        _headline(found.coverage, what, expected),
+        f"So many of the {what} hold the outcome, on average over the target, if rows that are "
+        "alike in the columns used here have the same outcome in both samples.",
+        f"By covshift.conformal, for {len(found):,} rows. To estimate the coverage, every "
+        "calibration row is a new row to all others, and the share that is covered is carried to "
+        "the target.",
+        f"Prediction {what}",
+        (_coverage(found.coverage, expected), _calibration(found), *useful),
+        (*by_group, *sizes),
+        picture,
+        tuple(printable(note.text, width=5000) for note in found.notes),
+    )
+
+
+def _headline(coverage: float, what: str, expected: ExpectedCoverage) -> str:
+    start = f"Prediction {what} of coverage {coverage:.0%}:"
+    if np.isnan(expected.value):
+        return f"{start} expected coverage on the target not known."
+    low, high = expected.interval
+    value = f"expected {expected.value:.1%} on the target"
+    return f"{start} {value} (95% interval {low:.1%} to {high:.1%})."
+
+
+def _coverage(coverage: float, expected: ExpectedCoverage) -> Fact:
+    asked = f"{coverage:.0%} asked for"
+    if np.isnan(expected.value):
+        return Fact("Expected coverage", "not known", printable(expected.note, width=500))
+    low, high = expected.interval
+    return Fact("Expected coverage", f"{expected.value:.1%}", f"{low:.1%} to {high:.1%}; {asked}")
+
+
+def _calibration(found: Intervals | Sets) -> Fact:
+    size = f"{found.effective_sample_size:,.0f}"
+    return Fact("Effective calibration rows", size, f"of {found.n_calibration:,}")
+
+
+def _widths(found: Intervals) -> tuple[Fact, ...]:
+    infinite = Fact(
+        "Infinite intervals", f"{found.share_infinite:.1%}", "where too few such rows calibrate"
+    )
+    return infinite, Fact("Mean width", f"{found.mean_width:.4g}", "of the finite ones")
+
+
+def _classes(found: Sets) -> tuple[Fact, ...]:
+    whole = Fact("Sets of all classes", f"{found.share_whole:.1%}", "which say nothing")
+    return whole, Fact("Mean size", f"{found.mean_size:.2f}", f"of {len(found.classes)} classes")
+
+
+def _groups(expected: ExpectedCoverage) -> Table:
+    rows = []
+    for name, (value, (low, high)) in expected.groups.items():
+        interval = Cell(f"{low:.1%} to {high:.1%}")
+        rows.append((Cell(printable(name, width=1000)), Cell(f"{value:.1%}", value), interval))
+    head = ("group", "expected coverage", "interval")
+    return Table.of(head, rows, title="Coverage by group")
+
+
+def _interval_sizes(found: Sets) -> Table:
+    counts = np.bincount(found.member.sum(axis=1))
+    rows = [
+        (Cell(str(size), size), Cell(f"{count:,}", count), Cell(f"{share:.1%}", share))
+        for size, count in enumerate(counts.tolist())
+        for share in (count / max(1, len(found)),)
+        if count
+    ]
+    return Table.of(("classes", "rows", "share"), rows, title="Sizes of the sets")
+
+
+# What stands in the page as JSON: everything that it shows, for programs.
+
+
+def data_of(found: Any) -> Any:
+    """Return a result as plain data, or why there is none."""
+    if found is None:
+        return None
+    return {"refused": str(found)} if isinstance(found, Exception) else found.to_dict()
+
+
+def of_weights(weights: Real) -> dict[str, float]:
+    """Return how unequal weights are; the largest in units of their mean."""
+    return {
+        "effective_sample_size": kish(weights),
+        "largest_weight": float(weights.max() / weights.mean()),
+    }
+
+
+def sizes_of(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
+    """Return what the weights of every method cost."""
+    return Table(
+        diagnosis.methods,
+        (
+            Column("method", lambda row: row.method, words=True),
+            Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+            Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
+            Column("rows used", lambda row: number(row.train_rows, "{:,}")),
+        ),
+        "Effective sample sizes",
+        "Rows of unequal weight say less than as many equal ones: with each method, the "
+        f"{diagnosis.n_train:,} training rows are as precise as this many equally weighted ones "
+        "(Kish's effective sample size).",
+    )

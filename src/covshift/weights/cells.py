@@ -1,0 +1,445 @@
+"""Cells of rows: brackets or levels of some columns, crossed, and the target's share of each.
+
+The cells are those that training rows are in. What the target has elsewhere is an empty cell: it
+is named, or joins the nearest cell that has rows, along columns whose cells have an order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import lstsq
+from scipy.spatial import cKDTree
+
+from ..data.fields import COUNT, FLAG, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
+from ..exceptions import NoOverlapError
+from ..margins.cells import Brackets, CrossTable
+from ..margins.cells import Cells as ColumnCells
+from ..numerics.array import Real, Whole
+
+_APART = 1e6  # distance of two levels of a category, in brackets
+_NAMED = 5
+
+OR_LEFT_OUT = ", or left out where it is a level that no training row has"
+"""What becomes of cells that have no neighbours, in words."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column cut into cells."""
+
+    column: int
+    cuts: Real  # (k - 1,)
+    right: bool  # whether a value at a cut belongs below it
+    ordered: bool  # whether neighbouring cells are alike
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "column": COUNT,
+        "cuts": Reals("cuts"),
+        "right": FLAG,
+        "ordered": FLAG,
+    }
+
+    def __post_init__(self) -> None:
+        if (np.diff(self.cuts) <= 0).any():
+            raise ValueError("cuts that do not grow")
+
+    @classmethod
+    def of(cls, column: int, cells: ColumnCells) -> Axis:
+        """Take the cells of a margin; levels of a category are numbers from 0."""
+        if isinstance(cells, Brackets):
+            return cls(column, np.asarray(cells.cuts), cells.right, True)
+        return cls(column, np.arange(len(cells) - 1, dtype=np.float64) + 0.5, False, False)
+
+    def codes(self, Z: Real) -> Whole:
+        """Number of the cell that each row is in."""
+        x = Z[:, self.column]
+        if self.right:
+            return np.searchsorted(self.cuts, x, side="left").astype(np.int64)
+        return np.searchsorted(self.cuts, x, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """The cells of some axes that training rows are in, and the target's share of each."""
+
+    axes: tuple[Axis, ...]
+    known: Whole  # (S, axes): numbers of the cells
+    share: Real  # (S,), sums to one
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "axes": Each(Part(Axis)),
+        "known": Wholes("cells", "axes"),
+        "share": Reals("cells", least=0),
+    }
+
+    def __post_init__(self) -> None:
+        if not self.axes or not len(self.known) or len(self.axes) != self.known.shape[1]:
+            raise ValueError("cells of other axes")
+
+    def places(self, Z: Real) -> Whole:
+        """Cell of each row: its own, or the nearest that has training rows; -1 where none is."""
+        some, where = distinct_codes([axis.codes(Z) for axis in self.axes])
+        return nearest(self.axes, self.known, some)[where]
+
+
+def distinct_codes(columns: Sequence[Whole]) -> tuple[Whole, Whole]:
+    """Return the distinct rows (S, columns) of whole numbers from 0, sorted, and whose each is."""
+    sizes = [int(column.max()) + 1 for column in columns]
+    if math.prod(sizes) < 2**62:  # one number stands for a row
+        flat = np.ravel_multi_index(tuple(columns), sizes)
+        some, where = np.unique(flat, return_inverse=True)
+        found = np.column_stack(np.unravel_index(some, sizes))
+    else:
+        found, where = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return found.astype(np.int64), where.reshape(-1).astype(np.int64)
+
+
+def nearest(axes: Sequence[Axis], known: Whole, wanted: Whole) -> Whole:
+    """Return which of the known cells is nearest to each wanted one; -1 where no level agrees."""
+    unit = np.array([1.0 if axis.ordered else _APART for axis in axes])
+    distance, place = cKDTree(known * unit).query(wanted * unit)
+    return np.where(distance < _APART / 2, place, -1).astype(np.int64)
+
+
+def table_of(
+    axes: Sequence[Axis],
+    Z: Real,
+    codes: Whole,
+    share: Real,
+    *,
+    collapse: bool,
+    label: Any,
+    advice: str,
+    drop: bool = False,
+) -> tuple[CellTable, float]:
+    """Find the cells of the training rows Z, and share the target out among them.
+
+    ``codes`` (C, axes) are the target's cells with their ``share`` (C,), and ``label(code)`` is
+    what one is called. Returns also the share that joined another cell; without ``collapse``
+    empty cells are refused. With ``drop`` cells of which no level agrees are left out, as long as
+    there are others, and count in what is returned.
+    """
+    known, _ = distinct_codes([axis.codes(Z) for axis in axes])
+    cells, where = distinct_codes(list(codes.T))
+    mass = np.bincount(where, weights=share)
+    cells, mass = cells[mass > 0], mass[mass > 0]
+    place = nearest(axes, known, cells)
+    lost = place < 0
+    empty = lost | (known[place] != cells).any(axis=1)
+    refused = empty if not collapse else lost
+    moved = float(mass[empty].sum())
+    if drop and not lost.all():
+        place, mass, refused = place[~lost], mass[~lost], refused[:0]
+    if refused.any():
+        order = np.argsort(-mass[refused], kind="stable")[:_NAMED]
+        names = [
+            f"{label(c)} ({m:.1%})"
+            for c, m in zip(cells[refused][order], mass[refused][order], strict=True)
+        ]
+        more = f" and {int(refused.sum()) - _NAMED} more" if refused.sum() > _NAMED else ""
+        raise NoOverlapError(
+            "There is no overlap: the target has cells without training rows, "
+            f"{', '.join(names)}{more}. {advice}"
+        )
+    found = np.bincount(place, weights=mass, minlength=len(known))
+    return CellTable(tuple(axes), known, found / found.sum()), moved
+
+
+def quantile_axis(column: int, t: Real, share: Real, bins: int) -> Axis:
+    """Cut a column at the target's quantiles; a cell for each value where these are few."""
+    values, place = np.unique(t[share > 0], return_inverse=True)
+    mass = np.bincount(place.reshape(-1), weights=share[share > 0])
+    below = np.cumsum(mass) / mass.sum()
+    if len(values) <= bins:
+        return Axis(column, values[:-1], True, True)
+    at = np.searchsorted(below, np.arange(1, bins) / bins - 1e-9)
+    cuts = np.unique(values[at])
+    return Axis(column, cuts[cuts < values[-1]], True, True)
+
+
+def feature_axes(
+    X: Real, T: Real, share: Real, columns: Sequence[int], bins: int, *, table: bool
+) -> tuple[Axis, ...]:
+    """Cut the columns of a feature: at quantiles, or into the levels of a category.
+
+    ``table`` says that the columns come from a data frame, where zeros and ones are levels even if
+    the target has one of them alone.
+    """
+    levels = all(np.isin(rows[:, columns], (0, 1)).all() for rows in (X, T))
+    if levels and len(columns) > 1:
+        # One column for each level: the cells of all of them together are the levels.
+        return tuple(Axis(k, np.zeros(1), True, False) for k in columns)
+    if levels and table:
+        return (Axis(columns[0], np.zeros(1), True, True),)
+    return tuple(quantile_axis(k, T[:, k], share, bins) for k in columns)
+
+
+# Margins and tables as cells of training rows.
+
+
+_ADVICE = (
+    "Merge them with others in the margins and in X, leave out the margin, or let brackets join "
+    "their neighbours with collapse=True."
+)
+
+
+def crossed(
+    part: Any, columns: list[int], Z: Real, *, collapse: bool
+) -> tuple[CellTable, list[str]]:
+    """Return the cells of a margin or table that rows Z are in, and what they are called."""
+    sides = part.cells if isinstance(part, CrossTable) else (part.cells,)
+    axes = [Axis.of(column, cells) for column, cells in zip(columns, sides, strict=True)]
+    codes = np.stack(np.meshgrid(*(np.arange(len(s)) for s in sides), indexing="ij"), axis=-1)
+    title = part.title if isinstance(part, CrossTable) else None
+
+    def label(code: Any) -> str:
+        names = [side.labels[int(c)] for side, c in zip(sides, code, strict=True)]
+        return f"{title}: {', '.join(names)}" if title else repr(names[0])
+
+    flat = codes.reshape(-1, len(sides))
+    given: dict[str, Any] = {"collapse": collapse, "label": label, "advice": _ADVICE}
+    table, _ = table_of(axes, Z, flat, np.ravel(part.share), **given)
+    return table, [label(code) for code in table.known]
+
+
+# Factors of the cells of margins: by iterative proportional fitting, or within limits.
+
+
+_PATIENCE = 50  # rounds in which the largest difference should halve
+_EQUAL = 1e-9  # differences of shares that are apart by less are equal
+_LARGEST = 600.0  # of an exponent: far above any limit, and exp() does not overflow
+
+
+@dataclass(frozen=True)
+class Raked:
+    """The cells of one margin, and the factor of each: times exp(tilt), where there is one."""
+
+    table: CellTable
+    factor: Real  # (cells,)
+    tilt: Real | None = None  # (cells,): of weights within limits, which may be large
+
+    _saved: ClassVar[dict[str, Kind]] = {
+        "table": Part(CellTable, cells="cells"),
+        "factor": Reals("cells", least=0),
+        "tilt": Maybe(OrNone(Reals("cells"))),
+    }
+
+
+def product(raked: tuple[Raked, ...], X: Real) -> Real:
+    """Product of the factors of the cells that each row lies in; zero outside all cells."""
+    weight, tilt = np.ones(len(X)), np.zeros(len(X))
+    for part in raked:
+        place = part.table.places(X)
+        weight *= np.where(place < 0, 0.0, part.factor[place])
+        if part.tilt is not None:
+            tilt += part.tilt[place]
+    return weight * np.exp(np.minimum(tilt, _LARGEST))
+
+
+class Fitted(NamedTuple):
+    """The factors of each margin's cells, and how well they do."""
+
+    factors: list[Real]
+    tilts: list[Real] | list[None]
+    off: float  # largest difference between a weighted share and the target's
+    worst: tuple[int, int]  # margin and cell of it
+    rounds: int
+    converged: bool
+    stalled: bool  # more rounds would not help
+
+
+def fitted_factors(
+    codes: Whole, mass: Real, shares: list[Real], tol: float, max_iter: int
+) -> Fitted:
+    """Iterative proportional fitting of rows (S, margins) of cells, each of some mass."""
+    sizes = [len(share) for share in shares]
+    factors = [np.ones(k) for k in sizes]
+    weight = np.ones(len(codes))
+    rounds, converged, stalled, before = 0, False, False, np.inf
+    for rounds in range(1, max_iter + 1):
+        off = 0.0
+        for m, aim in enumerate(shares):
+            code = codes[:, m]
+            now = np.bincount(code, weights=mass * weight, minlength=sizes[m])
+            off = max(off, float(np.abs(now - aim).max()))
+            step = np.divide(aim, now, out=np.ones_like(aim), where=now > 0)
+            factors[m] = factors[m] * step
+            weight = weight * step[code]
+        if off <= tol:
+            converged = True
+            break
+        if rounds % _PATIENCE == 0:
+            stalled = off > before / 2  # at this pace a thousand rounds would not do
+            if stalled:
+                break
+            before = off
+    off, worst = _largest(codes, mass * weight, shares)
+    return Fitted(factors, [None] * len(shares), off, worst, rounds, converged, stalled)
+
+
+def factors_within(
+    codes: Whole, mass: Real, shares: list[Real], low: float, high: float, tol: float
+) -> Fitted:
+    """Tilts of the cells whose clipped product gives the shares, or what comes nearest."""
+    sizes = [len(share) for share in shares]
+    Z = np.hstack([np.eye(k)[codes[:, m]] - shares[m] for m, k in enumerate(sizes)])
+    share = mass / mass.sum()
+    found = bounded_tilt(Z, share, low, high, reg=0.0, tol=tol, start=np.zeros(Z.shape[1]))
+    tilts = np.split(found.theta, np.cumsum(sizes)[:-1])
+    constant = found.level - sum(float(t @ s) for t, s in zip(tilts, shares, strict=True))
+    tilts[0] = tilts[0] + constant
+    off, worst = _largest(codes, share * found.w, shares)
+    return Fitted([np.ones(k) for k in sizes], tilts, off, worst, 0, found.exact, False)
+
+
+def _largest(codes: Whole, found: Real, shares: list[Real]) -> tuple[float, tuple[int, int]]:
+    gaps = [
+        np.abs(np.bincount(codes[:, m], weights=found, minlength=len(s)) / found.sum() - s)
+        for m, s in enumerate(shares)
+    ]
+    off = max(float(gap.max()) for gap in gaps)
+    worst, gap = next((m, gap) for m, gap in enumerate(gaps) if gap.max() >= off - _EQUAL)
+    return off, (worst, int(np.flatnonzero(gap >= off - _EQUAL)[0]))
+
+
+# Entropy balancing within limits: the truncated form of calibration.
+#
+#     minimise  sum_i s_i w_i log w_i   over   sum_i s_i w_i z_i = 0,  sum_i s_i w_i = 1,
+#                                              low <= w_i <= high ,
+#
+# s the shares of the rows. The solution is w_i = clip(exp(theta'z_i + a), low, high), and theta and
+# a minimise the convex dual
+#
+# sum_i s_i phi*(theta'z_i + a) - a + (reg / 2) |theta|^2 ,   phi*' (t) = clip(exp t, low, high) ,
+#
+# phi*(t) = w t - w log w + w at that w. Where the dual falls below what any weights within the
+# limits could have, none balance the z. Then a vanishing penalty finds those of the smallest sum of
+# squared differences.
+#
+# Source: Deville and Särndal (1992), *Calibration estimators in survey sampling*, case 7
+# (truncated); Newton's method (semismooth) as in Qi and Sun (1993). Cost: O(N q^2) per step.
+
+
+_STEPS = 100  # at one penalty
+_SEARCHES = 40
+_PATH = np.geomspace(1.0, 1e-7, 15)  # penalties, where no weights balance everything
+_SETTLED = 1e-6  # a penalty that moves the sum of squared differences by less is the last
+
+
+class Tilt(NamedTuple):
+    """Where the dual is smallest: w = clip(exp(theta'z + a), low, high)."""
+
+    theta: Real  # (q,)
+    level: float  # a
+    w: Real  # (N,), weighted mean one
+    gap: Real  # (q,): sum of s w z
+    exact: bool  # whether the gap is as small as was asked for
+
+
+class _At(NamedTuple):
+    value: float
+    theta: Real
+    level: float
+    w: Real
+    free: Real  # (N,): share times weight where it is strictly within the limits
+    slope: Real  # (q,)
+
+
+def bounded_tilt(
+    Z: Real, share: Real, low: float, high: float, *, reg: float, tol: float, start: Real
+) -> Tilt:
+    """Balance the rows Z (N, q), whose target is zero, from a first theta; low < 1 < high."""
+    dual = _Dual(Z, share, low, high)
+    at, done = dual.descend(start, reg, tol)
+    if done or reg:
+        return _tilt(at, Z, share, done)
+    # The way back is long from where the dual has no minimum: start again.
+    theta, before = np.zeros(Z.shape[1]), np.inf
+    for penalty, following in zip(_PATH, [*_PATH[1:], _PATH[-1]], strict=True):
+        at, _ = dual.descend(theta, float(penalty), 1e-8)
+        found = _tilt(at, Z, share, False)
+        left = float(found.gap @ found.gap)
+        if left > (1 - _SETTLED) * before:
+            break
+        before, theta = left, at.theta * (penalty / following)  # which is -gap / penalty
+    return found._replace(exact=bool(np.abs(found.gap).max() <= tol))
+
+
+def _tilt(at: _At, Z: Real, share: Real, exact: bool) -> Tilt:
+    return Tilt(at.theta, at.level, at.w, (share * at.w) @ Z, exact)
+
+
+class _Dual:
+    def __init__(self, Z: Real, share: Real, low: float, high: float) -> None:
+        self.Z, self.share, self.low, self.high = Z, share, low, high
+        ends = [w * np.log(w) - w if w > 0 else 0.0 for w in (low, high)]
+        self.most = max(ends)  # of sum s (w log w - w), at any weights within the limits
+
+    def descend(self, theta: Real, reg: float, tol: float) -> tuple[_At, bool]:
+        """Newton's method with backtracking; also whether it ended at a minimum."""
+        at = self._at(theta, 0.0, reg)
+        for _ in range(_STEPS):
+            if np.abs(at.slope).max() <= tol:
+                return at, True
+            if not reg and -at.value > self.most + 1e-9:
+                return at, False  # weaker than any weights: there is no minimum
+            direction = self._direction(at, reg)
+            slope, t = float(at.slope @ direction), 1.0
+            for _ in range(_SEARCHES):
+                new = self._at(at.theta + t * direction, at.level, reg)
+                if new.value <= at.value + 1e-4 * t * slope:
+                    break
+                t /= 2
+            if not new.value < at.value and np.abs(new.slope).max() >= np.abs(at.slope).max():
+                break  # rounding
+            at = new
+        return at, bool(np.abs(at.slope).max() <= max(tol, 1e-7))
+
+    def _at(self, theta: Real, level: float, reg: float) -> _At:
+        tilt = self.Z @ theta
+        level = self._level(tilt, level)
+        t = tilt + level
+        with np.errstate(over="ignore"):
+            raw = np.exp(t)
+        w = np.clip(raw, self.low, self.high)
+        log_w = np.log(np.maximum(w, np.finfo(np.float64).tiny))
+        conjugate = w * (t - log_w) + w
+        value = float(self.share @ conjugate) - level + reg / 2 * float(theta @ theta)
+        free = np.where((raw > self.low) & (raw < self.high), self.share * w, 0.0)
+        return _At(value, theta, level, w, free, (self.share * w) @ self.Z + reg * theta)
+
+    def _level(self, tilt: Real, level: float) -> float:
+        """Find a with sum s clip(exp(tilt + a)) = 1: Newton, kept in an interval."""
+        with np.errstate(divide="ignore"):
+            left = float(np.log(self.low) - tilt.max()) if self.low > 0 else -float(tilt.max())
+            left = min(left, -float(tilt.max()))
+            right = float(np.log(self.high) - tilt.min())
+        at = min(max(level, left), right)
+        for _ in range(200):
+            with np.errstate(over="ignore"):
+                raw = np.exp(tilt + at)
+            w = np.clip(raw, self.low, self.high)
+            missing = 1 - float(self.share @ w)
+            if abs(missing) <= 1e-15:
+                break
+            left, right = (at, right) if missing > 0 else (left, at)
+            rise = float((self.share * w)[(raw > self.low) & (raw < self.high)].sum())
+            step = at + missing / rise if rise > 0 else np.inf
+            there = step if left < step < right else (left + right) / 2
+            if there == at or right - left <= 1e-16 * max(1.0, abs(left)):
+                break
+            at = there
+        return at
+
+    def _direction(self, at: _At, reg: float) -> Real:
+        total = max(float(at.free.sum()), np.finfo(np.float64).tiny)
+        mean = at.free @ self.Z / total
+        H = (self.Z * at.free[:, None]).T @ self.Z - total * np.outer(mean, mean)
+        H[np.diag_indices_from(H)] += reg + 1e-12 * max(float(np.trace(H)) / len(H), 1e-6)
+        direction = -lstsq(H, at.slope, cond=1e-14, check_finite=False)[0]
+        return np.asarray(direction if float(at.slope @ direction) < 0 else -at.slope)

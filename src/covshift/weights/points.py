@@ -1,0 +1,236 @@
+"""What the weighters share about points: units, centres, distances, blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+from ..data.fields import Kind, Reals
+from ..data.parameters import number, one_of, or_list
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows, Whole
+from ..numerics.progress import track, warn_if_slow
+from ..numerics.statistics import moments
+from .design import equal_shares
+
+_BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
+_FAR = 1e100  # its square is finite, and so is the sum of many
+
+
+@dataclass(frozen=True)
+class Units:
+    """Centre and unit of each feature; ``units(X)`` are the rows in these units."""
+
+    center: Real  # (n,)
+    scale: Real  # (n,), positive
+
+    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n"), "scale": Reals("n", above=0)}
+
+    def __call__(self, X: Real) -> Real:
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.center) / self.scale, -_FAR, _FAR)
+
+
+def pooled_units(
+    X: Real,
+    T: Real,
+    share: Real,
+    *,
+    own: Real | None = None,
+    standardize: bool = True,
+    groups: Rows | None = None,
+) -> Units:
+    """Centre both samples; with ``standardize`` take their mean variance as the unit.
+
+    ``own`` are the shares of the training rows X, equal without them. A feature that is constant in
+    both samples keeps the unit one. The columns of a feature that has several (``groups``) have the
+    unit sqrt(2), whether standardised or not: rows of two levels of a category are then at distance
+    one, as those of a column of zeros and ones are, and a rare level is no farther than others.
+    """
+    own = equal_shares(len(X)) if own is None else own
+    (mean_X, std_X), (mean_T, std_T) = moments(X, own), moments(T, share)
+    center = mean_X / 2 + mean_T / 2
+    scale = np.hypot(std_X / np.sqrt(2), std_T / np.sqrt(2))
+    scale = np.where(scale > 0, scale, 1.0) if standardize else np.ones_like(scale)
+    if groups is not None:
+        scale = np.where(np.bincount(groups)[groups] > 1, np.sqrt(2), scale)
+    return Units(center, scale)
+
+
+def draw_centers(T: Real, share: Real, count: int, rng: np.random.RandomState) -> Whole:
+    """Draw at most ``count`` of the distinct rows ``T``, with their shares as chances: indices."""
+    if len(T) <= count:
+        return np.arange(len(T))
+    return np.sort(rng.choice(len(T), size=count, replace=False, p=share))
+
+
+def typical_distance(C: Real, X: Real) -> float:
+    """Median distance between the centres; between them and X where there is one alone."""
+    distances = pdist(C) if len(C) > 1 else cdist(X, C).ravel()
+    distances = distances[distances > 0]
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def squared_distances(X: Real, Z: Real) -> Real:
+    """Squared distances of the rows of X to those of Z; exactly zero between equal rows."""
+    return np.asarray(cdist(X, Z, "sqeuclidean"))
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut ``n_rows`` rows so that a block of ``n_columns`` columns stays small."""
+    size = max(1, _BLOCK // max(1, n_columns))
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+CANDIDATES = or_list(number(above=0)) | one_of("cv")
+"""What a parameter may be that is chosen by cross-validation: see `candidates`."""
+
+
+def candidates(value: Any, defaults: Real) -> Real:
+    """Values to choose from, of a parameter that is "cv", a number, or a list of numbers."""
+    if isinstance(value, str):
+        return defaults
+    return np.atleast_1d(np.asarray(value, dtype=np.float64))
+
+
+# Rows as single observations: how many of them a sample holds, and how they are dealt into folds.
+#
+# A row that comes several times is that many observations: one of them is left out, the others
+# stay. All of it depends on the rows as a set, not on their order.
+
+
+_MOST_DEALT = 1_000_000  # rows that are dealt one by one, where few values stand for many rows
+
+
+class Distinct(NamedTuple):
+    """The distinct rows of a sample, sorted."""
+
+    points: Real  # (m, n)
+    share: Real  # (m,), positive, sums to one
+    repeats: Whole  # (m,): rows at the value, which have its share in equal parts
+
+    @property
+    def row(self) -> Real:
+        """Share of one row at each value, (m,): what leaves with it."""
+        row = np.asarray(self.share / self.repeats)
+        return np.full(len(row), row.mean()) if np.ptp(row) <= 1e-12 * row.max() else row
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.repeats.sum())
+
+
+def distinct(points: Real, share: Real) -> Distinct:
+    """Merge equal rows of positive share."""
+    kept = share > 0
+    points, share = points[kept], share[kept]
+    order, value = _values(points)
+    first = np.flatnonzero(np.diff(value, prepend=-1))
+    shares = np.bincount(value, weights=share[order]).astype(np.float64)
+    return Distinct(points[order][first], shares, np.bincount(value))
+
+
+def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
+    """Deal the rows of X into folds at random; (N,) fold numbers.
+
+    The rows are sorted, and their ranks shuffled one by one: of equal rows each has a rank of its
+    own. Dealt in turn instead, every fold would hold the same share of each value, and a rough fit
+    would be right about held-out rows for that reason alone.
+    """
+    folds = np.empty(len(X), dtype=np.int64)
+    folds[np.lexsort(X.T[::-1])] = rng.permutation(len(X)) % min(n_folds, len(X))
+    return folds
+
+
+def held_shares(sample: Distinct, n_folds: int, rng: np.random.RandomState) -> Real:
+    """Share of each value's rows in each fold, (m, folds), as `fold_of` deals single rows."""
+    total, m = sample.size, len(sample.repeats)
+    if total <= max(4 * m, _MOST_DEALT):
+        value = np.repeat(np.arange(m), sample.repeats)
+        fold = rng.permutation(total) % n_folds
+        dealt = np.bincount(value * n_folds + fold, minlength=m * n_folds).reshape(m, n_folds)
+    else:  # each row to a fold of its own, by chance
+        dealt, left = np.empty((m, n_folds), dtype=np.int64), sample.repeats.copy()
+        for k in range(n_folds):
+            dealt[:, k] = rng.binomial(left, 1 / (n_folds - k))
+            left -= dealt[:, k]
+    return np.asarray(sample.share[:, None] * (dealt / sample.repeats[:, None]))
+
+
+def mean_over_equal(X: Real, values: Real, share: Real) -> Real:
+    """Mean of ``values`` (N,) over the rows of X that are equal, by their share: (N,)."""
+    order, value = _values(X)
+    if value[-1] + 1 == len(X):
+        return values
+    share = share[order] / share.max()  # ones, where the shares are equal
+    sums = np.bincount(value, weights=share * values[order])
+    means = sums / np.bincount(value, weights=share)
+    found = np.empty(len(X))
+    found[order] = means[value]
+    return found
+
+
+def _values(X: Real) -> tuple[Whole, Whole]:
+    """Sort the rows; return the order, and for each sorted row the number of its value."""
+    order = np.lexsort(X.T[::-1])
+    sorted_rows = X[order]
+    new = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    return order, np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
+
+
+# What the weighters with an N x N matrix share: a limit on N, and means over the target.
+
+
+def distinct_rows(X: Real, mass: Real) -> tuple[Real, Real, Rows]:
+    """Return the different rows of X, what each counts for, and which of them every row is.
+
+    Rows that are all different stay in their order.
+    """
+    points, place = np.unique(X, axis=0, return_inverse=True)
+    if len(points) == len(X):
+        return X, mass, np.arange(len(X))
+    total: Real = np.bincount(place.ravel(), weights=mass).astype(np.float64)
+    return points, total, place.ravel()
+
+
+def check_fits(N: int, refuse_above: int, name: str, seconds: float = 0.0) -> None:
+    """Refuse more training rows than ``refuse_above``, and say what their matrix would take.
+
+    Of fewer, say how long they take: ``seconds`` of a million of N^3.
+    """
+    warn_if_slow(
+        f"{name} of {N} different training rows",
+        seconds * 1e-6 * float(N) ** 3 if N <= refuse_above else 0.0,
+        "Its time grows with N^3: fit a subsample and predict the weights of the rest, or use "
+        "CDFWeights, whose cost is linear in N.",
+        stacklevel=5,
+    )
+    if N > refuse_above:
+        raise InputError(
+            f"{name} needs an N x N matrix, {8e-9 * N**2:.1f} GB for {N} training rows, and time "
+            f"that grows with N^3, so it refuses more than refuse_above={refuse_above} rows. Raise "
+            "refuse_above if the memory allows it, fit a subsample and predict the weights of the "
+            "rest, or use CDFWeights, whose cost is linear in N."
+        )
+
+
+def target_mean(
+    function: Callable[[Real, Real], Real],
+    X: Real,
+    T: Real,
+    share: Real,
+    *,
+    label: str = "",
+    verbose: int = 0,
+) -> Real:
+    """Mean over the target of function(x, t) for every row x, block by block: (N,)."""
+    means = np.empty(len(X))
+    parts = list(blocks(len(X), len(T)))
+    for rows in track(parts, len(parts), label, verbose=bool(verbose)):
+        means[rows] = function(X[rows], T) @ share
+    return means
