@@ -75,7 +75,7 @@ def test_a_process_that_has_scikit_learn_is_left_as_it_is():
 def test_where_stand_ins_do_not_serve_the_plain_import_does():
     code = """
 import sys
-from covshift.cli import imports
+from covshift.cli import run as imports
 plain = imports.import_module
 def refuse(name):
     if name == "sklearn.utils.fixes":
