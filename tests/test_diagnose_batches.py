@@ -7,12 +7,11 @@ import json
 
 import numpy as np
 import pytest
+from command import covshift, rows, write
 
 from covshift import diagnose
 from covshift.diagnostics import diagnose_batches
 from covshift.exceptions import InputError
-
-from .command import covshift, rows, write
 
 
 @pytest.fixture(scope="module")
