@@ -27,7 +27,7 @@ def main(report: str) -> None:
     lines = [
         "# The fifty slowest tests of `make test`",
         "",
-        f"{sum(cases.values()):,} tests took {sum(seconds.values()):.0f} s in all, on one core. "
+        f"{sum(cases.values()):,} tests took {sum(seconds.values()):.0f} s of all workers. "
         "`tests/slowest.py` says how to renew this list.",
         "",
         "| seconds | cases | file | protects that |",

@@ -77,7 +77,6 @@ class Slope:
 
 
 Whole = Callable[[Masses], Slope]
-OfClass = Callable[[Masses, int], Slope]
 
 
 def ratio(masses: Masses, top: Any, bottom: Any) -> Slope:

@@ -315,11 +315,6 @@ def cell_columns(margins: Margins) -> list[str]:
     return [name for name in margins.columns if margins.margin(name) is not None]
 
 
-def mean_columns(margins: Margins) -> list[str]:
-    """Columns of which a mean is known, and no more."""
-    return [name for name, part in margins.single.items() if isinstance(part, Moments)]
-
-
 def table_parts(margins: Margins) -> list[tuple[tuple[str, ...], Any]]:
     """All that has cells: (columns, margin or table), tables last."""
     single = [((name,), part) for name, part in margins.single.items() if isinstance(part, Margin)]
