@@ -16,8 +16,9 @@ from harness import table
 from joblib import Parallel, delayed
 from scipy import stats
 
-from covshift import bounds, estimate_mean, estimate_risk, v_matrix
+from covshift import bounds, v_matrix
 from covshift.exceptions import NoOverlapError
+from covshift.numerics.statistics import weighted_mean, weighted_risk
 from covshift.weights import CDFWeights
 
 SIZES = [(200, 200), (2000, 200), (2000, 50), (200, 2000)]
@@ -31,8 +32,8 @@ OUTCOMES = {
     "interaction": lambda X: 2 * X[:, 0] * X[:, 1] + X[:, 2],
 }
 CLAIMS = {  # what is printed, and what it promises to count
-    "mean, known": "`estimate_mean` with true weights alone (the target is known)",
-    "risk, known": "`estimate_risk` with true weights alone",
+    "mean, known": "`weighted_mean` with true weights alone (the target is known)",
+    "risk, known": "`weighted_risk` with true weights alone",
 }
 CONTROL = "mean, target forgotten"
 
@@ -86,9 +87,9 @@ def one_run(discrete, N, M, seed):
             loss = (y - model(X)) ** 2
             mean, risk = truths(outcome, discrete)
             found[outcome] = {
-                "mean, known": covers(estimate_mean(y, known), mean),
-                "risk, known": covers(estimate_risk(loss, known), risk),
-                CONTROL: covers(estimate_mean(y, w), mean),
+                "mean, known": covers(weighted_mean(y, known), mean),
+                "risk, known": covers(weighted_risk(loss, known), risk),
+                CONTROL: covers(weighted_mean(y, w), mean),
             }
     return found
 
@@ -175,7 +176,7 @@ def sections(sizes, runs, n_jobs=-1):
     promised = "; ".join(f'"{name}": {what}' for name, what in CLAIMS.items())
     return [
         f"{runs} runs with seeds 0 to {runs - 1}; intervals of {NOMINAL:.0%}; `CDFWeights`, except "
-        f'where they are known. {promised}. Beside them the control "{CONTROL}": `estimate_mean` '
+        f'where they are known. {promised}. Beside them the control "{CONTROL}": `weighted_mean` '
         "with fitted weights, which says that it takes weights and target as known, and here they "
         "are not: `covshift.estimate` is for that, and its coverage in results/estimates.md.",
         means,

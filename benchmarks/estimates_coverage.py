@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
 from covshift import diagnose, estimate
+from covshift.data import Samples
 from covshift.exceptions import NoOverlapError
 
 RUNS = 500
@@ -80,7 +82,8 @@ def one_run(name, N, M, setting, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = estimate(X, y, T, diagnosis=diagnosis(name), **SETTINGS[setting](X, name))
+            samples = replace(Samples.of(X, y, T), diagnosis=diagnosis(name))
+            found = estimate(samples, **SETTINGS[setting](X, name))
         except NoOverlapError as reason:
             return {**line, "refused": str(reason)}
     for method in METHODS:

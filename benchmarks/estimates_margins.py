@@ -25,8 +25,9 @@ from estimates_problems import truth as true_mean
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
 
-from covshift import Margins, estimate, estimate_mean
+from covshift import Margins, estimate
 from covshift.exceptions import InputError, NoOverlapError
+from covshift.numerics.statistics import weighted_mean
 from covshift.weights import Raking
 
 SIZES, SHIFTS = (1000, 200), ("direction", "rank", "pair", "none")
@@ -108,10 +109,10 @@ def pair_chance(X, rng):
 def answers(contender, X, y, T, margins):
     """Value, error and interval by each method; PLAIN and RAKING have one."""
     if contender == PLAIN:
-        return {"none": numbers(estimate_mean(y, np.ones(len(y))))}
+        return {"none": numbers(weighted_mean(y, np.ones(len(y))))}
     if contender == RAKING:
         weights = Raking().fit(X, X_target=margins(10)).weights_
-        return {"weights": numbers(estimate_mean(y, weights))}
+        return {"weights": numbers(weighted_mean(y, weights))}
     target = {
         POPULATION: lambda: margins(10),
         COARSE: lambda: margins(4),

@@ -23,11 +23,11 @@ WORDS = (
     "categories, no sampling error), by margins of a target sample as large as the training "
     "sample (`Margins.from_rows(T, bins=10)`, whose size tells their error), or by its rows; "
     "`estimate` by its defaults. Beside it `Raking` to the population's 10 brackets with "
-    "`estimate_mean`, which takes the weights as known, and the sample as it is. Error: root mean "
-    "square relative to that of the sample as it is, on the same draws, geometric mean over the "
-    "cells; covers: of the 95 % intervals, for means of numbers and for shares; lowest: of a table "
-    "with its shifts; width relative to that of the sample as it is; refused: no overlap, or for "
-    "raking cells without rows. Seeds are made of the cell and the number of the run, from 0. "
+    "the weighted mean, which takes the weights as known, and the sample as it is. Error: root "
+    "mean square relative to that of the sample as it is, on the same draws, geometric mean over "
+    "the cells; covers: of the 95 % intervals, for means of numbers and for shares; lowest: of a "
+    "table with its shifts; width relative to that of the sample as it is; refused: no overlap, or "
+    "for raking cells without rows. Seeds are made of the cell and the number of the run, from 0. "
     'In "pair" the chance to be the target\'s '
     'follows the product of two random columns\' ranks, in "together" two features are correlated '
     "in the target alone and the outcome is their product: what margins cannot see."

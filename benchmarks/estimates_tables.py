@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.linear_model import RidgeCV
 from tables_shifts import target_chance
 
 from covshift import estimate
+from covshift.data import Samples
 from covshift.exceptions import NoOverlapError
 
 ROWS, LEAST, MOST_COLUMNS = 1000, 4000, 40
@@ -89,7 +91,8 @@ def one_run(name, shift, run):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = estimate(X, y, T, diagnosis=diagnosis, **options)
+                samples = replace(Samples.of(X, y, T), diagnosis=diagnosis)
+                found = estimate(samples, **options)
             except NoOverlapError as reason:
                 lines.append({**line, "refused": str(reason)})
                 continue

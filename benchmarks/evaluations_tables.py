@@ -17,7 +17,7 @@ import pandas as pd
 from evaluations_wheel import load
 from joblib import Parallel, delayed
 
-from covshift import evaluate
+from covshift import Predictions, evaluate
 from covshift.exceptions import NoOverlapError
 
 RUNS = {"small": 5, "middle": 5, "large": 2, "few target rows": 2}
@@ -70,16 +70,17 @@ def evaluated(problem):
             warnings.simplefilter("ignore")
             try:
                 found = evaluate(
-                    problem.said[rows],
+                    Predictions(
+                        problem.said[rows],
+                        problem.said_T,
+                        trained_on=problem.trained[rows],
+                        threshold=problem.threshold if problem.kind == "classification" else None,
+                        task="numbers" if problem.kind == "regression" else "classes",
+                    ),
                     problem.X[rows],
                     problem.y[rows],
                     problem.T,
                     metrics=metrics,
-                    target_scores=problem.said_T,
-                    trained_on=problem.trained[rows],
-                    threshold=problem.threshold if problem.kind == "classification" else None,
-                    task="numbers" if problem.kind == "regression" else "classes",
-                    diagnosis=None if found is None else found.diagnosis,
                 )
             except NoOverlapError as reason:
                 return {"refused": str(reason)}

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from command import covshift, rows, write
 
-from covshift import estimate
+from covshift import CDF, Coefficients, Difference, Proportion, Quantile, Ratio, Total, estimate
 from covshift.cli.estimate import METHODS
+from covshift.data import Samples
+from covshift.estimates import Mean, Median, Trimmed
 from covshift.files.tables import ColumnOptions, read_samples
 
 N, M = 90, 80
@@ -34,6 +36,7 @@ TRAIN = rows(N)
 TARGET = rows(M, 0.4, seed=1, label=False)
 SIZE = [f"{50 + 5 * float(row[0]):.2f}" for row in TRAIN[1:]]
 PARTY = ["left" if float(row[0]) < 0 else "right" for row in TRAIN[1:]]
+FEATURES = ["age", "income", "town=v", "town=w"]  # of a category all levels but the first
 OUTCOMES = with_column(with_column(TRAIN, "size", SIZE), "party", PARTY)
 
 
@@ -57,7 +60,7 @@ def library(files, y=None, **options):
     declared = ColumnOptions(drop=("y", "size", "party"))
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
     y = np.array([float(row[3]) for row in TRAIN[1:]]) if y is None else y
-    return estimate(samples.X, y, samples.X_target, feature_names=samples.names, **options)
+    return estimate(samples.X, y, samples.X_target, **options)
 
 
 def lines(text):
@@ -78,17 +81,18 @@ def truth(files):
 @pytest.fixture
 def handed(monkeypatch, truth):
     """What the library is called with; its answer is always the same."""
-    given = {}
+    given, made = {}, Samples.of
 
     def of(X, y, X_target, *, encoder, **options):
         given.update(options, y=dict(y), X=X, X_target=X_target, columns=list(encoder.columns))
+        return made(X, y, X_target, encoder=encoder, **options)
 
     def called(samples, **options):
-        given.update(options)
+        given.update(options, finite_population=samples.finite_population)
         return truth
 
     monkeypatch.setattr("covshift.data.Samples.of", of)
-    monkeypatch.setattr("covshift.estimates.estimate", called)
+    monkeypatch.setattr("covshift.cli.estimate.estimate", called)
     return given
 
 
@@ -202,36 +206,31 @@ def test_text_gives_proportions(files):
 
 def test_numbers_are_means(files, handed):
     assert call(files, outcome="size").code == 0
-    assert handed["what"] == "mean"
+    assert handed["what"] == Mean()
     assert handed["y"] == {"size": [float(value) for value in SIZE]}
 
 
 @pytest.mark.parametrize(
     ("options", "what", "expected"),
     [
-        (["--quantile", "0.25", "--quantile", "0.9"], "quantile", {"q": [0.25, 0.9]}),
-        (["--category", "1"], "proportion", {"category": ["1"]}),
-        (["--population-size", "5e6"], "total", {"population_size": 5e6}),
-        (["--at", "0", "--at", "-1.5"], "cdf", {"at": [0.0, -1.5]}),
-        (["--by", "town", "--reference", "u"], "difference", {"reference": "u"}),
-        (["--family", "logistic"], "coefficients", {"family": "logistic"}),
-        (["--what", "median"], "median", {}),
-        (["--restrict", "overlap"], "mean", {"restrict": "overlap"}),
-        (["--finite-population"], "mean", {"finite_population": True}),
-        (
-            ["--sensitivity", ".1", "--max-weight", "9"],
-            "mean",
-            {"sensitivity": 0.1, "max_weight": 9},
-        ),
-        (["--bootstrap", "50"], "mean", {"errors": "bootstrap", "n_bootstrap": 50}),
+        (["--quantile", "0.25", "--quantile", "0.9"], Quantile([0.25, 0.9]), {}),
+        (["--category", "1"], Proportion(["1"]), {}),
+        (["--population-size", "5e6"], Total(5e6), {}),
+        (["--at", "0", "--at", "-1.5"], CDF([0.0, -1.5]), {}),
+        (["--by", "town", "--reference", "u"], Difference("u"), {}),
+        (["--family", "logistic"], Coefficients(FEATURES, "logistic"), {}),
+        (["--what", "median"], Median(), {}),
+        (["--restrict", "overlap"], Mean(), {"restrict": "overlap"}),
+        (["--finite-population"], Mean(), {"finite_population": True}),
+        (["--bootstrap", "50"], Mean(), {"bootstrap": 50}),
         (
             ["--method", "model", "--confidence", "0.9"],
-            "mean",
+            Mean(),
             {"method": "model", "confidence": 0.9},
         ),
         (
             ["--weighter", "entropy", "--seed", "3"],
-            "mean",
+            Mean(),
             {"weighter": "entropy", "random_state": 3},
         ),
     ],
@@ -239,8 +238,21 @@ def test_numbers_are_means(files, handed):
 def test_options_are_arguments_of_the_library(files, handed, options, what, expected):
     result = call(files, *options)
     assert result.code == 0, result.err
-    assert handed["what"] == what
+    assert (type(handed["what"]), handed["what"]) == (type(what), what)
     assert {name: handed[name] for name in expected} == expected
+
+
+def test_limits_and_sensitivity_reach_the_answer(files, handed, truth):
+    result = call(
+        files, "--sensitivity", ".1", "--max-weight", "9", "--weighter", "entropy", "--json"
+    )
+    assert result.code == 0, result.err
+    limited = handed["weighter"]
+    assert (type(limited), limited.max_weight, limited.weighter) == (Trimmed, 9, "entropy")
+    found = json.loads(result.out)
+    assert found["sensitivity"] == 0.1
+    wide = truth.with_sensitivity(0.1).overall[0].sensitivity_interval
+    assert found["estimates"][0]["sensitivity_interval"] == pytest.approx(wide)
 
 
 def test_several_outcomes_are_asked_for_at_once(files, handed):
@@ -254,11 +266,11 @@ def test_several_outcomes_are_asked_for_at_once(files, handed):
 
 def test_regressors_are_columns_of_the_file(files, handed):
     assert call(files, "--regressor", "age", "--regressor", "town", outcome="size").code == 0
-    assert handed["regressors"] == ["age", "town=v", "town=w"]
+    assert handed["what"].regressors == ["age", "town=v", "town=w"]
     assert call(files, "--what", "coefficients", outcome="size").code == 0
-    assert handed["regressors"] == ["age", "income", "town=v", "town=w"]
+    assert handed["what"].regressors == ["age", "income", "town=v", "town=w"]
     assert call(files, "--regressor", "town=u", outcome="size").code == 0
-    assert handed["regressors"] == ["town=u"]
+    assert handed["what"].regressors == ["town=u"]
     unknown = call(files, "--regressor", "height", outcome="size")
     assert unknown.code == 2
     assert "'height' is none of the features: 'age', 'income', 'town'" in unknown.err
@@ -273,8 +285,8 @@ def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, hand
     names = {"train": "design.csv", "target": "design_target.csv"}
     result = call(files, *design, outcome="size", **names)
     assert result.code == 0, result.err
-    assert handed["what"] == "ratio"
-    assert handed["denominator"] == [2.0 + k % 3 for k in range(N)]
+    assert isinstance(handed["what"], Ratio)
+    assert handed["what"].denominator == [2.0 + k % 3 for k in range(N)]
     assert handed["strata"].tolist() == list("ab" * 45)
     assert handed["cluster"].tolist() == [str(k // 5) for k in range(N)]
     assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift import evaluate
+from covshift import Predictions, evaluate
+from covshift.data import Samples
 from covshift.files.tables import ColumnOptions, read_samples
 from covshift.show.notes import Note
 
@@ -68,20 +69,21 @@ def samples(files):
 def truth(samples):
     metrics = ["roc_auc", "accuracy", "brier"]  # AUC first, since there are scores
     return evaluate(
-        {"p": P}, samples.X, Y, samples.X_target, target_scores={"p": Q}, metrics=metrics
+        Predictions({"p": P}, {"p": Q}), samples.X, Y, samples.X_target, metrics=metrics
     )
 
 
 @pytest.fixture
 def handed(monkeypatch, truth):
     """What the library is called with; its answer is always the same."""
-    given = {}
+    given, made = {}, Samples.of
 
     def of(X, y, X_target, *, encoder, **options):
         given.update(options, y=y, X=X, X_target=X_target, columns=list(encoder.columns))
+        return made(X, y, X_target, encoder=encoder, **options)
 
-    def called(model, samples, **options):
-        given.update(options, model=model)
+    def called(said, samples, **options):
+        given.update(options, model=said.model, said=said)
         return truth
 
     monkeypatch.setattr("covshift.data.Samples.of", of)
@@ -128,7 +130,11 @@ def test_scores_are_no_features_and_options_reach_the_library(files, handed):
     assert handed["columns"] == ["age", "income"]
     assert handed["metrics"] == ["f1", "roc_auc"]
     assert (handed["method"], handed["weighter"]) == ("pape", "entropy")
-    assert (handed["confidence"], handed["threshold"], handed["positive"]) == (0.9, 0.4, "0")
+    assert (handed["confidence"], handed["said"].threshold, handed["said"].positive) == (
+        0.9,
+        0.4,
+        "0",
+    )
     assert (handed["restrict"], handed["random_state"]) == ("overlap", 3)
     assert handed["cluster"].tolist() == [row[2] for row in TRAIN[1:]]
     assert "y_target" not in handed
@@ -202,7 +208,7 @@ def test_rows_that_trained_the_model_are_marked(files, tmp_path, handed):
     write(tmp_path / "train.csv", with_column(told(TRAIN), "seen", trained))
     write(tmp_path / "target.csv", without(told(TARGET), "y"))
     assert call(tmp_path, "--trained-on", "seen").code == 0
-    assert handed["trained_on"].tolist() == [k == 1 for k in trained]
+    assert handed["said"].trained_on.tolist() == [k == 1 for k in trained]
     refused = call(tmp_path, "--trained-on", "age")
     assert refused.code == 2
     assert "must be 1 where the row trained" in refused.err
@@ -237,7 +243,7 @@ def test_every_batch_of_the_target_gets_its_numbers(months, monkeypatch):
     given, found = {}, []
 
     def called(model, samples, **options):
-        given.update(options, names=samples.names)
+        given.update(options, names=samples.names, batch=samples.beside["batch"])
         found.append(evaluate(model, samples, **options))
         return found[0]
 
@@ -281,7 +287,8 @@ def test_too_few_labels_of_the_target_are_said_not_used(months, handed):
 
 
 def test_notes_speak_of_options(files, truth, monkeypatch):
-    said = 'No numbers: nothing there. Pass restrict="overlap", or (trained_on=, cv=).'
+    said = 'No numbers: nothing there. Pass restrict="overlap", or '
+    said += "(trained_on= or cv= of Predictions)."
     found = replace(truth, notes=(Note("batch", said, "warning"),), batches={"1": truth})
     monkeypatch.setattr("covshift.evaluations.evaluate", lambda *_, **__: found)
     text = call(files).out

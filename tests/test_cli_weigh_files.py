@@ -170,8 +170,7 @@ def test_replicates_are_those_of_the_bootstrap_of_estimate(files):
         sample_weight=D,
         strata=STRATUM,
         cluster=CLUSTER,
-        errors="bootstrap",
-        n_bootstrap=25,
+        bootstrap=25,
         random_state=5,
     )
     np.testing.assert_allclose(replicates(columns), found.replicate_weights, rtol=1e-5, atol=1e-8)
@@ -275,8 +274,7 @@ def test_replicates_of_margins_meet_them_all(files):
         method="weights",
         weighter=Raking(),
         sample_weight=D,
-        errors="bootstrap",
-        n_bootstrap=40,
+        bootstrap=40,
     )
     np.testing.assert_allclose(again / 5000 * N, found.replicate_weights, rtol=1e-6)
     error = np.sqrt(variance_of_the_mean(columns, book))

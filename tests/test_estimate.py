@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calls import estimate_with
 from reference import design_variance, doubly_robust
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
-from covshift import diagnose, estimate
+from covshift import (
+    CDF,
+    Coefficients,
+    Difference,
+    Proportion,
+    Quantile,
+    Ratio,
+    Target,
+    Total,
+    diagnose,
+    estimate,
+)
 from covshift.estimates.methods import METHODS
 from covshift.weights import CDFWeights, EntropyBalancing, TiltedCDFWeights
 
@@ -52,8 +64,8 @@ def diagnosis():
 @pytest.fixture
 def ask(diagnosis):
     def asked(y=Y, X=X, T=T, **options):
-        usual = {"outcome_model": LinearRegression(), "weighter": W, "diagnosis": diagnosis}
-        return estimate(X, y, T, **{**usual, **options})
+        usual = {"outcome_model": LinearRegression(), "weighter": W}
+        return estimate_with(diagnosis, X, y, T, **{**usual, **options})
 
     return asked
 
@@ -101,14 +113,14 @@ def test_the_four_methods_are_what_they_say(ask):
 
 def test_the_model_alone_has_the_jackknife_error_of_its_folds(ask):
     """Every fold's model predicts the target; folds are those of the cross-fitting."""
-    found = ask(method="model", finite_population=True, n_folds=4)
+    found = ask(method="model", T=Target(T, finite_population=True))
     from covshift.numerics.crossfit import deal
 
     ranks = np.unique(Y, return_inverse=True)[1]
-    fold = deal(X, ranks.astype(float), 4)
-    means = [LinearRegression().fit(X[fold != k], Y[fold != k]).predict(T).mean() for k in range(4)]
+    fold = deal(X, ranks.astype(float), 5)
+    means = [LinearRegression().fit(X[fold != k], Y[fold != k]).predict(T).mean() for k in range(5)]
     assert found.value == pytest.approx(np.mean(means))
-    variance = 3 / 4 * sum((m - np.mean(means)) ** 2 for m in means)
+    variance = 4 / 5 * sum((m - np.mean(means)) ** 2 for m in means)
     assert found.standard_error == pytest.approx(np.sqrt(variance))
 
 
@@ -139,7 +151,7 @@ def test_what_weights_leave_unbalanced_counts_as_an_error(ask):
 
 @pytest.mark.parametrize("by", [GROUPS, (GROUPS, TARGET_GROUPS)], ids=["sample", "both"])
 def test_totals_of_groups_sum_to_the_total(ask, by):
-    found = ask(what="total", population_size=1000, by=by)
+    found = ask(what=Total(1000), by=by)
     for method in METHODS:
         rows = found.table.where(method=method)
         assert sum(row.value for row in rows[1:]) == pytest.approx(rows[0].value)
@@ -147,7 +159,7 @@ def test_totals_of_groups_sum_to_the_total(ask, by):
 
 
 def test_a_total_is_the_mean_times_the_size(ask):
-    total, mean = ask(what="total", population_size=1000), ask()
+    total, mean = ask(what=Total(1000)), ask()
     assert total.value == pytest.approx(1000 * mean.value)
     assert total.standard_error == pytest.approx(1000 * mean.standard_error)
 
@@ -166,25 +178,25 @@ def test_shares_of_all_categories_sum_to_one(ask):
 
 def test_a_share_is_the_mean_of_its_indicator(ask):
     labels = np.array(["a", "b", "c"])[GROUPS]
-    share = ask(labels, what="proportion", category="b", outcome_model=Ridge())
+    share = ask(labels, what=Proportion("b"), outcome_model=Ridge())
     mean = ask(labels == "b", outcome_model=Ridge())
     assert share.value == pytest.approx(mean.value)
     assert share.interval == pytest.approx(mean.interval)
 
 
 def test_a_ratio_of_proportional_numbers_is_exact(ask):
-    found = ask(3 * np.exp(X[:, 0]), what="ratio", denominator=np.exp(X[:, 0]), by=GROUPS)
+    found = ask(3 * np.exp(X[:, 0]), what=Ratio(np.exp(X[:, 0])), by=GROUPS)
     for row in found.table:
         assert row.value == pytest.approx(3)
         assert row.standard_error == pytest.approx(0, abs=1e-12)
-    one = ask(what="ratio", denominator=np.ones(N))
+    one = ask(what=Ratio(np.ones(N)))
     assert one.value == pytest.approx(ask().value)
     assert one.standard_error == pytest.approx(ask().standard_error)
 
 
 @pytest.mark.parametrize("by", [GROUPS, (GROUPS, TARGET_GROUPS)], ids=["sample", "both"])
 def test_differences_are_those_of_the_groups(ask, by):
-    groups, differences = ask(by=by), ask(by=by, what="difference", reference=1)
+    groups, differences = ask(by=by), ask(by=by, what=Difference(1))
     mean = {row.group: row for row in groups.estimates}
     for label in "02":
         (row,) = differences.estimates.where(what=f"{label} - 1")
@@ -204,13 +216,13 @@ def test_a_group_of_everybody_is_everybody(ask):
 
 def test_quantiles_invert_the_distribution_function(ask):
     q = [0.1, 0.5, 0.9]
-    values = ask(what="quantile", q=q).value
+    values = ask(what=Quantile(q)).value
     assert (np.diff(values) > 0).all()
     assert np.isin(values, Y).all()
     for p, value in zip(q, values, strict=True):
-        at = ask(what="cdf", at=value).value
+        at = ask(what=CDF(value)).value
         assert at == pytest.approx(p, abs=0.06)
-    weighted = ask(what="quantile", q=q, method="weights").value
+    weighted = ask(what=Quantile(q), method="weights").value
     order = np.argsort(Y)
     steps = np.cumsum(W[order]) / W.sum()
     np.testing.assert_array_equal(weighted, [Y[order][np.argmax(steps >= p)] for p in q])
@@ -218,7 +230,7 @@ def test_quantiles_invert_the_distribution_function(ask):
 
 
 def test_a_distribution_function_rises_from_zero_to_one(ask):
-    found = ask(what="cdf", at=[-99, *np.quantile(Y, [0.2, 0.5, 0.8]), 99], method="weights")
+    found = ask(what=CDF([-99, *np.quantile(Y, [0.2, 0.5, 0.8]), 99]), method="weights")
     assert (np.diff(found.value) >= 0).all()
     assert found.value[0] == 0
     assert found.value[-1] == pytest.approx(1, abs=1e-15)
@@ -232,12 +244,12 @@ def test_coefficients_of_a_straight_line_are_exact(ask):
         np.testing.assert_allclose([row.value for row in rows], [2, 1, -0.5])
         np.testing.assert_allclose([row.standard_error for row in rows], 0, atol=1e-12)
     assert [row.what for row in found.overall] == ["intercept", "x0", "x1"]
-    alone = ask(y, what="coefficients", regressors="x1").overall
+    alone = ask(y, what=Coefficients("x1")).overall
     assert [row.what for row in alone] == ["intercept", "x1"]
 
 
 def test_an_intercept_alone_is_the_mean(ask):
-    alone, mean = ask(what="coefficients", regressors=[]), ask()
+    alone, mean = ask(what=Coefficients([])), ask()
     assert alone.value == pytest.approx(mean.value)
     assert alone.standard_error == pytest.approx(mean.standard_error)
     assert alone.interval == pytest.approx(mean.interval)
@@ -247,7 +259,7 @@ def test_an_intercept_alone_is_the_mean(ask):
 def test_an_intercept_alone_has_the_error_of_a_weighted_mean(ask, weighter):
     """Also where the weights were estimated: their error is in both."""
     options = {"method": "weights", "weighter": weighter}
-    alone, mean = ask(what="coefficients", regressors=[], **options), ask(**options)
+    alone, mean = ask(what=Coefficients([]), **options), ask(**options)
     assert alone.standard_error == pytest.approx(mean.standard_error, rel=1e-6)
     assert alone.interval == pytest.approx(mean.interval, rel=1e-6)
 
@@ -257,9 +269,9 @@ def test_logistic_coefficients_find_the_truth():
     rng = np.random.default_rng(5)
     X, T = rng.normal(size=(4000, 1)), rng.normal(0.5, 1, size=(3000, 1))
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(0.5 - X[:, 0]))
-    found = estimate(
-        X, y, T, what="coefficients", family="logistic", weighter="entropy",
-        outcome_model=LogisticRegression(C=1e12), diagnosis=diagnose(X[:50], T[:50], methods=()),
+    found = estimate_with(
+        diagnose(X[:50], T[:50], methods=()), X, y, T, what=Coefficients(family="logistic"),
+        weighter="entropy", outcome_model=LogisticRegression(C=1e12),
     )  # fmt: skip
     for row, truth in zip(found.overall, (-0.5, 1.0), strict=True):
         assert abs(row.value - truth) < 3 * row.standard_error < 0.3
@@ -296,9 +308,7 @@ def test_the_order_of_the_rows_does_not_matter(step):
     order, target_order = (np.random.default_rng(1).permutation(len(Z)) for Z in (X, T))
     options = {"outcome_model": LinearRegression(), "weighter": "entropy"}
     found = estimate(here, Y, there, **options)
-    again = estimate(
-        here[order], Y[order], there[target_order], diagnosis=found.diagnosis, **options
-    )
+    again = estimate_with(found.diagnosis, here[order], Y[order], there[target_order], **options)
     for one, other in zip(found.table, again.table, strict=True):
         assert other.value == pytest.approx(one.value, rel=1e-7)
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-7)
@@ -307,8 +317,8 @@ def test_the_order_of_the_rows_does_not_matter(step):
 
 def test_whole_target_weights_are_repeated_rows_but_for_their_number(ask):
     counts = np.arange(M) % 3
-    weighted = ask(target_weight=counts, finite_population=True)
-    repeated = ask(T=np.repeat(T, counts, axis=0), finite_population=True)
+    weighted = ask(target_weight=counts, T=Target(T, finite_population=True))
+    repeated = ask(T=Target(np.repeat(T, counts, axis=0), finite_population=True))
     assert weighted.value == pytest.approx(repeated.value)
     assert weighted.standard_error == pytest.approx(repeated.standard_error)
 
@@ -317,11 +327,11 @@ def test_whole_target_weights_are_repeated_rows_but_for_their_number(ask):
 
 
 def test_a_whole_population_has_a_narrower_interval(ask):
-    sample, whole = ask(), ask(finite_population=True)
+    sample, whole = ask(), ask(T=Target(T, finite_population=True))
     assert whole.value == sample.value
     assert whole.standard_error < 0.95 * sample.standard_error
     for what in ("coefficients", "median"):
-        sample, whole = ask(what=what), ask(what=what, finite_population=True)
+        sample, whole = ask(what=what), ask(what=what, T=Target(T, finite_population=True))
         assert np.all(np.less_equal(whole.standard_error, sample.standard_error))
 
 
@@ -332,12 +342,12 @@ def test_more_confidence_is_a_wider_interval(ask):
 
 
 def test_an_interval_allows_for_what_it_is_told_to(ask):
-    row = ask(sensitivity=0.5).overall[0]
+    row = ask().with_sensitivity(0.5).overall[0]
     low, high = row.interval
     assert row.sensitivity_interval == pytest.approx((low - 0.5, high + 0.5))
-    share = ask(Y > 2, sensitivity=0.9).overall[0]
+    share = ask(Y > 2).with_sensitivity(0.9).overall[0]
     assert share.sensitivity_interval == (0, 1)
-    total = ask(what="total", population_size=100, sensitivity=0.5).overall[0]
+    total = ask(what=Total(100)).with_sensitivity(0.5).overall[0]
     assert total.sensitivity_interval[1] == pytest.approx(total.interval[1] + 50)
 
 
@@ -367,8 +377,8 @@ def simulated(runs, diagnosis, **options):
     weighter = options.pop("weighter", "entropy")
     for seed in range(runs):
         X, T, y = draw(seed)
-        found = estimate(
-            X, y, T, diagnosis=diagnosis, weighter=weighter(X) if callable(weighter) else weighter,
+        found = estimate_with(
+            diagnosis, X, y, T, weighter=weighter(X) if callable(weighter) else weighter,
             **options,
         )  # fmt: skip
         for row in found.table:
@@ -420,27 +430,27 @@ def test_a_right_model_saves_useless_weights(diagnosis):
 def test_drawing_again_finds_the_same_error(diagnosis, options):
     X, T, y = draw(0, N=300, M=200)
     found = {
-        errors: by_method(
-            estimate(
-                X, y, T, weighter=EntropyBalancing(), outcome_model=Line(),
-                errors=errors, n_bootstrap=120, diagnosis=diagnosis, **options,
+        bootstrap: by_method(
+            estimate_with(
+                diagnosis, X, y, T, weighter=EntropyBalancing(), outcome_model=Line(),
+                bootstrap=bootstrap, **options,
             )
         )
-        for errors in ("influence", "bootstrap")
+        for bootstrap in (None, 120)
     }  # fmt: skip
     for method in ("dr", "weights", "none"):
-        one, other = (found[errors][method] for errors in ("influence", "bootstrap"))
+        one, other = (found[bootstrap][method] for bootstrap in (None, 120))
         assert one.value == other.value
         assert other.standard_error == pytest.approx(one.standard_error, rel=0.15), method
 
 
 def test_replicate_weights_are_those_of_the_draws(ask):
-    found = ask(weighter="entropy", errors="bootstrap", n_bootstrap=30, method="weights")
+    found = ask(weighter="entropy", bootstrap=30, method="weights")
     assert found.replicate_weights.shape == (N, 30)
     np.testing.assert_allclose(found.replicate_weights.mean(axis=0), 1)
     means = (found.replicate_weights.T @ Y) / N
     assert found.standard_error == pytest.approx(means.std(ddof=1))
-    again = ask(weighter="entropy", errors="bootstrap", n_bootstrap=30, method="weights")
+    again = ask(weighter="entropy", bootstrap=30, method="weights")
     np.testing.assert_array_equal(again.replicate_weights, found.replicate_weights)
 
 
@@ -457,7 +467,7 @@ def curved():
     diagnosis = diagnose(X, T, methods=())
 
     def ask(y=y, **options):
-        return estimate(X, y, T, **{"outcome_model": Line(), "diagnosis": diagnosis, **options})
+        return estimate_with(diagnosis, X, y, T, **{"outcome_model": Line(), **options})
 
     return ask, X, y, by
 
@@ -494,13 +504,13 @@ def test_identities_hold_under_the_default_weights(curved):
     shares = ask(np.digitize(y, [0, 1, 2]), what="proportion").value
     assert shares.sum() == pytest.approx(1)
     for by in (here, (here, there)):
-        total = ask(what="total", population_size=1000, by=by)
+        total = ask(what=Total(1000), by=by)
         assert sum(row.value for row in total.estimates[1:]) == pytest.approx(total.value, rel=1e-6)
         groups, moved = ask(by=by), ask(y + 1000, by=by)
         for one, other in zip(groups, moved, strict=True):
             assert other.value - 1000 == pytest.approx(one.value, rel=1e-6)
-    assert ask(what="coefficients", regressors=[]).value == pytest.approx(ask().value)
-    exact = ask(3 * np.exp(y), what="ratio", denominator=np.exp(y), by=here)
+    assert ask(what=Coefficients([])).value == pytest.approx(ask().value)
+    exact = ask(3 * np.exp(y), what=Ratio(np.exp(y)), by=here)
     np.testing.assert_allclose([row.value for row in exact.table], 3)
 
 

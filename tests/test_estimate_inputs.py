@@ -7,11 +7,24 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from calls import estimate_with
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from covshift import diagnose, estimate
+from covshift import (
+    CDF,
+    Coefficients,
+    Difference,
+    Proportion,
+    Quantile,
+    Ratio,
+    Target,
+    Total,
+    diagnose,
+    estimate,
+)
+from covshift.estimates import Trimmed
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 
 N, M = 60, 50
@@ -31,11 +44,9 @@ def diagnosis():
 @pytest.fixture
 def ask(diagnosis):
     def asked(y=Y, X=X, T=T, **options):
-        if X.shape == (N, 2) and np.shape(T) == (M, 2):
-            options = {"diagnosis": diagnosis, **options}
-        return estimate(
-            X, y, T, **{"outcome_model": Ridge(), "weighter": "entropy", **options}
-        )  # fmt: skip
+        same = X.shape == (N, 2) and np.shape(T) == (M, 2)
+        options = {"outcome_model": Ridge(), "weighter": "entropy", **options}
+        return estimate_with(diagnosis if same else None, X, y, T, **options)
 
     return asked
 
@@ -75,42 +86,35 @@ def notes(found, kind):
         ({"weighter": "magic"}, "weighter='magic' is unknown"),
         ({"weighter": np.ones(3)}, r"weighter has shape \(3,\)"),
         ({"weighter": 0 * ONES}, "zero for every row"),
-        ({"q": 0.5}, "q belongs to what='quantile'"),
-        ({"category": "u"}, "category belongs to what='proportion'"),
-        ({"at": 1.0}, "at belongs to what='cdf'"),
-        ({"denominator": ONES}, "denominator belongs to what='ratio'"),
-        ({"reference": "u"}, "reference belongs to what='difference'"),
-        ({"family": "linear"}, "family belongs to what='coefficients'"),
-        ({"population_size": 5}, "population_size belongs to what='total'"),
-        ({"what": "quantile"}, "needs q"),
-        *(({"what": "quantile", "q": q}, "q=") for q in (0, 1, -1, np.nan, "a", [], [[0.1]])),
-        ({"what": "cdf"}, "needs at"),
-        *(({"what": "cdf", "at": at}, "at=") for at in (np.nan, "a", [])),
-        ({"what": "total"}, "needs population_size"),
-        ({"what": "total", "population_size": -1}, "population_size=-1 must be"),
-        ({"what": "ratio"}, "needs denominator"),
-        ({"what": "ratio", "denominator": 0 * ONES}, "denominator is zero"),
-        ({"what": "ratio", "denominator": LABELS}, "'denominator' holds text"),
-        ({"what": "ratio", "denominator": X}, "denominator has 2 columns"),
+        ({"what": Quantile}, r"what=Quantile is a class. Pass what=Quantile\(...\)"),
+        ({"what": "quantile"}, r"needs q: pass what=Quantile\(0.9\)"),
+        *(({"what": Quantile(q)}, "q=") for q in (0, 1, -1, np.nan, "a", [], [[0.1]])),
+        ({"what": "cdf"}, r"needs at: pass what=CDF\(\[10, 20\]\)"),
+        *(({"what": CDF(at)}, "at=") for at in (np.nan, "a", [])),
+        ({"what": "total"}, r"pass what=Total\(5000\)"),
+        ({"what": Total(-1)}, "size=-1 must be"),
+        ({"what": "ratio"}, "needs denominator: pass what=Ratio"),
+        ({"what": Ratio(None)}, "needs a denominator"),
+        ({"what": Ratio(0 * ONES)}, "denominator is zero"),
+        ({"what": Ratio(LABELS)}, "'denominator' holds text"),
+        ({"what": Ratio(X)}, "denominator has 2 columns"),
         ({"what": "difference"}, "name them with by"),
         ({"what": "difference", "by": ONES}, "by has 1 with rows"),
-        ({"what": "difference", "by": LABELS, "reference": "z"}, "reference='z' is none"),
-        ({"what": "proportion", "y": LABELS, "category": "z"}, "no row has the outcome 'z'"),
-        ({"what": "proportion", "y": LABELS, "category": []}, "names no category"),
-        ({"what": "coefficients", "family": "logistic"}, "zeros and ones"),
-        ({"what": "coefficients", "regressors": "age"}, "'age' is none of the columns"),
-        ({"what": "coefficients", "regressors": [2]}, "2 is none of the columns"),
-        ({"what": "coefficients", "regressors": 0.5}, "0.5 is none of the columns"),
+        ({"what": Difference("z"), "by": LABELS}, "reference='z' is none"),
+        ({"what": Proportion("z"), "y": LABELS}, "no row has the outcome 'z'"),
+        ({"what": Proportion([]), "y": LABELS}, "names no category"),
+        ({"what": Coefficients(family="logistic")}, "zeros and ones"),
+        ({"what": Coefficients("age")}, "'age' is none of the columns"),
+        ({"what": Coefficients([2])}, "2 is none of the columns"),
+        ({"what": Coefficients(0.5)}, "0.5 is none of the columns"),
         ({"what": "coefficients", "by": LABELS}, "leave out by"),
-        ({"what": "coefficients", "sensitivity": 1}, "sensitivity is not known"),
-        ({"what": "coefficients", "family": "logistic", "y": (X[:, 0] > 0) * 1}, "no finite"),
+        ({"what": Coefficients(family="logistic"), "y": (X[:, 0] > 0) * 1}, "no finite"),
         ({"confidence": 95}, "confidence=95 must be"),
-        ({"n_folds": 1}, "n_folds=1 must be"),
-        ({"max_weight": 1}, "max_weight=1 must be"),
-        ({"sensitivity": -1}, "sensitivity=-1 must be"),
+        ({"bootstrap": 1}, "bootstrap=1 must be"),
+        ({"weighter": Trimmed(1)}, "max_weight=1 must be"),
         ({"random_state": None}, "random_state=None must be"),
         ({"restrict": "all"}, "restrict='all' must be"),
-        ({"finite_population": "yes"}, "must be True or False"),
+        ({"T": Target(T, batch="month")}, "batch is for evaluate"),
     ],
 )  # fmt: skip
 def test_input_that_cannot_be_used_is_refused_in_words(ask, options, words):
@@ -122,7 +126,6 @@ def test_input_that_cannot_be_used_is_refused_in_words(ask, options, words):
     ("options", "words"),
     [
         ({"weighter": 5}, "weighter=5 has no usable fit"),
-        ({"diagnosis": "fine"}, "Pass what covshift.diagnose found"),
         ({"outcome_model": RandomForestRegressor}, "is not an estimator. Pass an instance"),
         ({"outcome_model": "forest"}, "is not an estimator"),
         ({"outcome_model": LogisticRegression()}, "a classifier, but the outcome has numbers"),
@@ -181,12 +184,12 @@ def test_the_largest_outcome_bounds_a_median_where_most_rows_have_it(ask):
     y = np.where(np.arange(N) % 5 == 0, Y, 10.0)
     found = ask(y, what="median")
     assert found.interval == (10, 10)
-    assert ask(what="quantile", q=0.999).interval[1] == np.inf
+    assert ask(what=Quantile(0.999)).interval[1] == np.inf
 
 
 def test_a_group_of_one_row_has_an_infinite_interval_and_a_warning(ask):
     by = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
-    for options in ({}, {"errors": "bootstrap", "n_bootstrap": 4}):
+    for options in ({}, {"bootstrap": 4}):
         found = ask(by=by, **options)
         assert [row.group for row in found] == [None, "a", "b", "c"]
         assert found.estimates[-1].interval == (-np.inf, np.inf)
@@ -217,7 +220,7 @@ def test_missing_outcomes_are_left_out_counted_and_named(ask):
     assert found.n_train == 58
     assert not found.weights[[3, 7]].any()
     assert "missing in 2 of 60 rows, which were left out (rows 3, 7)" in found.notes[0].text
-    ratio = ask(what="ratio", denominator=np.where(np.isnan(y), np.nan, 2.0))
+    ratio = ask(what=Ratio(np.where(np.isnan(y), np.nan, 2.0)))
     assert "denominator is missing in 2 of 60" in notes(ratio, "missing outcomes")[0]
     assert ratio.value == pytest.approx(expected.value / 2)
 
@@ -253,15 +256,14 @@ def test_two_training_rows_have_an_answer():
 
 
 def test_fewer_rows_than_folds(ask):
-    found = estimate(X[:4], Y[:4], T, outcome_model=Ridge(), weighter=np.ones(4), n_folds=10)
+    found = estimate(X[:4], Y[:4], T, outcome_model=Ridge(), weighter=np.ones(4))
     assert np.isfinite(found.standard_error)
-    assert np.isfinite(ask(n_folds=100).standard_error)
 
 
 def test_one_target_row_says_so(ask):
     one = ask(T=T[:1], weighter=ONES)
     assert "single target row" in notes(one, "one target row")[0]
-    whole = ask(T=T[:1], weighter=ONES, finite_population=True)
+    whole = ask(weighter=ONES, T=Target(T[:1], finite_population=True))
     assert not notes(whole, "one target row")
     assert one.value == whole.value
 
@@ -283,6 +285,18 @@ def test_designs_at_their_limits(ask):
     assert same_names.standard_error == pytest.approx(other_names.standard_error)
 
 
+def test_a_target_is_the_whole_population_or_not():
+    with pytest.raises(InputError, match="finite_population='yes' must be True or False"):
+        Target(T, finite_population="yes")
+
+
+def test_sensitivity_is_that_of_means(ask):
+    with pytest.raises(InputError, match="change=-1 must be"):
+        ask().with_sensitivity(-1)
+    with pytest.raises(InputError, match="sensitivity of coefficients is not known"):
+        ask(what="coefficients").with_sensitivity(1)
+
+
 # Sizes and kinds of outcomes
 
 
@@ -298,9 +312,9 @@ def test_outcomes_of_any_size(ask, what, unit):
 
 
 def test_a_ratio_of_sizes_that_do_not_square(ask):
-    options = {"what": "ratio", "outcome_model": None}
-    found = ask(1e99 * Y, denominator=1e-99 * np.exp(X[:, 1]), **options)
-    usual = ask(denominator=np.exp(X[:, 1]), **options)
+    below = np.exp(X[:, 1])
+    found = ask(1e99 * Y, what=Ratio(1e-99 * below), outcome_model=None)
+    usual = ask(what=Ratio(below), outcome_model=None)
     assert found.value / 1e198 == pytest.approx(usual.value)
     assert found.standard_error / 1e198 == pytest.approx(usual.standard_error)
 
@@ -371,10 +385,10 @@ def test_categories_of_all_kinds(ask):
     flags = Y > 0
     share = ask(flags)
     assert share.value == ask(flags * 1.0).value == ask(flags, what="proportion").value[1]
-    assert ask(flags, what="proportion", category=True).value == share.value
+    assert ask(flags, what=Proportion(True)).value == share.value
     for category in (1, 1.0, "1"):
-        assert ask(flags * 1.0, what="proportion", category=category).value == share.value
-    difference = {reference: ask(by=flags * 1.0, what="difference", reference=reference).value
+        assert ask(flags * 1.0, what=Proportion(category)).value == share.value
+    difference = {reference: ask(by=flags * 1.0, what=Difference(reference)).value
                   for reference in (0, 0.0, "0")}  # fmt: skip
     assert len(set(difference.values())) == 1
 
@@ -399,7 +413,7 @@ def test_frames_with_categories_and_nullable_numbers():
         (nullable, there.astype({"k": "Int64"})),
         (polars.from_pandas(here), polars.from_pandas(there)),
     ):
-        again = estimate(X_, Y, T_, diagnosis=found.diagnosis, **options)
+        again = estimate_with(found.diagnosis, X_, Y, T_, **options)
         assert again.value == pytest.approx(found.value)
         assert again.estimates[2].value == pytest.approx(found.estimates[2].value)
 
@@ -429,8 +443,8 @@ def test_input_stays_as_it_was(ask):
     for part in parts:
         part.flags.writeable = False
     y, rows, target, d, v = parts
-    found = ask(y, rows, target, sample_weight=d, target_weight=v, max_weight=3.0)
-    assert found.value == pytest.approx(ask(max_weight=3.0).value)
+    found = ask(y, rows, target, sample_weight=d, target_weight=v, weighter=Trimmed(3.0, "entropy"))
+    assert found.value == pytest.approx(ask(weighter=Trimmed(3.0, "entropy")).value)
     model = Ridge()
     ask(outcome_model=model)
     assert not hasattr(model, "coef_")
@@ -449,19 +463,22 @@ def half_covered():
     return X, T, 2 * X[:, 0] + rng.normal(0, 0.1, size=300)
 
 
+def named(X, T, y):
+    pandas = pytest.importorskip("pandas")
+    X, T = (pandas.DataFrame(part, columns=["age", "income"]) for part in (X, T))
+    return X, y, T
+
+
 def test_no_overlap_names_the_column():
     X, T, y = half_covered()
     with pytest.raises(NoOverlapError, match=r"of the target lies above .* 'age'"):
-        estimate(X, y, T, feature_names=["age", "income"])
+        estimate(*named(X, T, y))
 
 
 @pytest.mark.thorough
 def test_the_covered_part_has_an_answer_that_says_what_was_left_out():
     X, T, y = half_covered()
-    found = estimate(
-        X, y, T, restrict="overlap", feature_names=["age", "income"],
-        outcome_model=LinearRegression(),
-    )  # fmt: skip
+    found = estimate(*named(X, T, y), restrict="overlap", outcome_model=LinearRegression())
     covered = T[:, 0] <= X[:, 0].max()
     assert found.covered_share == pytest.approx(covered.mean())
     assert found.n_target == covered.sum()
@@ -481,13 +498,13 @@ def test_nothing_covered_has_no_answer():
 
 
 def test_weights_stay_below_their_limit(ask):
-    free, limited = ask(method="weights"), ask(method="weights", max_weight=1.5)
+    free, limited = ask(method="weights"), ask(method="weights", weighter=Trimmed(1.5, "entropy"))
     assert free.largest_weight > 1.5
     assert limited.largest_weight == pytest.approx(1.5)
     assert limited.weights.mean() == pytest.approx(1)
     assert 0 < limited.trimmed_share < 1
     assert limited.effective_sample_size > free.effective_sample_size
-    drawn = ask(max_weight=1.5, errors="bootstrap", n_bootstrap=5)
+    drawn = ask(weighter=Trimmed(1.5, "entropy"), bootstrap=5)
     assert drawn.replicate_weights.max() <= 1.5 + 1e-9
 
 
@@ -500,11 +517,11 @@ def test_no_warning_of_arithmetic_in_any_quantity():
         for options in (
             {},
             {"what": "proportion"},
-            {"what": "quantile", "q": [0.01, 0.99]},
-            {"what": "cdf", "at": [-5, 0, 5]},
+            {"what": Quantile([0.01, 0.99])},
+            {"what": CDF([-5, 0, 5])},
             {"what": "difference", "by": y},
             {"what": "coefficients"},
-            {"what": "total", "population_size": 10, "by": y},
+            {"what": Total(10), "by": y},
         ):
             found = estimate(X, y, T, weighter=np.arange(8.0), **options)
             assert str(found)

@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from calls import estimate_with
 
-from covshift import Margins, diagnose, estimate
+from covshift import CDF, Difference, Margins, Ratio, Target, Total, diagnose, estimate
+from covshift.estimates import Trimmed
 from covshift.estimates.outcome import predict_linear, random_folds
-from covshift.exceptions import InputError, InputTypeError, NoOverlapError
+from covshift.exceptions import InputError, NoOverlapError
 from covshift.numerics.crossfit import deal
 from covshift.numerics.ridge import LeaveOneOutRidge
 from covshift.weights import CDFWeights, EntropyBalancing, PostStratification, Raking
@@ -69,7 +71,11 @@ def test_rows_of_categories_and_their_margins_give_one_number():
     T = pd.DataFrame({"region": rng.choice(["e", "n", "s"], 500, p=[0.2, 0.4, 0.4])})
     margins = Margins.from_rows(T, bins=None, min_count=1)
     by_rows = estimate(
-        X[["region"]], Y, T, weighter=PostStratification(), finite_population=True, method="weights"
+        X[["region"]],
+        Y,
+        Target(T, finite_population=True),
+        weighter=PostStratification(),
+        method="weights",
     )
     found = estimate(X[["region"]], Y, margins, method="weights")
     assert found.value == pytest.approx(by_rows.value, abs=1e-9)
@@ -91,7 +97,7 @@ def test_margins_of_few_rows_err_as_these_do(method):
     spread = shares @ (means - shares @ means) ** 2
     added = rough.standard_error**2 - known.standard_error**2
     assert added == pytest.approx(spread / size, rel=0.05)
-    whole = row(estimate(X, outcome, sized, finite_population=True), method)
+    whole = row(estimate(X, outcome, Target(sized, finite_population=True)), method)
     assert whole.standard_error == pytest.approx(known.standard_error)
     plain = (row(estimate(X, outcome, m), "none").standard_error for m in (exact, sized))
     assert len(set(plain)) == 1
@@ -100,14 +106,7 @@ def test_margins_of_few_rows_err_as_these_do(method):
 def test_the_size_of_groups_errs_too():
     found = [
         row(
-            estimate(
-                X,
-                Y,
-                Margins.of(MARGINS.single, size=size),
-                by="sex",
-                what="total",
-                population_size=1.0,
-            ),
+            estimate(X, Y, Margins.of(MARGINS.single, size=size), by="sex", what=Total(1.0)),
             "weights",
             group="f",
         )
@@ -202,7 +201,7 @@ def test_weights_that_miss_the_margins_count_what_they_miss():
     assert missed > row(exact).standard_error
     assert row(rough).standard_error > missed
     assert abs(rough.value - exact.value) < 0.5 * missed
-    trimmed = estimate(X, Y, MARGINS, max_weight=1.5)
+    trimmed = estimate(X, Y, MARGINS, weighter=Trimmed(1.5))
     assert trimmed.trimmed_share > 0
     assert row(trimmed).value != pytest.approx(row(exact).value, abs=1e-4)
 
@@ -227,7 +226,7 @@ def test_groups_are_cells_of_a_margin_and_make_up_the_whole(by):
 
 
 def test_a_difference_of_groups():
-    found = estimate(X, Y, MARGINS, by="sex", what="difference", reference="m", method="weights")
+    found = estimate(X, Y, MARGINS, by="sex", what=Difference("m"), method="weights")
     groups = estimate(X, Y, MARGINS, by="sex", method="weights")
     gap = row(groups, group="f").value - row(groups, group="m").value
     assert found.value == pytest.approx(gap)
@@ -249,17 +248,14 @@ def test_groups_without_rows_are_named():
 def test_the_size_of_the_population_is_the_margins():
     total, mean = (estimate(X, Y, SIZED, what=what) for what in ("total", "mean"))
     assert total.value == pytest.approx(80_000 * mean.value)
-    assert estimate(X, Y, SIZED, what="total", population_size=10).value == pytest.approx(
-        10 * mean.value
-    )
+    assert estimate(X, Y, SIZED, what=Total(10)).value == pytest.approx(10 * mean.value)
     few = Margins.of(MARGINS.single, size=40)
     of_these, exact = (
-        estimate(X, Y, m, what="total", **more)
-        for m, more in ((few, {}), (MARGINS, {"population_size": 40}))
+        estimate(X, Y, m, what=what) for m, what in ((few, "total"), (MARGINS, Total(40)))
     )
     assert of_these.standard_error == pytest.approx(exact.standard_error)
     nameless = Margins({"sex": {"f": 0.5, "m": 0.5}})
-    with pytest.raises(InputError, match="needs population_size"):
+    with pytest.raises(InputError, match="needs the size of the population"):
         estimate(X[["sex"]], Y, nameless, what="total")
 
 
@@ -270,12 +266,12 @@ def test_quantiles_and_shares_by_weights():
     assert found.value == Y.to_numpy()[order][np.searchsorted(below, 0.5)]
     low, high = found.interval
     assert low < found.value < high
-    at = estimate(X, Y, MARGINS, what="cdf", at=2.0, method="weights")
+    at = estimate(X, Y, MARGINS, what=CDF(2.0), method="weights")
     assert at.value == pytest.approx(np.average(Y <= 2.0, weights=at.weights))
     word = np.where(Y > 3, "much", np.where(Y > 1, "some", "none"))
     shares = estimate(X, word, MARGINS, what="proportion")
     assert sum(shares.value) == pytest.approx(1)
-    ratio = estimate(X, Y, MARGINS, what="ratio", denominator=X.age, method="weights")
+    ratio = estimate(X, Y, MARGINS, what=Ratio(X.age), method="weights")
     expected = np.average(Y, weights=at.weights) / np.average(X.age, weights=at.weights)
     assert ratio.value == pytest.approx(expected)
 
@@ -325,7 +321,7 @@ def test_clusters_widen_the_interval():
 
 def test_the_bootstrap_agrees_with_the_influence_values():
     plain = estimate(X, Y, MARGINS, method="weights")
-    drawn = estimate(X, Y, MARGINS, method="weights", errors="bootstrap", n_bootstrap=150)
+    drawn = estimate(X, Y, MARGINS, method="weights", bootstrap=150)
     assert drawn.value == pytest.approx(plain.value)
     assert drawn.standard_error == pytest.approx(plain.standard_error, rel=0.2)
     assert drawn.replicate_weights.shape == (N, 150)
@@ -333,7 +329,7 @@ def test_the_bootstrap_agrees_with_the_influence_values():
 
 def test_draws_that_lose_rows_have_weights_too():
     """Of two units in a stratum a draw takes one twice, and the rows of the other are not there."""
-    given = {"method": "weights", "errors": "bootstrap", "n_bootstrap": 20}
+    given = {"method": "weights", "bootstrap": 20}
     drawn = estimate(X, Y, MARGINS, strata=np.arange(N) // 2, **given)
     assert (drawn.replicate_weights == 0).sum(axis=0).tolist() == [N // 2] * 20
 
@@ -361,7 +357,6 @@ def test_what_the_margins_do_not_cover_has_no_number():
         ({"outcome_model": LeaveOneOutRidge()}, "leave it out"),
         ({"target_weight": np.ones(3)}, "target_weight is for target rows"),
         ({"restrict": "overlap"}, "join cells"),
-        ({"feature_names": ["a", "b", "c"]}, "matched by the names"),
         ({"by": X.sex.to_numpy()}, r"by names a column .*'age', 'sex', 'region'.*Add a margin"),
         ({"by": "income"}, "not 'income'"),
         ({"weighter": "kmm"}, "KMM needs target rows"),
@@ -372,12 +367,9 @@ def test_what_needs_rows_is_said_in_a_sentence(options, words):
         estimate(X, Y, MARGINS, **options)
 
 
-def test_a_diagnosis_of_rows_is_no_diagnosis_of_margins():
+def test_samples_carry_their_diagnosis():
     own = diagnose(X, MARGINS)
-    assert estimate(X, Y, MARGINS, diagnosis=own).diagnosis is own
-    other = diagnose(X[["age"]], X[["age"]] + 1, methods=())
-    with pytest.raises(InputTypeError, match="diagnosis="):
-        estimate(X, Y, MARGINS, diagnosis=other)
+    assert estimate_with(own, X, Y, MARGINS).diagnosis is own
 
 
 def test_the_result_prints_and_is_plain_data():
@@ -405,7 +397,7 @@ def test_intervals_cover():
     diagnosis = None
     for _ in range(150):
         rows = np.flatnonzero(draw.random(M) < chance)[:300]
-        found = estimate(frame.iloc[rows], y[rows], margins, diagnosis=diagnosis)
+        found = estimate_with(diagnosis, frame.iloc[rows], y[rows], margins)
         diagnosis = found.diagnosis
         for method in held:
             low, high = row(found, method).interval

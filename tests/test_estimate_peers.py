@@ -19,10 +19,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calls import estimate_with
 from scipy import stats
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import diagnose, estimate
+from covshift import (
+    Coefficients,
+    Difference,
+    Proportion,
+    Quantile,
+    Ratio,
+    Total,
+    diagnose,
+    estimate,
+)
 from covshift.numerics.influence import Design
 from covshift.weights import Discriminative, EntropyBalancing
 from covshift.weights.m_estimation import logistic_odds, tilted
@@ -57,8 +67,8 @@ def asked(request, diagnosis):
     way = WAYS[request.param]
 
     def ask(design, y=Y, **options):
-        return estimate(
-            X, y, T, diagnosis=diagnosis, outcome_model=LinearRegression(),
+        return estimate_with(
+            diagnosis, X, y, T, outcome_model=LinearRegression(),
             **{**way, **DESIGNS[design], **options},
         )  # fmt: skip
 
@@ -81,7 +91,7 @@ def agrees(found, recorded):
 def test_means_and_ratios_are_those_of_svy(asked, design):
     svy = RECORDED["svy"][design]
     agrees(asked(design).overall[0], svy["mean"])
-    agrees(asked(design, what="ratio", denominator=Z).overall[0], svy["ratio"])
+    agrees(asked(design, what=Ratio(Z)).overall[0], svy["ratio"])
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -90,7 +100,7 @@ def test_shares_have_the_logit_interval_of_svy(asked, design):
     low, high = svy["intervals of b"]["logit"]
     expected = {**svy["mean of b"], "lower": low, "upper": high}
     agrees(asked(design, B).overall[0], expected)
-    agrees(asked(design, B, what="proportion", category=1).overall[0], expected)
+    agrees(asked(design, B, what=Proportion(1)).overall[0], expected)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -106,7 +116,7 @@ def test_groups_are_the_domains_of_svy(asked, design):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_differences_are_those_of_svy_with_the_freedom_of_the_smaller_group(asked, design):
     svy = RECORDED["svy"][design]
-    row = asked(design, what="difference", by=G, reference=0).overall.where(what="1 - 0")[0]
+    row = asked(design, what=Difference(0), by=G).overall.where(what="1 - 0")[0]
     recorded, domains = svy["difference 1 - 0"], svy["domains"]
     t = stats.t.ppf(0.975, min(domains[k]["df"] for k in "01"))
     low, high = (recorded["estimate"] + sign * t * recorded["se"] for sign in (-1, 1))
@@ -117,7 +127,7 @@ def test_differences_are_those_of_svy_with_the_freedom_of_the_smaller_group(aske
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_total_is_the_mean_of_svy_times_the_known_size(asked, design):
     svy = RECORDED["svy"][design]
-    row = asked(design, what="total", population_size=W.sum()).overall[0]
+    row = asked(design, what=Total(W.sum())).overall[0]
     assert row.value == pytest.approx(svy["total"]["estimate"], rel=1e-9)
     agrees(row, {k: v * W.sum() for k, v in svy["mean"].items()})
 
@@ -125,7 +135,7 @@ def test_a_total_is_the_mean_of_svy_times_the_known_size(asked, design):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_quantiles_have_the_intervals_of_svy(asked, design):
     levels = RECORDED["svy"][design]["quantiles"]["higher"]
-    found = asked(design, what="quantile", q=[float(q) for q in levels])
+    found = asked(design, what=Quantile([float(q) for q in levels]))
     for row, recorded in zip(found.overall, levels.values(), strict=True):
         agrees(row, recorded)
 
@@ -134,7 +144,7 @@ def test_quantiles_have_the_intervals_of_svy(asked, design):
 @pytest.mark.parametrize("family", ["linear", "logistic"])
 def test_coefficients_are_those_of_svy(asked, design, family):
     y = Y if family == "linear" else B
-    found = asked(design, y, what="coefficients", family=family)
+    found = asked(design, y, what=Coefficients(family=family))
     expected = RECORDED["svy"][design][family]["coefficients"]
     for row, recorded in zip(found.overall, expected, strict=True):
         agrees(row, recorded)
@@ -146,10 +156,15 @@ def test_quantiles_with_ties_are_those_of_svy_but_where_rows_share_them_and_at_t
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(len(y), 1)), rng.normal(size=(30, 1))
     found = estimate(
-        X, y, T, what="quantile", q=case["probabilities"], method="none", sample_weight=w,
+        X,
+        y,
+        T,
+        what=Quantile(case["probabilities"]),
+        method="none",
+        sample_weight=w,
         weighter="entropy",
         outcome_model=LinearRegression(),
-    )  # fmt: skip
+    )
     recorded = RECORDED["quantiles with ties"]["higher"]
     for row, p in zip(found.overall, case["probabilities"], strict=True):
         assert row.value == recorded[str(p)]["estimate"]
@@ -163,8 +178,8 @@ def test_quantiles_with_ties_are_those_of_svy_but_where_rows_share_them_and_at_t
 
 def test_rows_of_weight_zero_are_not_there(diagnosis):
     cut = np.where(np.arange(60) < 5, 0.0, W)
-    row = estimate(
-        X, Y, T, method="none", sample_weight=cut, diagnosis=diagnosis, weighter="entropy",
+    row = estimate_with(
+        diagnosis, X, Y, T, method="none", sample_weight=cut, weighter="entropy",
         outcome_model=LinearRegression(),
     ).overall[0]  # fmt: skip
     svy = RECORDED["svy"]["weights"]["mean, some weights 0"]
@@ -235,8 +250,8 @@ def test_a_weighter_of_logistic_odds_has_that_error_too(C):
 
 
 def test_the_interval_of_weights_counts_what_both_samples_do_to_them(diagnosis):
-    found = estimate(
-        X, Y, T, method="weights", weighter=EntropyBalancing(), diagnosis=diagnosis,
+    found = estimate_with(
+        diagnosis, X, Y, T, method="weights", weighter=EntropyBalancing(),
         outcome_model=LinearRegression(),
     ).overall[0]  # fmt: skip
     w = EntropyBalancing().fit(X, X_target=T).weights_

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
-from covshift import estimate
+from covshift import CDF, Ratio, Total, estimate
+from covshift.estimates import Trimmed
 from covshift.estimates.quantities import Steps, _woodruff
 from covshift.estimates.weighing import with_names
 from covshift.exceptions import InputTypeError, NoOverlapError
@@ -40,8 +43,8 @@ def words(found, kind):
 
 def test_an_outcome_may_be_called_denominator():
     below = np.exp(X[:, 1])
-    found = ask(named(Y + 5, "denominator"), what="ratio", denominator=below)
-    assert found.value == ask(named(Y + 5, "z"), what="ratio", denominator=below).value
+    found = ask(named(Y + 5, "denominator"), what=Ratio(below))
+    assert found.value == ask(named(Y + 5, "z"), what=Ratio(below)).value
 
 
 @pytest.mark.parametrize("y", [Y, RARE])
@@ -55,7 +58,7 @@ def test_an_outcome_may_be_called_group(y):
 
 @pytest.mark.parametrize(
     "options",
-    [{"what": "total", "population_size": 1}, {"what": "ratio", "denominator": np.ones(N)}],
+    [{"what": Total(1)}, {"what": Ratio(np.ones(N))}],
 )
 def test_a_classifier_predicts_chances_whatever_is_asked(options):
     model = LogisticRegression()
@@ -127,8 +130,8 @@ def test_a_median_without_weighted_rows_in_a_group_is_not_a_number():
 
 
 def test_a_point_below_all_outcomes_does_not_decide_for_the_others():
-    options = {"what": "cdf", "weighter": None, "outcome_model": DummyRegressor(), "T": T + 0.3}
-    alone, beside = ask(at=[0.3], **options), ask(at=[-99, 0.3], **options)
+    options = {"weighter": None, "outcome_model": DummyRegressor(), "T": T + 0.3}
+    alone, beside = ask(what=CDF(0.3), **options), ask(what=CDF([-99, 0.3]), **options)
     assert beside.value[1] == alone.value
 
 
@@ -176,9 +179,12 @@ def test_overlap_is_looked_for_where_there_are_outcomes():
     rng = np.random.default_rng(0)
     X, T = rng.uniform(size=(300, 2)), rng.uniform(size=(200, 2))
     y = np.where(X[:, 0] > 0.5, np.nan, X[:, 0])
+    pandas = pytest.importorskip("pandas")
+    frame = partial(pandas.DataFrame, columns=["age", "height"])
+    frames = frame(X), y, frame(T)
     with pytest.raises(NoOverlapError, match="largest training value of 'age'"):
-        estimate(X, y, T, feature_names=["age", "height"])
-    found = estimate(X, y, T, feature_names=["age", "height"], restrict="overlap")
+        estimate(*frames)
+    found = estimate(*frames, restrict="overlap")
     assert 0.4 < found.covered_share < 0.6
     assert found.value == pytest.approx(T[T[:, 0] <= 0.5, 0].mean(), abs=0.02)
 
@@ -189,8 +195,13 @@ def test_a_weighter_that_refuses_names_the_columns():
     rng = np.random.default_rng(0)
     X, T = rng.uniform(size=(200, 1)), rng.uniform(size=(100, 1))
     half = np.where(X[:, 0] > 0.4, np.nan, X[:, 0])
+    pandas = pytest.importorskip("pandas")
     with pytest.raises(NoOverlapError, match="'age'"):
-        ask(np.column_stack([X[:, 0], half]), X, T, feature_names=["age"])
+        ask(
+            np.column_stack([X[:, 0], half]),
+            pandas.DataFrame({"age": X[:, 0]}),
+            pandas.DataFrame({"age": T[:, 0]}),
+        )
 
 
 def test_the_sample_as_it_is_has_its_own_effective_size():
@@ -206,8 +217,8 @@ def test_what_trimmed_weights_leave_unbalanced_counts_as_an_error():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(300, 1)), rng.normal(1.0, 1, size=(300, 1))
     y = 3 * X[:, 0] + rng.normal(size=300)
-    options = {"outcome_model": LinearRegression(), "weighter": "entropy", "method": "weights"}
-    found = estimate(X, y, T, max_weight=1.5, **options)
+    options = {"outcome_model": LinearRegression(), "method": "weights"}
+    found = estimate(X, y, T, weighter=Trimmed(1.5, "entropy"), **options)
     assert found.trimmed_share > 0
     low, high = found.interval
     assert low < 3 * T.mean() < high

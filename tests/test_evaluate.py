@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calls import evaluate_with
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import make_column_transformer
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from covshift import diagnose, evaluate
+from covshift import Cost, Predictions, Target, diagnose, evaluate
 from covshift.data import Samples
 from covshift.estimates.weighing import weigh
 from covshift.evaluations import masses as on
@@ -87,8 +88,9 @@ def diagnosis():
 @pytest.fixture
 def ask(diagnosis):
     def asked(model=None, X=X, y=Y, T=T, **options):
-        usual = {"outcome_model": Chance(), "weighter": W, "diagnosis": diagnosis}
-        return evaluate(Scorer() if model is None else model, X, y, T, **{**usual, **options})
+        usual = {"outcome_model": Chance(), "weighter": W}
+        model = Scorer() if model is None else model
+        return evaluate_with(diagnosis, model, X, y, T, **{**usual, **options})
 
     return asked
 
@@ -187,7 +189,6 @@ def test_many_classes_are_scikit_learns():
             0,
             "probabilities",
             None,
-            None,
         )
     }
     options = {"sample_weight": w}
@@ -208,8 +209,8 @@ def test_many_classes_are_scikit_learns():
 @pytest.mark.parametrize("name", [*NAMES, "cost"])
 def test_derivatives_are_those_of_the_metric(name, K):
     m = atoms(4, K=K)
-    costs = np.arange(K * K).reshape(K, K) if name == "cost" else None
-    made = class_metrics(name, tuple("abc"[:K]), K - 1, "probabilities", None, costs)
+    name = Cost(np.arange(K * K).reshape(K, K)) if name == "cost" else name
+    made = class_metrics(name, tuple("abc"[:K]), K - 1, "probabilities", None)
     for metric in made:
         found = metric.of(m)
         for j, c in ((0, 0), (5, 1), (17, K - 1), (33, 0)):
@@ -230,7 +231,7 @@ def test_derivatives_are_those_of_the_metric(name, K):
 def test_where_no_row_is_there_a_metric_is_undefined_and_nothing_warns(name):
     m = atoms(6)
     nothing = Masses(0 * m.mass, m.scores, m.chosen)
-    for metric in class_metrics(name, ("a", "b"), 1, "probabilities", None, None):
+    for metric in class_metrics(name, ("a", "b"), 1, "probabilities", None):
         found = metric.of(nothing)
         assert np.isnan(found.value), metric.name
         assert np.isnan(found.gradient).all()
@@ -273,7 +274,7 @@ def judge():
 @pytest.mark.parametrize("name", [*CLASS_METRICS, "f1_weighted"])
 def test_influence_values_are_those_of_the_infinitesimal_jackknife(judge, name, method):
     """Each row's influence is its weight times the derivative of the estimate by this weight."""
-    (metric,) = class_metrics(name, ("0", "1"), 1, "probabilities", None, None)
+    (metric,) = class_metrics(name, ("0", "1"), 1, "probabilities", None)
     d, w, v = W[:24][::-1], W[:24], V[:20]
 
     def found(d, w, v):
@@ -311,7 +312,7 @@ def test_the_doubly_robust_estimate_is_right_if_either_part_is(exact):
     truth = (rng.uniform(size=len(T)) < Chance().predict(T)).astype(int)
     true = by_sklearn(truth, model.predict_proba(T), model.predict(T))
     expected = np.array([true[name] for name in names])
-    metrics = class_metrics(names, ("0", "1"), 1, "probabilities", None, None)
+    metrics = class_metrics(names, ("0", "1"), 1, "probabilities", None)
     rounds = []
     for seed in range(40):
         X, y, T, ratio = shifted(seed)
@@ -364,15 +365,15 @@ def test_the_positive_class_and_the_threshold(ask):
 
 
 def test_calibrated_scores_are_those_of_a_logistic_regression_by_folds(ask):
-    found = ask(metrics="brier", n_folds=2)
+    found = ask(metrics="brier")
     odds, t = (np.log(p[:, 1] / p[:, 0]) for p in map(Scorer().predict_proba, (X, T)))
-    fold = deal(X, Y.astype(float), 2)
+    fold = deal(X, Y.astype(float), 5)
     for method, weight in (("cbpe", np.ones(N)), ("pape", W)):
         q = 0
-        for k in range(2):
+        for k in range(5):
             kept = fold != k
             fitted = LogisticRegression(C=1e12).fit(odds[kept][:, None], Y[kept], weight[kept])
-            q = q + fitted.predict_proba(t[:, None])[:, 1] / 2
+            q = q + fitted.predict_proba(t[:, None])[:, 1] / 5
         s = Scorer().predict_proba(T)[:, 1]
         expected = np.mean(q * (1 - s) ** 2 + (1 - q) * s**2)
         assert values(found, method)["brier"] == pytest.approx(expected, abs=2e-4)
@@ -489,15 +490,13 @@ def test_errors_of_rmse_and_r2_are_those_of_the_jackknife():
 
     def found(w):
         return evaluate(
-            f,
+            Predictions(f, f),
             X,
             Z,
             X,
-            target_scores=f,
             metrics=["rmse", "r2"],
             weighter=w,
             outcome_model=Mean(),
-            n_folds=2,
         ).table.where(method="weights")
 
     base = found(W)
@@ -540,7 +539,7 @@ def test_a_loss_of_classes_is_a_metric_of_masses(ask):
 
 def test_costs_are_weighted_cells_of_the_table(ask):
     costs = [[0, 1], [5, -2]]
-    found = ask(metrics=["cost", "confusion_matrix"], cost_matrix=costs)
+    found = ask(metrics=[Cost(costs), "confusion_matrix"])
     for method in ("dr", "weights"):
         there = values(found, method)
         cells = {(a, b): there[f"share of {a} predicted {b}"] for a in (0, 1) for b in (0, 1)}
@@ -638,14 +637,14 @@ def test_a_changed_outcome_is_a_warning_also_for_numbers(ask):
 def test_every_batch_is_a_target_of_its_own():
     month = np.where(np.arange(M) < 40, "May", "June")
     options = {"outcome_model": Chance(), "metrics": "accuracy", "weighter": W}
-    found = evaluate(Scorer(), X, Y, T, batch=month, **options)
+    found = evaluate(Scorer(), X, Y, Target(T, batch=month), **options)
     assert list(found.batches) == ["May", "June"]
     alone = evaluate(Scorer(), X, Y, T[:40], **options)
     assert values(found.batches["May"], "dr") == values(alone, "dr")
     assert "batch: accuracy" in str(found)
     assert found.to_dict()["batches"]["May"]["n_target"] == 40
     with pytest.raises(InputError, match="none of this name"):
-        evaluate(Scorer(), X, Y, T, batch="month", **options)
+        evaluate(Scorer(), X, Y, Target(T, batch="month"), **options)
 
 
 @pytest.mark.thorough
@@ -662,15 +661,13 @@ def test_frames_with_categories_go_to_the_model_as_they_are():
     encode = make_column_transformer((OneHotEncoder(), ["place"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression()).fit(frame[:40], Y[:40])
     found = evaluate(
-        model,
+        Predictions(model, trained_on=np.arange(40)),
         frame,
         Y,
-        target,
+        Target(target, batch="place"),
         metrics="accuracy",
         by="place",
-        trained_on=np.arange(40),
         outcome_model=model,
-        batch="place",
     )
     assert {row.group for row in found} == {None, "north", "south"}
     assert values(found, "none")["accuracy"] == pytest.approx(model.score(frame[40:], Y[40:]))
@@ -682,13 +679,13 @@ def test_what_is_not_covered_is_left_out_with_its_scores():
     far[:30, 0] += 50
     s, t = Scorer().predict_proba(X)[:, 1], Scorer().predict_proba(far)[:, 1]
     options = {"metrics": "brier", "outcome_model": Chance(), "restrict": "overlap", "weighter": W}
-    found = evaluate(s, X, Y, far, target_scores=t, **options)
+    found = evaluate(Predictions(s, t), X, Y, far, **options)
     assert found.n_target < M
     assert found.covered_share < 0.6
     same = evaluate(Scorer(), X, Y, far, **options)
     assert found["brier"].value == pytest.approx(same["brier"].value)
     with pytest.raises(NoOverlapError):
-        evaluate(s, X, Y, far, target_scores=t, **(options | {"restrict": None}))
+        evaluate(Predictions(s, t), X, Y, far, **(options | {"restrict": None}))
 
 
 def test_the_result_prints_and_stores_what_it_found(ask):
@@ -739,9 +736,8 @@ def test_rows_without_a_label_are_left_out(ask):
         ({"metrics": [lambda y, s: y, lambda y, s: s]}, "a name of its own"),
         ({"metrics": [lambda y, s: 1.0]}, "one number per row"),
         ({"metrics": [lambda y, s: np.where(y == 0, np.nan, s)]}, "NaN or infinite"),
-        ({"metrics": "cost"}, "cost_matrix is None"),
-        ({"cost_matrix": np.eye(2)}, "does not name"),
-        ({"metrics": "cost", "cost_matrix": np.eye(3)}, "Pass 2 lines"),
+        ({"metrics": "cost"}, r"pass Cost\("),
+        ({"metrics": Cost(np.eye(3))}, "Pass 2 lines"),
         ({"method": "best"}, "method='best' must be"),
         ({"task": "ranking"}, "task='ranking' must be"),
         ({"threshold": np.nan}, "threshold=nan must be"),
@@ -779,8 +775,8 @@ def test_bad_input_is_refused_in_plain_words(ask, options, message):
         (Y / 2, T[:, 0], {"y": np.zeros(N), "task": "classes"}, "only the class 0"),
         (Z, T[:, 0], {"y": Z, "metrics": "accuracy"}, "no metric of numbers"),
         (Z, T[:, 0], {"y": Z, "method": "cbpe"}, "for numbers use"),
-        (Z, T[:, 0], {"y": Z, "cost_matrix": np.eye(2)}, "is for classes"),
-        ({"a": Y / 2}, {"b": T[:, 0]}, {}, "which model does not"),
+        (Z, T[:, 0], {"y": Z, "metrics": Cost(np.eye(2))}, "is for classes"),
+        ({"a": Y / 2}, {"b": T[:, 0]}, {}, "which the model does not"),
         ({"a": Y / 2}, T[:, 0], {}, "must be a dict"),
     ],
 )
@@ -792,9 +788,9 @@ def test_bad_scores_are_refused_in_plain_words(ask, scores, target, options, mes
 @pytest.mark.parametrize("model", [None, LogisticRegression, object()])
 def test_what_is_neither_a_model_nor_scores_is_refused(model):
     with pytest.raises(InputTypeError):
-        evaluate(model, X, Y, T, target_scores=T[:, 0])
+        evaluate(Predictions(model, T[:, 0]), X, Y, T)
 
 
 def test_a_name_that_is_no_column_of_scores_is_refused():
     with pytest.raises(InputError, match="model='LogisticRegression' names a column, but X has"):
-        evaluate("LogisticRegression", X, Y, T, target_scores=T[:, 0])
+        evaluate(Predictions("LogisticRegression", T[:, 0]), X, Y, T)

@@ -6,11 +6,12 @@ import json
 
 import numpy as np
 import pytest
+from calls import evaluate_with
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import calibration_curve
 
-from covshift import diagnose, evaluate
+from covshift import Predictions, diagnose, evaluate
 from covshift.data import Samples
 from covshift.estimates.weighing import weigh
 from covshift.evaluations.curves import bins_of, curves_of, number_within, reliability, roc
@@ -77,8 +78,9 @@ def diagnosis():
 @pytest.fixture
 def ask(diagnosis):
     def asked(scores=P, X=X, y=Y, T=T, target_scores=Q, **options):
-        usual = {"outcome_model": Chance(), "weighter": W, "diagnosis": diagnosis}
-        return evaluate(scores, X, y, T, target_scores=target_scores, **{**usual, **options})
+        usual = {"outcome_model": Chance(), "weighter": W}
+        options = {**usual, **options, "target_scores": target_scores}
+        return evaluate_with(diagnosis, scores, X, y, T, **options)
 
     return asked
 
@@ -97,7 +99,7 @@ def judged(p, q, y=Y, X=X, T=T, w=W, given="probabilities"):
 
 def test_on_the_same_rows_the_curves_are_scikit_learns():
     found = evaluate(
-        P, X, Y, X, target_scores=P, weighter=np.ones(N), outcome_model=Chance(), method="weights"
+        Predictions(P, P), X, Y, X, weighter=np.ones(N), outcome_model=Chance(), method="weights"
     )
     (curves,) = found.curves
     assert curves.positive == "1"

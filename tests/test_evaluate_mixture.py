@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calls import evaluate_with
 from reference import (
     auc_and_parts,
     beyond_noise,
@@ -82,8 +83,9 @@ def diagnosis():
 @pytest.fixture
 def ask(diagnosis):
     def asked(model=None, y=Y, **options):
-        usual = {"outcome_model": Chance(), "diagnosis": diagnosis}
-        return evaluate(Scorer() if model is None else model, X, y, T, **{**usual, **options})
+        usual = {"outcome_model": Chance()}
+        model = Scorer() if model is None else model
+        return evaluate_with(diagnosis, model, X, y, T, **{**usual, **options})
 
     return asked
 
@@ -192,7 +194,7 @@ def test_predictions_are_mixed_without_parts_of_less_than_a_hundredth():
 
 @pytest.mark.thorough
 def test_models_that_learn_from_training_rows_are_parts_of_the_mixture(ask):
-    found = ask(outcome_model=None, trained_on=np.arange(10), metrics="brier", n_folds=2)
+    found = ask(outcome_model=None, trained_on=np.arange(10), metrics="brier")
     (names,) = found.models.values()
     known = {"logistic", "boosted trees", "calibrated scores", "weighted calibration"}
     known |= {"logistic of all rows", "boosted trees of all rows"}
@@ -207,7 +209,7 @@ def test_a_fold_that_has_one_class_alone_is_no_hindrance(ask, positives):
     y[:positives] = 1
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        found = ask(y=y, outcome_model=None, n_folds=2, metrics=["accuracy", "brier", "roc_auc"])
+        found = ask(y=y, outcome_model=None, metrics=["accuracy", "brier", "roc_auc"])
     for method in ("dr", "model", "pape", "cbpe"):
         there = values(found, method)
         assert np.isfinite([there["accuracy"], there["brier"]]).all(), method

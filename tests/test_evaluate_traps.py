@@ -9,9 +9,10 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from calls import evaluate_with
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import diagnose, evaluate
+from covshift import Cost, Predictions, diagnose, evaluate
 from covshift.data.columns import spelled
 from covshift.estimates.intervals import Errors
 from covshift.evaluations import masses as on
@@ -48,8 +49,8 @@ def ask(diagnosis):
 
     def asked(model=MODEL, y=Y, target=T, X=X, **options):
         own = LinearRegression() if model is NUMBERS else LogisticRegression()
-        usual = {"outcome_model": own, "weighter": np.ones(N), "diagnosis": diagnosis}
-        return evaluate(model, X, y, target, **{**usual, **options})
+        usual = {"outcome_model": own, "weighter": np.ones(N)}
+        return evaluate_with(diagnosis, model, X, y, target, **{**usual, **options})
 
     return asked
 
@@ -121,8 +122,8 @@ def _one_argument(y):
         ({"model": NUMBERS, "y": np.array(["no", "yes"])[Y]}, "pass a classifier"),
         ({"metrics": _fails}, "'_fails' failed: KeyError: 'price'"),
         ({"metrics": _one_argument}, "'_one_argument' failed: TypeError"),
-        ({"metrics": "cost", "cost_matrix": "abc"}, "'abc' is no table"),
-        ({"metrics": "cost", "cost_matrix": [[1], [2, 3]]}, "no table of costs"),
+        ({"metrics": Cost("abc")}, r"Cost\('abc'\) is no table"),
+        ({"metrics": Cost([[1], [2, 3]])}, "no table of costs"),
         ({"weighter": LogisticRegression()}, "no usable fit"),
         ({"sample_weight": "w"}, "sample_weight='w' names a column, but X"),
         ({"X": X * 1e200, "target": T * 1e200}, "X has numbers beyond 1e.100 in 'x0', 'x1'"),
@@ -153,7 +154,7 @@ def test_scores_that_cannot_be_read_are_refused(ask, scores, target, options, me
 def test_a_sparse_matrix_is_refused():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(InputTypeError, match="toarray"):
-        evaluate(P, sparse.csr_matrix(X), Y, T, target_scores=P_TARGET)
+        evaluate(Predictions(P, P_TARGET), sparse.csr_matrix(X), Y, T)
 
 
 def test_models_of_other_kinds_and_labels_of_all_kinds_give_the_same(ask):

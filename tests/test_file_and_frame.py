@@ -10,7 +10,7 @@ import pytest
 from command import covshift
 from sklearn.preprocessing import StandardScaler
 
-from covshift import TableEncoder, diagnose, estimate, evaluate
+from covshift import Predictions, TableEncoder, diagnose, estimate, evaluate
 from covshift.cli.predict import load_model
 from covshift.encoding import scaled
 from covshift.exceptions import UnseenLevelWarning
@@ -105,8 +105,8 @@ def test_evaluate(files, by):
     said = answer("evaluate", *files[:2], "--label", "ill", "--score", "score", "--weight", "pw",
                   "--target-weight", "pw", *more)  # fmt: skip
     found = evaluate(
-        "score", SURVEY, "ill", TARGET, by=by, sample_weight="pw", target_weight="pw",
-        task="classes",
+        Predictions("score", task="classes"), SURVEY, "ill", TARGET, by=by, sample_weight="pw",
+        target_weight="pw",
     )  # fmt: skip
     ours = {(row.metric, row.group): row.value for row in found.table.where(method="dr")}
     theirs = {(row["metric"], row["group"]): row["value"] for row in said["performances"]}

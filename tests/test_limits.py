@@ -187,7 +187,7 @@ def test_estimates_and_learners_take_limited_weighters():
     for target in (T, MARGINS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = estimate(X, y, target, weighter=EntropyBalancing(limits=(0.5, 1.8)), n_folds=2)
+            found = estimate(X, y, target, weighter=EntropyBalancing(limits=(0.5, 1.8)))
         assert found.largest_weight <= 1.8 + 1e-9
         assert np.isfinite(found.standard_error)
     with pytest.warns(WeightWarning):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Margins, diagnose, estimate, evaluate
+from covshift import Margins, Predictions, Ratio, Target, diagnose, estimate, evaluate
 from covshift.data import Samples
 from covshift.exceptions import InputError
 
@@ -39,7 +39,7 @@ def people(size: int, shift: float) -> pd.DataFrame:
 
 
 SURVEY, TARGET = people(N, 0.0), people(M, 0.4)
-OPTIONS = {"outcome_model": LinearRegression(), "weighter": "entropy", "n_folds": 2}
+OPTIONS = {"outcome_model": LinearRegression(), "weighter": "entropy"}
 KINDS = {"pandas": lambda X: X, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
 
 
@@ -102,29 +102,27 @@ def test_evaluate_takes_columns_of_scores_labels_and_flags(frames):
     options = {
         "metrics": ["accuracy", "roc_auc"],
         "outcome_model": LogisticRegression(),
-        "n_folds": 2,
     }
     named = evaluate(
-        "score",
+        Predictions("score", trained_on="seen"),
         pair[0],
         "ill",
-        pair[1],
-        trained_on="seen",
+        Target(pair[1], batch="month"),
         cluster="psu",
         y_target="ill",
-        batch="month",
         **options,
     )
     given = evaluate(
-        survey["score"].to_numpy(),
+        Predictions(
+            survey["score"].to_numpy(),
+            target["score"].to_numpy(),
+            trained_on=survey["seen"].to_numpy(),
+        ),
         survey[FEATURES],
         survey["ill"].to_numpy(),
-        target[FEATURES],
-        target_scores=target["score"].to_numpy(),
-        trained_on=survey["seen"].to_numpy(),
+        Target(target[FEATURES], batch=target["month"].to_numpy()),
         cluster=survey["psu"].to_numpy(),
         y_target=target["ill"].to_numpy(),
-        batch=target["month"].to_numpy(),
         **options,
     )
     assert named.to_dict() == given.to_dict()
@@ -138,11 +136,10 @@ def test_scores_of_several_models_are_columns_by_name():
     survey = survey[["age", "ill", "score", "other"]]
     target = target[["age", "score", "late"]]
     named = evaluate(
-        {"a": "score", "b": "other"},
+        Predictions({"a": "score", "b": "other"}, {"b": "late"}),
         survey,
         "ill",
         target,
-        target_scores={"b": "late"},
         metrics="brier",
     )
     assert [row.model for row in named.table.where(method="dr")] == ["a", "b"]
@@ -159,9 +156,7 @@ def test_a_model_gets_the_columns_it_was_fitted_to():
 
 def test_several_outcomes_and_a_denominator_are_columns():
     survey = SURVEY[["age", "ill", "income", "score"]]
-    found = estimate(
-        survey, ["ill", "score"], TARGET[["age"]], what="ratio", denominator="income", **OPTIONS
-    )
+    found = estimate(survey, ["ill", "score"], TARGET[["age"]], what=Ratio("income"), **OPTIONS)
     assert {row.outcome for row in found.table} == {"ill", "score"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import covshift
-from covshift import Margins, estimate, evaluate, repeat_rows
+from covshift import Margins, Predictions, estimate, evaluate, repeat_rows
 from covshift.exceptions import InputError
 
 pandas = pytest.importorskip("pandas")
@@ -98,9 +98,9 @@ def test_the_scale_of_weights_says_nothing(scale, samples):
     scores, there = 1 / (1 + np.exp(-X[:, 0])), 1 / (1 + np.exp(-T[:, 0]))
     found = []
     for factor in (1.0, scale):
-        weights = {"sample_weight": factor * d, "target_weight": factor * v, "n_folds": 2}
+        weights = {"sample_weight": factor * d, "target_weight": factor * v}
         one = estimate(X, y, T, **weights)
-        other = evaluate(scores, X, y, T, target_scores=there, metrics="accuracy", **weights)
+        other = evaluate(Predictions(scores, there), X, y, T, metrics="accuracy", **weights)
         found.append([[row.value, row.standard_error] for row in (*one.table, *other.table)])
     np.testing.assert_allclose(found[1], found[0], rtol=1e-8)
 

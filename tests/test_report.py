@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import diagnose, estimate, evaluate, report
+from covshift import Predictions, Target, diagnose, estimate, evaluate, report
 from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
 from covshift.files import writing as _files
@@ -248,14 +248,12 @@ def evaluations(samples):
     said = {HOSTILE[0]: (X[:, 0], T[:, 0]), "noise": (rng.normal(size=80), rng.normal(size=70))}
     parity = np.where(np.arange(80) % 2, HOSTILE[1], "even")
     return evaluate(
-        {name: scores for name, (scores, _) in said.items()},
+        Predictions(*({name: part[k] for name, part in said.items()} for k in (0, 1))),
         X[:, :2],
         y,
-        T[:, :2],
-        target_scores={name: scores for name, (_, scores) in said.items()},
+        Target(T[:, :2], batch=np.where(np.arange(70) < 35, HOSTILE[3], "late")),
         metrics=["accuracy", "roc_auc"],
         by=(parity, parity[:70]),
-        batch=np.where(np.arange(70) < 35, HOSTILE[3], "late"),
         y_target=[int(T[k, 0] > 0) if k % 3 == 0 else None for k in range(70)],
     )
 
@@ -301,7 +299,7 @@ def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluati
 def test_only_metrics_of_one_unit_share_an_axis(samples):
     X, T, _ = samples
     y, f = 1000 * X[:, 0] + 300 * X[:, 1], (1000 * X[:, 0], 1000 * T[:, 0])
-    found = evaluate(f[0], X[:, :2], y, T[:, :2], target_scores=f[1])
+    found = evaluate(Predictions(*f), X[:, :2], y, T[:, :2])
     assert [row.metric for row in found.overall] == ["rmse", "mae", "r2"]
     drawn = metrics(found, "text").svg
     assert ">RMSE<" in drawn

@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 from command import covshift, rows, write
 from test_report import HOSTILE, Page
 
-from covshift import diagnose, estimate, evaluate, report
+from covshift import Predictions, diagnose, estimate, evaluate, report
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.show.words import in_order
 
@@ -47,8 +47,8 @@ def months():
     X, T = rng.normal(size=(80, 3)), rng.normal(0.4, 1.0, size=(60, 3))
     y = X[:, 0] + rng.normal(size=80)
     found = diagnose(X, T, methods=())
-    judged = evaluate({"mine": X[:, 0]}, X, y, T, target_scores={"mine": T[:, 0]}, diagnosis=found)
-    answer = estimate(X, y, T, diagnosis=found, random_state=0)
+    judged = evaluate(Predictions({"mine": X[:, 0]}, {"mine": T[:, 0]}), X, y, T)
+    answer = estimate(X, y, T, random_state=0)
     return X, T, found, answer, judged
 
 

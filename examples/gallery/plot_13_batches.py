@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from covshift import evaluate
+from covshift import Target, evaluate
 from covshift.diagnostics import diagnose_batches
 
 rng = np.random.default_rng(0)
@@ -45,8 +45,7 @@ found
 # What accuracy to expect, and, as circles, what the labels said later. The months differ less
 # than one month's labels would scatter.
 everyone = np.vstack(list(T.values()))
-judged = evaluate(
-    model, X[200:], y[200:], everyone, metrics=["accuracy"], batch=np.repeat(months, 120)
-)
+target = Target(everyone, batch=np.repeat(months, 120))
+judged = evaluate(model, X[200:], y[200:], target, metrics=["accuracy"])
 observed = {month: np.mean(model.predict(rows) == labels(rows)) for month, rows in T.items()}
 judged.plot("batches", observed=observed)

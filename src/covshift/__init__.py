@@ -40,10 +40,20 @@ if TYPE_CHECKING:
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
     from .data.row_weights import repeat_rows
+    from .data.validation import Target
     from .diagnostics import Diagnosis, diagnose
     from .encoding import TableEncoder
-    from .estimates import estimate, estimate_mean, estimate_risk
-    from .evaluations import evaluate
+    from .estimates import (
+        CDF,
+        Coefficients,
+        Difference,
+        Proportion,
+        Quantile,
+        Ratio,
+        Total,
+        estimate,
+    )
+    from .evaluations import Cost, Predictions, evaluate
     from .machine import VSVC, VSVR
     from .machine.reweighted import Reweighted
     from .margins import Margins
@@ -76,13 +86,23 @@ _MODULES = (
 )
 _EXTRAS = ("torch",)  # not in __all__: without its package ``import *`` would fail
 _HOME = {
+    "CDF": "estimates",
+    "Coefficients": "estimates",
+    "Cost": "evaluations",
     "ConformalClassifier": "conformal",
     "ConformalRegressor": "conformal",
     "Diagnosis": "diagnostics",
+    "Difference": "estimates",
     "Margins": "margins",
+    "Predictions": "evaluations",
+    "Proportion": "estimates",
+    "Quantile": "estimates",
+    "Ratio": "estimates",
     "Reweighted": "machine.reweighted",
     "RobustBiasAware": "robust",
     "TableEncoder": "encoding",
+    "Target": "data.validation",
+    "Total": "estimates",
     "VBoostClassifier": "boosting",
     "VBoostRegressor": "boosting",
     "VSVC": "machine",
@@ -90,8 +110,6 @@ _HOME = {
     "compare": "comparison",
     "diagnose": "diagnostics",
     "estimate": "estimates",
-    "estimate_mean": "estimates",
-    "estimate_risk": "estimates",
     "evaluate": "evaluations",
     "load": "persistence",
     "repeat_rows": "data.row_weights",
@@ -100,15 +118,25 @@ _HOME = {
 }
 
 __all__ = [
+    "CDF",
     "VSVC",
     "VSVR",
+    "Coefficients",
     "ConformalClassifier",
     "ConformalRegressor",
+    "Cost",
     "Diagnosis",
+    "Difference",
     "Margins",
+    "Predictions",
+    "Proportion",
+    "Quantile",
+    "Ratio",
     "Reweighted",
     "RobustBiasAware",
     "TableEncoder",
+    "Target",
+    "Total",
     "VBoostClassifier",
     "VBoostRegressor",
     "__version__",
@@ -122,8 +150,6 @@ __all__ = [
     "diagnostics",
     "distributed",
     "estimate",
-    "estimate_mean",
-    "estimate_risk",
     "estimates",
     "evaluate",
     "evaluations",

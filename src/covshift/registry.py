@@ -176,14 +176,10 @@ METRICS: dict[str, MetricEntry] = MetricEntry.table
 class QuantityEntry(Entry):
     """What `estimate` can be asked for.
 
-    The function at ``path`` is called with the problem, the outcome (N,), its name, and the
-    ``options``; it yields items, as those in `covshift.estimates.quantities` do.
+    The class at ``path`` is a `covshift.estimates.Quantity`, whose fields are its options.
     """
 
     path: str
-    options: tuple[str, ...] = ()  # parameters of `estimate` that belong to it
-    required: tuple[str, ...] = ()  # of these, those that must be given
-    of_categories: bool = False  # whether the outcome is categories, not numbers
 
     table: ClassVar[dict[str, Any]] = {}
 
@@ -284,7 +280,9 @@ def _metric(name: str, path: str, about: str, needs: str = "", **more: Any) -> N
 
 
 def _quantity(name: str, path: str, about: str, **more: Any) -> None:
-    register(QuantityEntry(name=name, path=f"covshift.estimates.{path}", about=about, **more))
+    register(
+        QuantityEntry(name=name, path=f"covshift.estimates.quantities:{path}", about=about, **more)
+    )
 
 
 def _words(text: str) -> frozenset[str]:
@@ -358,7 +356,7 @@ _metric("calibration_curve", "metrics:bin_metrics", "share of the class in bins 
         "probabilities", **_CLASSES | {"of": "its own"})
 _metric("confusion_matrix", "metrics:cells", "share of each pair of classes",
         **_CLASSES | {"of": "its own"})
-_metric("cost", "masses:cost", "mean cost, with cost_matrix",
+_metric("cost", "masses:cost", "mean cost, as Cost(table)",
         **_CLASSES | {"of": "its own", "range": "any"})
 _metric("mse", "numbers:squared", "mean squared error", **_NUMBERS, word="MSE")
 _metric("rmse", "numbers:root", "its square root", **_NUMBERS, of="its own", word="RMSE",
@@ -370,20 +368,16 @@ _metric("r2", "numbers:explained", "share of the variance explained",
         **_NUMBERS | {"range": "any"}, of="its own", word="R²", in_default=True)
 _metric("bias", "numbers:excess", "mean of prediction less outcome", **_NUMBERS | {"range": "any"})
 
-_quantity("mean", "quantities:means", "mean; of zeros and ones a share")
-_quantity("proportion", "quantities:proportions", "share of every category",
-          options=("category",), of_categories=True)
-_quantity("total", "quantities:totals", "sum over the population", options=("population_size",))
-_quantity("ratio", "quantities:ratios", "ratio of two means", options=("denominator",),
-          required=("denominator",))
-_quantity("median", "quantities:medians", "median")
-_quantity("quantile", "quantities:quantiles", "quantiles", options=("q",), required=("q",))
-_quantity("cdf", "quantities:distribution", "share of outcomes of at most a value",
-          options=("at",), required=("at",))
-_quantity("difference", "quantities:differences", "differences between groups",
-          options=("reference",), needs=_words("groups"))
-_quantity("coefficients", "quantities:coefficients", "coefficients of a regression",
-          options=("family", "regressors"), needs=_words("target rows"))
+_quantity("mean", "Mean", "mean; of zeros and ones a share")
+_quantity("proportion", "Proportion", "share of every category")
+_quantity("total", "Total", "sum over the population")
+_quantity("ratio", "Ratio", "ratio of two means")
+_quantity("median", "Median", "median")
+_quantity("quantile", "Quantile", "quantiles")
+_quantity("cdf", "CDF", "share of outcomes of at most a value")
+_quantity("difference", "Difference", "differences between groups", needs=_words("groups"))
+_quantity("coefficients", "Coefficients", "coefficients of a regression",
+          needs=_words("target rows"))
 # fmt: on
 
 register(

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from calls import estimate_with, evaluate_with
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
@@ -45,7 +46,8 @@ def known_diagnosis() -> Any:
 
 def estimated(what: str) -> Callable[[Problem], Any]:
     def answer(problem: Problem) -> Any:
-        found = covshift.estimate(
+        found = estimate_with(
+            known_diagnosis(),
             problem.X,
             problem.y,
             problem.X_target,
@@ -53,7 +55,6 @@ def estimated(what: str) -> Callable[[Problem], Any]:
             **weighted(problem),
             method="weights",
             weighter=GaussianRatio(),
-            diagnosis=known_diagnosis(),
         )
         return [one.value for one in found]
 
@@ -62,7 +63,8 @@ def estimated(what: str) -> Callable[[Problem], Any]:
 
 def evaluated(task: str) -> Callable[[Problem], Any]:
     def answer(problem: Problem) -> Any:
-        found = covshift.evaluate(
+        found = evaluate_with(
+            known_diagnosis(),
             canonical_scores(task),
             problem.X,
             problem.y,
@@ -73,7 +75,6 @@ def evaluated(task: str) -> Callable[[Problem], Any]:
             **weighted(problem),
             method="weights",
             weighter=GaussianRatio(),
-            diagnosis=known_diagnosis(),
         )
         return [one.value for one in found.table]
 
@@ -222,7 +223,6 @@ def written_batches(problem: Problem) -> Any:
         return [path.exists()]
 
 
-Y_AS_LOSSES = {"y": r"\bloss_values\b", "sample_weight": r"\bweights\b"}
 RESIDUALS = {"y": r"\bresiduals\b"}
 BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
 
@@ -267,22 +267,6 @@ ANSWERS = [
         slow=True,
     ),
     Entry("estimate, proportion", estimated("proportion"), tables=True, slow=True),
-    Entry(
-        "estimate_mean",
-        lambda p: [covshift.estimate_mean(p.y, p.sample_weight).value],
-        ("y", "sample_weight"),
-        "numbers",
-        ("estimate_mean",),
-        called=BY_WEIGHTS,
-    ),
-    Entry(
-        "estimate_risk",
-        lambda p: [covshift.estimate_risk(p.y, p.sample_weight).value],
-        ("y", "sample_weight"),
-        "numbers",
-        ("estimate_risk",),
-        called=Y_AS_LOSSES,
-    ),
     Entry("evaluate", evaluated("classes"), covers=("evaluate",), tables=True, slow=True),
     Entry("evaluate, numbers", evaluated("numbers"), task="numbers", tables=True, slow=True),
     Entry(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from ..estimates import Estimates, estimate
+from ..estimates import Estimates, Quantity, Trimmed, estimate
 from ..exceptions import InputError, NoOverlapError
 from ..files.labels import read_numbers, read_outcomes
 from ..registry import MARGINS, QUANTITIES, listed, weighters
@@ -15,7 +16,8 @@ from .margin_samples import margins_of, training_rows
 if TYPE_CHECKING:
     from ..files.tables import Samples
 
-_OPTIONS = {"q": "quantile", "regressors": "regressor"}  # called otherwise than in Python
+# Called otherwise than in Python:
+_OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
 METHODS = ("dr", "weights", "model", "none")
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 
@@ -143,7 +145,7 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
         args,
         beside=_beside(args),
         by=args.by,
-        categories=None if what is None else QUANTITIES[what].of_categories,
+        categories=None if what is None else _of_categories(what),
     )
     return estimates_of(samples, args, what), [*samples.notes]
 
@@ -151,9 +153,9 @@ def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[
 def quantity(args: argparse.Namespace) -> str | None:
     """Return what is asked for, by --what or by an option that belongs to it; None: the default."""
     what: str | None = args.what
-    for name, entry in QUANTITIES.items():
-        for option in entry.options:
-            if _given(args, option) is None or (what and option in QUANTITIES[what].options):
+    for name in QUANTITIES:
+        for option in _options(name):
+            if _given(args, option) is None or (what and option in _options(what)):
                 continue
             if what is not None:
                 raise InputError(
@@ -161,12 +163,40 @@ def quantity(args: argparse.Namespace) -> str | None:
                 )
             what = name
     if what is not None:
-        for option in QUANTITIES[what].required:
-            if _given(args, option) is None:
+        for option, required in _options(what).items():
+            if required and _given(args, option) is None:
                 raise InputError(f"--what {what} needs {_spelled(option)}.")
         if "groups" in QUANTITIES[what].needs and args.by is None:
             raise InputError(f"--what {what} compares groups: name their column with --by.")
     return what
+
+
+def _options(what: str) -> dict[str, bool]:
+    """Options of a quantity, and whether it needs them."""
+    own = [option for option in fields(QUANTITIES[what].load()) if option.init]
+    return {option.name: option.default is MISSING for option in own}
+
+
+def made_quantity(what: str, args: argparse.Namespace, **read: Any) -> Quantity:
+    """Make the quantity from the options, but for those that were ``read`` from the files."""
+    given = {option: _given(args, option) for option in _options(what)} | read
+    made: Quantity = QUANTITIES[what].load()(
+        **{option: given[option] for option in _options(what) if given[option] is not None}
+    )
+    return made
+
+
+def _answered(found: Estimates, args: argparse.Namespace) -> Estimates:
+    return found if args.sensitivity is None else found.with_sensitivity(args.sensitivity)
+
+
+def _weighter(args: argparse.Namespace) -> Any:
+    limit = args.max_weight
+    return args.weighter if limit is None else Trimmed(limit, args.weighter)
+
+
+def _of_categories(what: str) -> bool:
+    return bool(QUANTITIES[what].load().of_categories)
 
 
 def _given(args: argparse.Namespace, option: str) -> Any:
@@ -196,40 +226,28 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 
 def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
     """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
-    from ..estimates import estimate
-    from ..files.labels import read_numbers, read_outcomes
-
-    categories = None if what is None else QUANTITIES[what].of_categories
+    categories = None if what is None else _of_categories(what)
     y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
     what = what or ("proportion" if categories else "mean")
-    below = None
+    read: dict[str, Any] = {}
     if args.denominator is not None:
         cells = samples.beside[args.denominator]
-        below = read_numbers(cells, args.denominator, "--denominator")
+        read["denominator"] = read_numbers(cells, args.denominator, "--denominator")
+    if what == "coefficients":
+        read["regressors"] = _regressors(samples, args)
+    both = options.encoded_samples(samples, y, args)
     try:
-        return estimate(
-            options.encoded_samples(samples, y, args),
-            what=what,
+        found = estimate(
+            replace(both, finite_population=args.finite_population),
+            what=made_quantity(what, args, **read),
             method=args.method,
-            weighter=args.weighter,
-            finite_population=args.finite_population,
-            category=args.category,
-            population_size=args.population_size,
-            denominator=below,
-            q=args.quantile,
-            at=args.at,
-            reference=args.reference,
-            family=args.family,
-            regressors=_regressors(samples, args) if what == "coefficients" else None,
+            weighter=_weighter(args),
             restrict=args.restrict,
-            sensitivity=args.sensitivity,
-            max_weight=args.max_weight,
             confidence=args.confidence,
-            errors="influence" if args.bootstrap is None else "bootstrap",
-            n_bootstrap=200 if args.bootstrap is None else args.bootstrap,
+            bootstrap=args.bootstrap,
             random_state=args.seed,
-            verbose=not console.quiet,
         )
+        return _answered(found, args)
     except NoOverlapError as error:
         raise as_options(error) from None
 
@@ -281,39 +299,29 @@ def margin_estimates(
         raise InputError(f"--what total needs --population-size: {args.target} has no size.")
     rows = training_rows(args, margins, dict.fromkeys(names, "category"))
     cells = {name: rows.taken(rows.table.columns[name].values) for name in names}
-    categories = None if what is None else QUANTITIES[what].of_categories
+    categories = None if what is None else _of_categories(what)
     y, categories = read_outcomes(cells, args.outcome, categories=categories)
-    below = None
+    what = what or ("proportion" if categories else "mean")
+    read: dict[str, Any] = {}
     if args.denominator is not None:
-        below = read_numbers(cells[args.denominator], args.denominator, "--denominator")
-    options: dict[str, Any] = {
-        "weighter": args.weighter,
-        "sample_weight": None if args.weight is None else rows.weights.w,
-        "strata": None if args.strata is None else cells[args.strata],
-        "cluster": None if args.cluster is None else cells[args.cluster],
-        "category": args.category,
-        "population_size": args.population_size,
-        "denominator": below,
-        "q": args.quantile,
-        "at": args.at,
-        "reference": args.reference,
-        "sensitivity": args.sensitivity,
-        "max_weight": args.max_weight,
-        "confidence": args.confidence,
-        "errors": "influence" if args.bootstrap is None else "bootstrap",
-        "n_bootstrap": 200 if args.bootstrap is None else args.bootstrap,
-        "random_state": args.seed,
-        "verbose": not console.quiet,
-    }
-    return estimate(
+        denominator = cells[args.denominator]
+        read["denominator"] = read_numbers(denominator, args.denominator, "--denominator")
+    found = estimate(
         rows.frame,
         y,
         margins,
-        what=what or ("proportion" if categories else "mean"),
+        what=made_quantity(what, args, **read),
         by=args.by,
         method=args.method,
-        **options,
+        weighter=_weighter(args),
+        sample_weight=None if args.weight is None else rows.weights.w,
+        strata=None if args.strata is None else cells[args.strata],
+        cluster=None if args.cluster is None else cells[args.cluster],
+        confidence=args.confidence,
+        bootstrap=args.bootstrap,
+        random_state=args.seed,
     )
+    return _answered(found, args)
 
 
 def _refuse(args: argparse.Namespace, what: str | None) -> None:

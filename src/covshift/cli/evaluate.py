@@ -29,10 +29,12 @@ _FLATTERED = (
 )
 _AS_OPTIONS = {  # remedies of the library, as options of the command
     'Pass restrict="overlap"': "Use --restrict overlap",
-    "(trained_on=, cv=)": "(--trained-on)",
+    "(trained_on= or cv= of Predictions)": "(--trained-on)",
     "(y_target=)": "(--target-label)",
-    "unless threshold= says": "unless --threshold says",
-    "Mark them by trained_on=, or let cv= refit it by folds.": "Mark them with --trained-on.",
+    "unless Predictions(..., threshold=...) says": "unless --threshold says",
+    "Mark them: Predictions(model, trained_on=...), or let cv=5 of it refit the model.": (
+        "Mark them with --trained-on."
+    ),
 }
 
 
@@ -119,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     if "cost" in (args.metric or ()):
         raise InputError(
             "--metric cost needs the cost of every mistake, which only Python takes: "
-            "covshift.evaluate(..., cost_matrix=...)."
+            "covshift.evaluate(..., metrics=covshift.Cost(...))."
         )
     options.check_answer(args)
     _check_report(args)
@@ -195,24 +197,27 @@ def evaluations_of(
     samples: Samples, args: argparse.Namespace, model: Any, notes: list[Note]
 ) -> Evaluations:
     """Evaluate what the columns, or the loaded ``model``, say of two samples."""
-    from ..evaluations import evaluate
+    from ..evaluations import Predictions, evaluate
 
     labels = samples.labels
     assert labels is not None
     name = args.score or args.prediction or Path(args.model).name
     judged, target_scores = judged_of(samples, args, model, samples.X)
     try:
-        found = evaluate(
+        said = Predictions(
             {name: judged},
-            options.encoded_samples(samples, labels.y, args),
-            metrics=args.metric or default_metrics(labels, judged, target_scores),
-            target_scores=None if target_scores is None else {name: target_scores},
-            method=args.method,
-            batch=batch_labels(samples, args),
-            trained_on=trained_on(samples, args.trained_on),
+            None if target_scores is None else {name: target_scores},
             threshold=args.threshold,
             positive=args.positive,
             task=TASKS[labels.task],  # type: ignore[arg-type]
+            trained_on=trained_on(samples, args.trained_on),
+        )
+        both = options.encoded_samples(samples, labels.y, args)
+        found = evaluate(
+            said,
+            replace(both, beside={**both.beside, "batch": batch_labels(samples, args)}),
+            metrics=args.metric or default_metrics(labels, judged, target_scores),
+            method=args.method,
             weighter=args.weighter,
             restrict=args.restrict,
             confidence=args.confidence,

@@ -190,9 +190,8 @@ def estimate_of(
         both = Both.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
     try:
         return estimate(
-            both,
+            replace(both, diagnosis=diagnosis),
             what="mean" if numbers else "proportion",
-            diagnosis=diagnosis,
             random_state=args.seed,
         )
     except NoOverlapError as error:
@@ -279,7 +278,7 @@ class Judge:
 
     def __call__(self, samples: Samples, diagnosis: Any) -> Any:
         """Return `Evaluations`, the error without overlap, or None."""
-        from ..evaluations import evaluate
+        from ..evaluations import Predictions, evaluate
 
         console.step("judging the model")
         rows = self._some(len(samples.X))
@@ -290,13 +289,15 @@ class Judge:
         name = self.learner if self.method == NONE else f"{self.learner}, {self.method}"
         try:
             judged, there = self._said(samples)
+            both = options.encoded_samples(samples, labels.y, self.args)
             found = evaluate(
-                {name: judged},
-                options.encoded_samples(samples, labels.y, self.args),
-                target_scores=None if there is None else {name: there},
+                Predictions(
+                    {name: judged},
+                    None if there is None else {name: there},
+                    task=TASKS[labels.task],  # type: ignore[arg-type]
+                ),
+                replace(both, diagnosis=diagnosis if whole else None),
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
-                task=TASKS[labels.task],  # type: ignore[arg-type]
-                diagnosis=diagnosis if whole else None,
                 random_state=self.args.seed,
                 **target_labels(samples, self.args, []),
             )

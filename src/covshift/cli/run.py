@@ -18,6 +18,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..files.writing import recorded
+from ..numerics.progress import Progress
 from ..numerics.quiet import Heard, listening
 from . import console
 
@@ -29,6 +30,7 @@ INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signal
 def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     """Run the command that ``argv`` was parsed to."""
     console.quiet, console.columns = args.quiet, []
+    Progress.hidden = args.quiet
     args.argv = argv
 
     def work() -> int:

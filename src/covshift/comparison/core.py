@@ -20,7 +20,6 @@ from ..data.row_weights import RowWeights, check_weight, row_weights, target_wei
 from ..data.two_samples import BothSamples
 from ..data.validation import unwrap_target
 from ..encoding import encoded as grouped
-from ..estimates import estimate_risk
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Rows
 from ..numerics.coordinates import OnCoordinates, Unchanged
@@ -28,7 +27,7 @@ from ..numerics.hashing import Keys, row_hash
 from ..numerics.parallel import one_thread
 from ..numerics.progress import Progress
 from ..numerics.quiet import alone, heard, quiet
-from ..numerics.statistics import paired_gains
+from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..show.notes import Note, distinct
 from ..weights import WEIGHTERS, effective_sample_size
@@ -515,14 +514,14 @@ class _Trial:
             self.contenders.append(losses)
             if method.control:
                 self.controls[method.name] = losses
-        risk = estimate_risk(losses, self.held_out)
+        risk = weighted_risk(losses, self.held_out)
         row["risk"], row["standard_error"] = risk.value, risk.standard_error
         if self.reference is not None:
-            gain = estimate_risk(self.reference - losses, self.held_out)
+            gain = weighted_risk(self.reference - losses, self.held_out)
             row["gain"], row["gain_standard_error"] = gain.value, gain.standard_error
         control = self.controls.get(control_of(method.name))
         if control is not None and not method.control:
-            gain = estimate_risk(control - losses, self.held_out)
+            gain = weighted_risk(control - losses, self.held_out)
             row["gain_over_control"] = gain.value
             row["gain_over_control_standard_error"] = gain.standard_error
         if self.scored is not None:

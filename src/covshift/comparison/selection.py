@@ -25,13 +25,12 @@ from ..data.two_samples import with_groups
 from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
 from ..encoding.samples import EncodedSamples, encode_samples
-from ..estimates import estimate_risk
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Real
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
-from ..numerics.statistics import paired_gains
+from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..weights import as_weighter
 from .methods import refuse_what_needs_rows
@@ -251,7 +250,7 @@ def compare_estimators(
             raise InputError(f"The contender {name!r}: {error}") from error
         seconds = time.perf_counter() - start
         losses_of.append(losses)
-        risk, gain = estimate_risk(losses, w), estimate_risk(losses_of[0] - losses, w)
+        risk, gain = weighted_risk(losses, w), weighted_risk(losses_of[0] - losses, w)
         found = {
             "risk": risk.value,
             "standard_error": risk.standard_error,

@@ -19,7 +19,7 @@ from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts
 from .row_weights import check_weight
 from .two_samples import BothSamples, feature_labels, takes_tables
-from .validation import is_margins, unwrap_target
+from .validation import Target, is_margins, unwrap_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class Samples:
     groups: Groups | None
     strata: NDArray[Any] | None  # (N,)
     cluster: NDArray[Any] | None  # (N,)
+    finite_population: bool = False  # whether the target is the population, and no sample of it
+    diagnosis: Any = None  # of these samples, where `diagnose` has been called already
     known: KnownRows | None = None  # the rows as margins see them, where these are the target
     one_feature: Rows | None = None  # (p,): feature of each column; None: every column is one
     notes: tuple[Note, ...] = ()  # what was made of a table
@@ -89,6 +91,7 @@ class Samples:
                 cluster=cluster,
                 feature_names=feature_names,
             )
+        finite_population = Target.of(X_target).finite_population
         target = unwrap_target(X_target)
         if target is None:
             raise InputError(
@@ -152,6 +155,8 @@ class Samples:
             groups,
             None if strata is None else texts(strata, N, "strata", "X"),
             None if cluster is None else texts(cluster, N, "cluster", "X"),
+            finite_population,
+            None,
             known,
             one_feature,
             notes,
@@ -169,6 +174,12 @@ class Samples:
                 "Samples.of instead."
             )
         more = {name: value for name, value in beside.items() if value is not None}
+        for name, value in more.items():
+            if isinstance(value, str):
+                raise InputError(
+                    f"{name}={value!r} names a column, but X is Samples, whose columns have been "
+                    "read already. Pass one value per row, or data frames."
+                )
         return replace(self, beside={**self.beside, **more}) if more else self
 
     @property

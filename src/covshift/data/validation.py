@@ -7,6 +7,7 @@ nothing that is not a number is taken for one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,15 +63,60 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
     return Samples(X, T, xp.asarray(share, dtype=xp.float64, device=device(T)))
 
 
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The target, with what is known of it: pass it where a function asks for ``X_target``.
+
+    Parameters
+    ----------
+    rows : (M, n) array, data frame or `covshift.Margins`
+        As X_target would be.
+    finite_population : bool
+        These rows, or those that the margins describe, are the whole population, and no sample of
+        it: they have no sampling error of their own.
+    batch : str or (M,) array, optional
+        For `covshift.evaluate`. Batches such as months: a column of the rows, or one label per row.
+        Each is a target of its own, with its own weights.
+
+    Examples
+    --------
+    >>> from covshift import Target, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> drawn = estimate(survey.X, survey.y, survey.X_target)
+    >>> whole = estimate(survey.X, survey.y, Target(survey.X_target, finite_population=True))
+    >>> drawn.value == whole.value, whole.standard_error < drawn.standard_error
+    (True, True)
+    """
+
+    rows: Any
+    finite_population: bool = False
+    batch: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.finite_population, bool | np.bool_):
+            raise InputError(f"finite_population={self.finite_population!r} must be True or False.")
+
+    @classmethod
+    def of(cls, X_target: Any) -> Target:
+        """Return a target as it is, and rows as a target of which nothing else is known."""
+        if isinstance(X_target, tuple) and len(X_target) == 1:
+            X_target = X_target[0]
+        return X_target if isinstance(X_target, cls) else cls(unwrap_target(X_target))
+
+
 def unwrap_target(X_target: Any) -> Any:
-    """Return the target from an array, a one-tuple of it, or None."""
+    """Return the target's rows from an array, a `Target`, a one-tuple of either, or None."""
+    if isinstance(X_target, Target):
+        return X_target.rows
     if isinstance(X_target, tuple):
         if len(X_target) != 1:
             raise InputError(
                 f"X_target is a tuple of {len(X_target)} items. Pass the target as an array, "
                 "or as a one-tuple (X_target,) inside a search."
             )
-        return X_target[0]
+        inner = X_target[0]
+        return inner.rows if isinstance(inner, Target) else inner
     return X_target
 
 

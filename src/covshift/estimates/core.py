@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data import Samples
 from ..data.columns import check_outcomes, refuse_old_order
-from ..data.parameters import flag, number, one_of, whole
-from ..data.validation import is_margins, unwrap_target
-from ..diagnostics import Diagnosis, MarginsDiagnosis
-from ..exceptions import InputTypeError
-from .asked import Asked
+from ..data.parameters import number, one_of, whole
+from ..data.validation import Target, is_margins
+from ..exceptions import InputError
 from .margins import covered_by_margins, refuse_what_needs_rows
 from .methods import METHODS, Method
 from .overlap import check_overlap
+from .quantities import Quantity, Total, as_quantity
 from .result import Estimates
 from .run import Run, Settings
-from .weighing import are_weights
+from .weighing import Trimmed, are_weights
 
 _MANY_ROWS = 100_000
 
@@ -29,7 +27,7 @@ def estimate(
     y: Any = None,
     X_target: Any = None,
     *,
-    what: str = "mean",
+    what: str | Quantity = "mean",
     by: Any = None,
     method: Method = "dr",
     weighter: Any = None,
@@ -38,26 +36,10 @@ def estimate(
     target_weight: Any = None,
     strata: Any = None,
     cluster: Any = None,
-    finite_population: bool = False,
-    category: Any = None,
-    population_size: float | None = None,
-    denominator: Any = None,
-    q: Any = None,
-    at: Any = None,
-    reference: Any = None,
-    family: str | None = None,
-    regressors: Any = None,
     restrict: str | None = None,
-    sensitivity: float | None = None,
-    max_weight: float | None = None,
     confidence: float = 0.95,
-    errors: str = "influence",
-    n_bootstrap: int = 200,
-    n_folds: int | None = None,
-    feature_names: Any = None,
-    diagnosis: Any = None,
+    bootstrap: int | None = None,
     random_state: int = 0,
-    verbose: bool = False,
 ) -> Estimates:
     """Say what a quantity is in the population, from a sample of whoever was easy to reach.
 
@@ -75,24 +57,25 @@ def estimate(
     Parameters
     ----------
     X, X_target : (N, n) and (M, n) arrays or data frames
-        Features of the training rows and of the population's. Frames may hold text, categories,
+        Features of the training rows and of the population's; a `covshift.Target` says more of the
+        latter, such as that it is the whole population. Frames may hold text, categories,
         dates, booleans and gaps (`covshift.TableEncoder` says what becomes of them). X_target may
         be a `covshift.Margins`: then the weights meet its numbers exactly where that is
         possible (`EntropyBalancing`, else `CDFWeights`), the outcome model is linear in what is
         published, ``by`` names a column of the margins, and their ``size`` tells their sampling
         error (none without a size, or in a total of so many). What belongs to rows (y, by,
-        sample_weight, strata, cluster, denominator; target_weight) may be the name of a column,
+        sample_weight, strata, cluster, a denominator; target_weight) may be the name of a column,
         which then is no feature; a Series is put in the order of the frame's index.
     y : name, list of names, (N,) array, (N, k) array or data frame
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.
-    what : str
-        "mean" (of zeros and ones: a share), "proportion" (of every category, or of ``category``),
-        "total" (with ``population_size``, or the size of margins), "ratio" (of the means of y and
-        ``denominator``), "median", "quantile" (at the levels ``q``), "cdf" (the share of outcomes
-        of at most each value in ``at``), "difference" (between the groups of ``by`` and the
-        ``reference`` group), or "coefficients" (of the columns ``regressors``; ``family`` "linear"
-        or "logistic").
+    what : str or Quantity
+        A plain name, or an object with options: "mean" (of zeros and ones: a share), "proportion"
+        (of every category; `Proportion` of some), `Total` (with the size of the population, or
+        "total" with that of margins), `Ratio` (of the means of y and a denominator), "median",
+        `Quantile` (at its levels), `CDF` (the share of outcomes of at most each value),
+        "difference" (between the groups of ``by`` and the first; `Difference` names another), or
+        "coefficients" (of a regression on all features; `Coefficients` on some, or logistic).
     by : str, (N,) array or pair of arrays, optional
         Groups: a column, one label per training row, or labels of both samples. A column that
         both frames have is a feature too, as a category. Groups are ratios with their
@@ -100,9 +83,10 @@ def estimate(
     method : {"dr", "weights", "model", "none"}
         Doubly robust; the weighted sample; the outcome model's mean over the target; the sample as
         it is. All are in ``table``.
-    weighter : weighter, name or (N,) array, optional
+    weighter : weighter, name, (N,) array or Trimmed, optional
         What makes the weights; default: CDF weights on top of an exponential tilt of means and
         squares. An array holds factors that are known already: they multiply ``sample_weight``.
+        `Trimmed` limits the weights.
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
         was given; a frame with text, dates or gaps becomes numbers first, unless it is a pipeline
@@ -113,46 +97,30 @@ def estimate(
     strata, cluster : names, or (N,) arrays, optional
         Strata and primary units of the training sample's design. Rows of a cluster are never
         parted between a model and its check.
-    finite_population : bool
-        The target rows, or those that the margins describe, are the whole population: they have no
-        sampling error.
     restrict : {None, "overlap"}
         What to do where the samples do not overlap: raise `NoOverlapError`, or answer for the
         covered part of the target and say which.
-    sensitivity : float, optional
-        Also give intervals that hold if the mean of y given x differed by up to so much between
-        sample and population: for shares in units of probability, for quantiles if all of y given
-        x moved by it, for ratios if y did and the denominator did not.
-    max_weight : float, optional
-        Limit of the weights, in units of their mean.
     confidence : float
         Coverage of the intervals.
-    errors : {"influence", "bootstrap"}
-        Where errors come from: influence values, or ``n_bootstrap`` draws in each of which the
-        weights are fitted again; ``replicate_weights`` keeps these. The draws take margins as
-        exact.
-    n_folds : int, optional
-        Folds of the cross-fitting; default 5, beyond 100,000 training rows 3.
-    feature_names : sequence of str, optional
-        Names of the columns of arrays.
-    diagnosis : Diagnosis, optional
-        Of the same samples, where `diagnose` has been called already.
+    bootstrap : int, optional
+        Take the errors from so many draws, in each of which the weights are fitted again, instead
+        of influence values; ``replicate_weights`` keeps these. The draws take margins as exact.
     random_state : int
         Seed of all that is drawn.
-    verbose : bool
-        Show a progress bar of the bootstrap, on a terminal.
 
     Returns
     -------
     Estimates
         ``print`` it; ``value``, ``interval``, ``standard_error``, ``table``, ``to_frame()``,
-        ``to_dict()``, ``plot()``.
+        ``to_dict()``, ``plot()``; ``with_sensitivity(0.05)`` widens the intervals for outcomes
+        that differ between sample and population.
 
     Notes
     -----
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
-    weighter and ``n_folds`` fits of the outcome models, O(N + M) besides. Models of ours learn from
+    weighter and five fits of the outcome models (three beyond 100,000 training rows), O(N + M)
+    besides. Models of ours learn from
     at most 100,000 rows per fold, the default weights from as many of each sample.
 
     Examples
@@ -165,38 +133,29 @@ def estimate(
     The sample says 40.2 %; corrected for who answered: 31.7 % (95 % interval 27.9 to 35.8).
     """
     refuse_old_order(X, y)
-    target_given = X.margins if isinstance(X, Samples) else unwrap_target(X_target)
-    margins = target_given if is_margins(target_given) else None
-    of_these = margins is not None and what == "total" and population_size is None
-    if margins is not None and of_these:
-        population_size = margins.size
-    asked = Asked(
-        what, category, population_size, denominator, q, at, reference, family, regressors
-    )
-    groups = X.groups if isinstance(X, Samples) else by
-    asked.check(by=groups, sensitivity=sensitivity)
+    quantity = as_quantity(what)
+    target = Target.of(X_target)
+    margins = X.margins if isinstance(X, Samples) else target.rows
+    margins = margins if is_margins(margins) else None
+    exact = margins is not None and margins.size is None
+    if margins is not None and quantity == Total():
+        quantity, exact = Total(margins.size), True
+    quantity.check(X.groups if isinstance(X, Samples) else by)
     one_of(*METHODS).check(method, "method")
     one_of("overlap", None).check(restrict, "restrict")
-    one_of("influence", "bootstrap").check(errors, "errors")
     number(above=0, below=1).check(confidence, "confidence")
-    whole(2).check(n_bootstrap, "n_bootstrap")
-    (whole(2) | one_of(None)).check(n_folds, "n_folds")
+    (whole(2) | one_of(None)).check(bootstrap, "bootstrap")
     whole(0).check(random_state, "random_state")
-    flag().check(finite_population, "finite_population")
-    if max_weight is not None:
-        number(above=1).check(max_weight, "max_weight")
-    kind: Any = Diagnosis if margins is None else MarginsDiagnosis
-    if diagnosis is not None and not isinstance(diagnosis, kind):
-        raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
+    if target.batch is not None:
+        raise InputError("batch is for evaluate: estimate each batch of the target by a call.")
     if margins is not None:
         refuse_what_needs_rows(
-            what,
+            quantity,
             outcome_model=outcome_model,
             target_weight=target_weight,
             restrict=restrict,
-            feature_names=feature_names,
         )
-        finite_population = finite_population or of_these or margins.size is None
+    weighter, max_weight = Trimmed.parts(weighter)
     known_weights = are_weights(weighter)
     sample = Samples.of(
         X,
@@ -207,32 +166,27 @@ def estimate(
         target_weight=target_weight,
         strata=strata,
         cluster=cluster,
-        feature_names=feature_names,
         outcome_model=outcome_model,
-        beside={"denominator": denominator, "weighter": weighter if known_weights else None},
+        beside={name: getattr(quantity, name) for name in quantity.row_options}
+        | ({"weighter": weighter} if known_weights else {}),
     )
-    asked = replace(asked, denominator=sample.beside.get("denominator"))
+    quantity = quantity.with_rows(sample.beside, len(sample.Z))
     weighter = sample.beside["weighter"] if known_weights else weighter
-    outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not asked.entry.of_categories)
+    outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not quantity.of_categories)
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     if margins is not None:
-        covered = covered_by_margins(sample, known, diagnosis)
+        covered = covered_by_margins(sample, known)
     else:
-        covered = check_overlap(
-            sample, known, restrict=restrict, diagnosis=diagnosis, random_state=random_state
-        )
+        covered = check_overlap(sample, known, restrict=restrict, random_state=random_state)
     settings = Settings(
         method=method,
         weighter=weighter,
         outcome_model=outcome_model,
-        finite_population=finite_population,
+        finite_population=sample.finite_population or exact,
         max_weight=max_weight,
-        sensitivity=sensitivity,
         confidence=confidence,
-        errors=errors,
-        n_bootstrap=n_bootstrap,
-        n_folds=n_folds or (5 if len(sample.Z) <= _MANY_ROWS else 3),
+        bootstrap=bootstrap,
+        n_folds=5 if len(sample.Z) <= _MANY_ROWS else 3,
         random_state=random_state,
-        verbose=verbose,
     )
-    return Run(covered, asked, settings).found(outcomes)
+    return Run(covered, quantity, settings).found(outcomes)

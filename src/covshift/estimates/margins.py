@@ -22,14 +22,15 @@ from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights.base import Weighter
 from ..weights.design import kish
 from .overlap import Covered
+from .quantities import Coefficients, Quantity
 from .weighing import Weights, are_weights, trimmed
 
 
 def refuse_what_needs_rows(
-    what: str, *, outcome_model: Any, target_weight: Any, restrict: Any, feature_names: Any
+    quantity: Quantity, *, outcome_model: Any, target_weight: Any, restrict: Any
 ) -> None:
     """Say in a sentence what margins cannot do, and what to use instead."""
-    if what == "coefficients":
+    if isinstance(quantity, Coefficients):
         raise InputError(
             "what='coefficients' needs target rows, and X_target is margins: fit the regression "
             "with the weights of another quantity, estimate(...).weights, as sample_weight."
@@ -45,17 +46,13 @@ def refuse_what_needs_rows(
             "restrict needs target rows, since margins of the covered part are not known: join "
             "cells without training rows with others, or leave out their margin."
         )
-    if feature_names is not None:
-        raise InputError(
-            "feature_names is for target rows: margins are matched by the names that X has, or by "
-            "0, 1, 2, ... for an array."
-        )
 
 
-def covered_by_margins(sample: Samples, rows: Rows, diagnosis: MarginsDiagnosis | None) -> Covered:
+def covered_by_margins(sample: Samples, rows: Rows) -> Covered:
     """Refuse margins of which training ``rows`` with an outcome show too little."""
     part = sample.rows(rows)
     assert part.known is not None
+    diagnosis: MarginsDiagnosis | None = sample.diagnosis
     if diagnosis is None:
         there = np.flatnonzero(part.d > 0)
         diagnosis = diagnose_margins(

@@ -37,7 +37,6 @@ def check_overlap(
     known: Rows,
     *,
     restrict: str | None,
-    diagnosis: Diagnosis | None,
     random_state: int,
 ) -> Covered:
     """Refuse samples that do not overlap, or keep the covered part of the target.
@@ -66,6 +65,7 @@ def check_overlap(
                 + _listed(parts, sample.names)
             )
     left = sample if kept.all() else sample.target_rows(np.flatnonzero(kept))
+    diagnosis: Diagnosis | None = sample.diagnosis
     if diagnosis is None or len(parts):
         diagnosis = _diagnosed(left, random_state)
     near = np.ones(len(left.T), dtype=bool)

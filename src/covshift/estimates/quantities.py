@@ -6,19 +6,22 @@ indicator, never a cut sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..data.columns import spelled
-from ..exceptions import InputError
+from ..data import Samples
+from ..data.columns import check_outcomes, spelled
+from ..data.parameters import number, one_of
+from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
+from ..registry import QUANTITIES
 from .intervals import Errors, Number
 from .methods import METHODS, Method, Signal, leaning
 from .problem import Item, Problem
@@ -26,42 +29,162 @@ from .problem import Item, Problem
 Groups = list[tuple[int | None, str | None]]
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """What `estimate` is asked for: ``what=Quantile(0.9)``, or a plain name such as "median".
+
+    A subclass is a dataclass whose fields are the options of the quantity. `items` yields what
+    stands in the table; `check` refuses options before anything is computed.
+    """
+
+    of_categories: ClassVar[bool] = False  # whether the outcome is categories, not numbers
+    row_options: ClassVar[tuple[str, ...]] = ()  # fields with one value per training row
+
+    @property
+    def name(self) -> str:
+        """The plain name."""
+        return type(self).__name__.lower()
+
+    def check(self, by: Any) -> None:
+        """Refuse options that make no sense; ``by`` holds the groups, or None."""
+
+    def with_rows(self, values: Mapping[str, Any], size: int) -> Quantity:
+        """Return the quantity with its `row_options` checked: numbers (N,), NaN where missing."""
+        checked = {name: _one_number_per_row(values[name], size, name) for name in self.row_options}
+        return replace(self, **checked)
+
+    def rows(self, kept: Rows) -> Quantity:
+        """Keep the `row_options` of some training rows."""
+        return replace(self, **{name: getattr(self, name)[kept] for name in self.row_options})
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        """Estimate the quantity of the outcome y (N,), called ``name``."""
+        raise NotImplementedError
+
+
+def as_quantity(what: Any) -> Quantity:
+    """Return the quantity that an object or a plain name stands for."""
+    if isinstance(what, Quantity):
+        return what
+    if isinstance(what, type) and issubclass(what, Quantity):
+        raise InputTypeError(f"what={what.__name__} is a class. Pass what={what.__name__}(...).")
+    one_of(*QUANTITIES).check(what, "what")
+    made: type[Quantity] = QUANTITIES[what].load()
+    for option in fields(made):
+        if option.default is MISSING and option.default_factory is MISSING:
+            example = option.metadata.get("example", "...")
+            raise InputError(
+                f"what={what!r} needs {option.name}: pass what={made.__name__}({example})."
+            )
+    return made()
+
+
+def _one_number_per_row(values: Any, size: int, name: str) -> Real:
+    found = check_outcomes(values, size, numbers=True, title=name)
+    if len(found) != 1:
+        raise InputError(f"{name} has {len(found)} columns. Pass one.")
+    return np.where(found[0].present, found[0].y, np.nan)
+
+
+def _numbers(values: Any, name: str) -> list[float]:
+    try:
+        found = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or not len(found) or np.isnan(found).any():
+        raise InputError(f"{name}={values!r} must be a number, or several in a list.")
+    return [float(value) for value in found]
+
+
 def every_group(problem: Problem) -> Groups:
     """All rows first, then the groups."""
     return [(None, None), *problem.groups()]
 
 
-def means(problem: Problem, y: Real, name: str) -> Iterator[Item]:
-    """Means; of zeros and ones they are shares."""
-    binary = bool(np.isin(y, (0.0, 1.0)).all())
-    signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
-    for group, label in every_group(problem):
-        top, bottom = problem.in_group(signal, group, name)
-        yield item(problem, "", (group, label), top, bottom, proportion=binary)
+@dataclass(frozen=True)
+class Mean(Quantity):
+    """Mean of the outcome; of zeros and ones it is a share."""
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        binary = bool(np.isin(y, (0.0, 1.0)).all())
+        signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
+        for group, label in every_group(problem):
+            top, bottom = problem.in_group(signal, group, name)
+            yield item(problem, "", (group, label), top, bottom, proportion=binary)
 
 
-def totals(problem: Problem, y: Real, name: str, population_size: float) -> Iterator[Item]:
-    """Sums over the population; that of a group is the sum of what its members have."""
-    signal = problem.numbers(y, name)
-    for group, label in every_group(problem):
-        top, _ = problem.in_group(signal, group, name)
-        slack = 1.0 if group is None else None
-        yield item(problem, "total", (group, label), top, None, factor=population_size, slack=slack)
+@dataclass(frozen=True)
+class Total(Quantity):
+    """Sum over the population; that of a group is what its members have together.
+
+    Parameters
+    ----------
+    size : float, optional
+        People in the population. Default: the size of the margins that are the target, which then
+        are taken as exact.
+
+    Examples
+    --------
+    >>> from covshift import Total, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> found = estimate(survey.X, survey.y, survey.X_target, what=Total(5000))
+    >>> print(f"{found.value / 1000:.1f} thousand")
+    1.8 thousand
+    """
+
+    size: float | None = None
+
+    def check(self, by: Any) -> None:
+        if self.size is None:
+            raise InputError(
+                "A total needs the size of the population: pass what=Total(5000), with your number."
+            )
+        number(above=0).check(self.size, "size")
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        assert self.size is not None  # `check` has refused it
+        signal = problem.numbers(y, name)
+        for group, label in every_group(problem):
+            top, _ = problem.in_group(signal, group, name)
+            slack = 1.0 if group is None else None
+            yield item(problem, "total", (group, label), top, None, factor=self.size, slack=slack)
 
 
-def proportions(
-    problem: Problem, labels: NDArray[Any], name: str, category: Any = None
-) -> Iterator[Item]:
-    """Shares of all categories, or of those in ``category``."""
-    classes = np.unique(labels)
-    wanted = _wanted(category, classes)
-    signal = problem.classes(labels, classes, name)
-    for group, label in every_group(problem):
-        for kind in wanted:
-            column = [int(np.flatnonzero(classes == kind)[0])]
-            one = Signal(signal.values[:, column], signal.h.columns(column))
-            top, bottom = problem.in_group(one, group, f"{name}={kind}")
-            yield item(problem, kind, (group, label), top, bottom, proportion=True)
+@dataclass(frozen=True)
+class Proportion(Quantity):
+    """Share of every category of the outcome, or of some.
+
+    Parameters
+    ----------
+    category : value or list of values, optional
+        Which ones; default: all.
+
+    Examples
+    --------
+    >>> from covshift import Proportion, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> answer = ["yes" if one else "no" for one in survey.y]
+    >>> found = estimate(survey.X, answer, survey.X_target, what=Proportion("yes"))
+    >>> print(f"{found.value:.2f}")
+    0.37
+    """
+
+    category: Any = None
+
+    of_categories: ClassVar[bool] = True
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        classes = np.unique(y)
+        wanted = _wanted(self.category, classes)
+        signal = problem.classes(y, classes, name)
+        for group, label in every_group(problem):
+            for kind in wanted:
+                column = [int(np.flatnonzero(classes == kind)[0])]
+                one = Signal(signal.values[:, column], signal.h.columns(column))
+                top, bottom = problem.in_group(one, group, f"{name}={kind}")
+                yield item(problem, kind, (group, label), top, bottom, proportion=True)
 
 
 def _wanted(category: Any, classes: NDArray[Any]) -> list[str]:
@@ -80,67 +203,148 @@ def _wanted(category: Any, classes: NDArray[Any]) -> list[str]:
     return wanted
 
 
-def ratios(problem: Problem, y: Real, name: str, denominator: Real) -> Iterator[Item]:
-    """Ratio of two means."""
-    under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
-    over, under = problem.numbers(y, name), problem.numbers(denominator, under_name)
-    for group, label in every_group(problem):
-        top, _ = problem.in_group(over, group, name)
-        bottom, _ = problem.in_group(under, group, under_name)
-        at = problem.ratio(bottom, None, problem.method).value[0]
-        if not abs(at) > 0:
+@dataclass(frozen=True)
+class Ratio(Quantity):
+    """Ratio of the means of the outcome and of a denominator.
+
+    Parameters
+    ----------
+    denominator : name of a column, or (N,) array
+        One number per training row; rows without it are left out.
+
+    Examples
+    --------
+    >>> from covshift import Ratio, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> heads = survey.X[:, 0]
+    >>> found = estimate(survey.X, 2 * heads, survey.X_target, what=Ratio(heads))
+    >>> print(f"{found.value:.3f}")
+    2.000
+    """
+
+    denominator: Any = field(metadata={"example": '"income"'})
+
+    row_options: ClassVar[tuple[str, ...]] = ("denominator",)
+
+    def check(self, by: Any) -> None:
+        if self.denominator is None:
             raise InputError(
-                "The mean of the denominator is zero, so that there is no ratio"
-                + (f" in the group {label!r}." if label else ".")
+                "A ratio needs a denominator: the name of a column, or one number per training row."
             )
-        slack = None if group is not None else float(1 / abs(at))
-        yield item(problem, "ratio", (group, label), top, bottom, slack=slack)
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        under_name = f"denominator of {name}"  # not "denominator", which may name the outcome
+        over, under = problem.numbers(y, name), problem.numbers(self.denominator, under_name)
+        for group, label in every_group(problem):
+            top, _ = problem.in_group(over, group, name)
+            bottom, _ = problem.in_group(under, group, under_name)
+            at = problem.ratio(bottom, None, problem.method).value[0]
+            if not abs(at) > 0:
+                raise InputError(
+                    "The mean of the denominator is zero, so that there is no ratio"
+                    + (f" in the group {label!r}." if label else ".")
+                )
+            slack = None if group is not None else float(1 / abs(at))
+            yield item(problem, "ratio", (group, label), top, bottom, slack=slack)
 
 
-def distribution(problem: Problem, y: Real, name: str, at: Real) -> Iterator[Item]:
-    """Shares of outcomes of at most each point in ``at``."""
-    titles = {c: f"{name} <= {c!r}" for c in at.tolist()}
-    signals = {c: problem.indicator((y <= c) * 1.0, title) for c, title in titles.items()}
-    for group, label in every_group(problem):
-        for c in at.tolist():
-            title, signal = titles[c], signals[c]
-            top, bottom = problem.in_group(signal, group, title)
-            yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
+@dataclass(frozen=True)
+class CDF(Quantity):
+    """Share of outcomes of at most a value.
+
+    Parameters
+    ----------
+    at : float or list of floats
+        The values.
+
+    Examples
+    --------
+    >>> from covshift import CDF, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> found = estimate(survey.X, survey.X[:, 0], survey.X_target, what=CDF([30, 60]))
+    >>> print(found.value.round(1))
+    [0.2 0.7]
+    """
+
+    at: Any = field(metadata={"example": "[10, 20]"})
+
+    def check(self, by: Any) -> None:
+        _numbers(self.at, "at")
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        points = _numbers(self.at, "at")
+        titles = {c: f"{name} <= {c!r}" for c in points}
+        signals = {
+            c: problem.indicator(np.where(y <= c, 1.0, 0.0), title) for c, title in titles.items()
+        }
+        for group, label in every_group(problem):
+            for c in points:
+                title, signal = titles[c], signals[c]
+                top, bottom = problem.in_group(signal, group, title)
+                yield item(problem, f"<= {c:g}", (group, label), top, bottom, proportion=True)
 
 
-def differences(problem: Problem, y: Real, name: str, reference: Any = None) -> Iterator[Item]:
-    """Means of the groups, and how far they are from that of one of them."""
-    reference = None if reference is None else spelled(reference)
-    groups = problem.groups()
-    labels = [label for _, label in groups]
-    if len(groups) < 2:
-        raise InputError(
-            f"what='difference' compares groups, but by has {len(groups)} with rows in both "
-            "samples."
-        )
-    if reference is None:
-        reference = labels[0]
-    if reference not in labels:
-        raise InputError(f"reference={reference!r} is none of the groups {labels}.")
-    binary = bool(np.isin(y, (0.0, 1.0)).all())
-    signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
-    base = next(k for k, label in groups if label == reference)
-    first = {m: problem.ratio(*problem.in_group(signal, base, name), m) for m in METHODS}
-    for group, label in groups:
-        if group == base:
-            continue
-        parts = problem.in_group(signal, group, name)
-        found = {m: problem.ratio(*parts, m).minus(first[m]) for m in METHODS}
-        numbers, errors = {}, {}
-        for method in METHODS:
-            both = (problem.errors(method, k) for k in (group, base))
-            errors[method] = min(both, key=_freedom)
-            left = 0.0
-            if problem.engine.counts_imbalance(method):
-                left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
-            numbers[method] = errors[method].number(found[method], besides=left)
-        size = problem.size_of(group)
-        yield Item(f"{label} - {reference}", None, numbers, False, 2.0, size, errors)
+@dataclass(frozen=True)
+class Difference(Quantity):
+    """How far the groups' means are from that of one of them.
+
+    Parameters
+    ----------
+    reference : label, optional
+        The group that others are compared with; default: the first.
+
+    Examples
+    --------
+    >>> from covshift import Difference, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> group = ["old" if age > 50 else "young" for age in survey.X[:, 0]]
+    >>> what = Difference("young")
+    >>> found = estimate(survey.X, survey.y, survey.X_target, what=what, by=group)
+    >>> [row.what for row in found]
+    ['old - young']
+    """
+
+    reference: Any = None
+
+    def check(self, by: Any) -> None:
+        if by is None:
+            raise InputError("what='difference' compares groups: name them with by.")
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        reference = None if self.reference is None else spelled(self.reference)
+        groups = problem.groups()
+        labels = [label for _, label in groups]
+        if len(groups) < 2:
+            raise InputError(
+                f"what='difference' compares groups, but by has {len(groups)} with rows in both "
+                "samples."
+            )
+        if reference is None:
+            reference = labels[0]
+        if reference not in labels:
+            raise InputError(f"reference={reference!r} is none of the groups {labels}.")
+        binary = bool(np.isin(y, (0.0, 1.0)).all())
+        signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
+        base = next(k for k, label in groups if label == reference)
+        first = {m: problem.ratio(*problem.in_group(signal, base, name), m) for m in METHODS}
+        for group, label in groups:
+            if group == base:
+                continue
+            parts = problem.in_group(signal, group, name)
+            found = {m: problem.ratio(*parts, m).minus(first[m]) for m in METHODS}
+            numbers, errors = {}, {}
+            for method in METHODS:
+                both = (problem.errors(method, k) for k in (group, base))
+                errors[method] = min(both, key=_freedom)
+                left = 0.0
+                if problem.engine.counts_imbalance(method):
+                    left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
+                numbers[method] = errors[method].number(found[method], besides=left)
+            size = problem.size_of(group)
+            yield Item(f"{label} - {reference}", None, numbers, False, 2.0, size, errors)
 
 
 def _freedom(errors: Errors) -> float:
@@ -205,14 +409,17 @@ class Steps:
         return float(self.values[min(k, len(self.values) - 1)])
 
 
-def medians(problem: Problem, y: Real, name: str) -> Iterator[Item]:
-    """Medians: quantiles at one half."""
-    return quantiles(problem, y, name, np.array([0.5]))
-
-
-def quantiles(problem: Problem, y: Real, name: str, q: Real) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Quantile(Quantity):
     """Quantiles with Woodruff's intervals.
 
+    Parameters
+    ----------
+    q : float or list of floats
+        Levels between 0 and 1.
+
+    Notes
+    -----
     The distribution function is that of the weighted rows, F_w, lifted by what the outcome model
     adds at the weighted quantile c_0 = F_w^-1(p):
 
@@ -225,33 +432,57 @@ def quantiles(problem: Problem, y: Real, name: str, q: Real) -> Iterator[Item]:
 
     Sources: Woodruff (1952), *Confidence intervals for medians and other position measures*;
     Kallus, Mao and Uehara (2024), *Localized debiased machine learning*.
+
+    Examples
+    --------
+    >>> from covshift import Quantile, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> found = estimate(survey.X, survey.X[:, 0], survey.X_target, what=Quantile([0.25, 0.75]))
+    >>> [row.what for row in found]
+    ['quantile 0.25', 'quantile 0.75']
     """
-    for group, label in every_group(problem):
-        for p in q.tolist():
-            numbers = {}
-            all_errors = {method: problem.errors(method, group) for method in METHODS}
-            start = _steps(problem, y, group, problem.weights.final).inverse(p)
-            title = f"{name}, quantile {p:g} of {label or 'all'}"
-            signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
-            parts = problem.in_group(signal, group, title)
-            plain = _steps(problem, y, group, problem.sample.d)
-            for method in METHODS:
-                steps = _steps(problem, y, group, problem.weights.final)
-                if method == "none":
-                    steps = plain
-                    found = _plain_share(problem, y <= plain.inverse(p), group)
-                else:
-                    found = problem.ratio(*parts, method)
-                if method in ("dr", "model"):
-                    lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
-                    steps = replace(steps, lift=lift)
-                besides = problem.imbalance(*parts, method)
-                errors = all_errors[method]
-                error, t = errors.error(found, besides)
-                numbers[method] = _woodruff(steps, p, error, t, errors.rows)
-            word = "median" if p == 0.5 else f"quantile {p:g}"
-            size = problem.size_of(group)
-            yield Item(word, label, numbers, False, 1.0, size, all_errors)
+
+    q: Any = field(metadata={"example": "0.9"})
+
+    def check(self, by: Any) -> None:
+        for level in _numbers(self.q, "q"):
+            number(above=0, below=1).check(level, "q")
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        for group, label in every_group(problem):
+            for p in _numbers(self.q, "q"):
+                numbers = {}
+                all_errors = {method: problem.errors(method, group) for method in METHODS}
+                start = _steps(problem, y, group, problem.weights.final).inverse(p)
+                title = f"{name}, quantile {p:g} of {label or 'all'}"
+                signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
+                parts = problem.in_group(signal, group, title)
+                plain = _steps(problem, y, group, problem.sample.d)
+                for method in METHODS:
+                    steps = _steps(problem, y, group, problem.weights.final)
+                    if method == "none":
+                        steps = plain
+                        found = _plain_share(problem, y <= plain.inverse(p), group)
+                    else:
+                        found = problem.ratio(*parts, method)
+                    if method in ("dr", "model"):
+                        lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
+                        steps = replace(steps, lift=lift)
+                    besides = problem.imbalance(*parts, method)
+                    errors = all_errors[method]
+                    error, t = errors.error(found, besides)
+                    numbers[method] = _woodruff(steps, p, error, t, errors.rows)
+                word = "median" if p == 0.5 else f"quantile {p:g}"
+                size = problem.size_of(group)
+                yield Item(word, label, numbers, False, 1.0, size, all_errors)
+
+
+@dataclass(frozen=True)
+class Median(Quantile):
+    """The quantile at one half."""
+
+    q: Any = field(default=0.5, init=False)
 
 
 def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:
@@ -314,38 +545,78 @@ Family = Literal["linear", "logistic"]
 _STEPS = 100
 
 
-def coefficients(
-    problem: Problem,
-    y: Real,
-    outcome: str,
-    family: Family | None,
-    regressors: tuple[tuple[Real, Real], tuple[str, ...]],
-) -> Iterator[Item]:
-    """Estimate the intercept and the coefficients of columns ((N, p) and (M, p)) with names."""
-    columns, names = regressors
-    family = family or "linear"
-    binary = bool(np.isin(y, (0.0, 1.0)).all())
-    if family == "logistic" and not binary:
-        raise InputError(
-            f"family='logistic' needs an outcome of zeros and ones, but {outcome!r} has others."
-        )
-    signal = problem.indicator(y, outcome) if binary else problem.numbers(y, outcome)
-    X, T = (np.column_stack([np.ones(len(part)), part]) for part in columns)
-    _check_rank(X[problem.sample.d > 0], names)
-    found = {m: _solve(problem, signal, X, T, family, m) for m in METHODS}
-    size = problem.size_of(None)
-    errors = {m: _errors(problem, m, len(names)) for m in METHODS}
-    left = np.zeros(X.shape[1])
-    if problem.engine.counts_imbalance("weights"):
-        left = np.abs(found["dr"].value - found["weights"].value)
-    for k, name in enumerate(("intercept", *names)):
-        besides = {m: float(left[k]) if m == "weights" else 0.0 for m in METHODS}
-        numbers = {m: errors[m].number(found[m].column(k), besides=besides[m]) for m in METHODS}
-        change = None
-        if problem.method in ("dr", "weights"):
-            difference = found[problem.method].minus(found["none"]).column(k)
-            change = errors[problem.method].number(difference)
-        yield Item(name, None, numbers, False, None, size, errors, change)
+@dataclass(frozen=True)
+class Coefficients(Quantity):
+    """Intercept and coefficients of a regression of the outcome, for the target.
+
+    Parameters
+    ----------
+    regressors : name, number or list of these, optional
+        Features; default: all.
+    family : {"linear", "logistic"}
+
+    Examples
+    --------
+    >>> from covshift import Coefficients, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> found = estimate(survey.X, survey.y, survey.X_target, what=Coefficients([0]))
+    >>> [row.what for row in found]
+    ['intercept', 'x0']
+    """
+
+    regressors: Any = None
+    family: Family = "linear"
+
+    def check(self, by: Any) -> None:
+        one_of("linear", "logistic").check(self.family, "family")
+        if by is not None:
+            raise InputError("what='coefficients' has no groups: leave out by.")
+
+    def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
+        columns, names = self._columns(problem.sample)
+        binary = bool(np.isin(y, (0.0, 1.0)).all())
+        if self.family == "logistic" and not binary:
+            raise InputError(
+                f"family='logistic' needs an outcome of zeros and ones, but {name!r} has others."
+            )
+        signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
+        X, T = (np.column_stack([np.ones(len(part)), part]) for part in columns)
+        _check_rank(X[problem.sample.d > 0], names)
+        found = {m: _solve(problem, signal, X, T, self.family, m) for m in METHODS}
+        size = problem.size_of(None)
+        errors = {m: _errors(problem, m, len(names)) for m in METHODS}
+        left = np.zeros(X.shape[1])
+        if problem.engine.counts_imbalance("weights"):
+            left = np.abs(found["dr"].value - found["weights"].value)
+        for k, column in enumerate(("intercept", *names)):
+            besides = {m: float(left[k]) if m == "weights" else 0.0 for m in METHODS}
+            numbers = {m: errors[m].number(found[m].column(k), besides=besides[m]) for m in METHODS}
+            change = None
+            if problem.method in ("dr", "weights"):
+                difference = found[problem.method].minus(found["none"]).column(k)
+                change = errors[problem.method].number(difference)
+            yield Item(column, None, numbers, False, None, size, errors, change)
+
+    def _columns(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
+        """Return the columns of the regressors, (N, p) and (M, p), and their names."""
+        if self.regressors is None:
+            return (sample.Z, sample.T), sample.names
+        given = self.regressors
+        given = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
+        places = []
+        for column in given:
+            if isinstance(column, str) and column in sample.names:
+                places.append(sample.names.index(column))
+            elif isinstance(column, int | np.integer) and 0 <= column < len(sample.names):
+                places.append(int(column))
+            else:
+                raise InputError(
+                    f"regressors: {column!r} is none of the columns "
+                    f"{', '.join(map(repr, sample.names[:20]))}."
+                )
+        names = tuple(sample.names[k] for k in places)
+        return (sample.Z[:, places], sample.T[:, places]), names
 
 
 def _solve(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.parameters import number
 from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
 from ..show.answer import Answer
@@ -44,8 +46,9 @@ class Estimate(Record):
     effective_sample_size: float
     proportion: bool = False
     sensitivity_interval: tuple[float, float] | None = None
+    slack: float | None = None  # how far the number moves where the mean of y given x moves by one
 
-    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion", "slack"})
     _columns: ClassVar[tuple[Column, ...]] = (
         Column("outcome", lambda row: printable(row.outcome), words=True),
         Column("what", lambda row: printable(row.what or "mean"), words=True),
@@ -90,7 +93,7 @@ class Estimates(Answer):
         Kish's number of equally weighted rows that are as precise as the weighted ones.
     design_effect, largest_weight, trimmed_share : float
         Rows over effective rows; the largest weight in units of the mean; the share of the weight
-        that ``max_weight`` cut off.
+        that `Trimmed` cut off.
     n_train, n_target : int
         Rows that were used; no target rows where the target is margins.
     covered_share : float
@@ -186,6 +189,19 @@ class Estimates(Answer):
             f"{shown(row.value, row)} ({interval})."
         )
 
+    def with_sensitivity(self, change: float) -> Estimates:
+        """Return the estimates with intervals that hold under a violation of the assumption.
+
+        They hold if the mean of y given x differs by up to ``change`` between sample and
+        population: for shares in units of probability, for quantiles if all of y given x moves by
+        it, for ratios if y does and the denominator does not.
+        """
+        number(least=0).check(change, "change")
+        if all(row.slack is None for row in self.table):
+            raise InputError(f"The sensitivity of {self.what} is not known.")
+        rows = tuple(replace(row, sensitivity_interval=_widened(row, change)) for row in self.table)
+        return replace(self, table=Table(rows), sensitivity=change)
+
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
 
@@ -273,6 +289,13 @@ class Estimates(Answer):
         if not label:
             return name
         return f"{label}: {name}" if grouped else label
+
+
+def _widened(row: Estimate, change: float) -> tuple[float, float] | None:
+    if row.slack is None:
+        return None
+    low, high = row.interval[0] - row.slack * change, row.interval[1] + row.slack * change
+    return (max(0.0, low), min(1.0, high)) if row.proportion else (low, high)
 
 
 def weights_lines(answer: Any) -> list[str]:

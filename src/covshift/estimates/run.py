@@ -21,12 +21,12 @@ from ..numerics.quiet import quiet
 from ..numerics.resampling import bootstrap_draws
 from ..show.notes import Note
 from ..show.table import Table
-from .asked import Asked
 from .intervals import Number, interval_of
 from .margins import margin_factors, weigh_to_margins
 from .methods import METHODS, Method
 from .overlap import Covered
 from .problem import Item, Problem
+from .quantities import Quantity
 from .result import Change, Estimate, Estimates
 from .weighing import Weights, are_weights, factors, trimmed, weigh
 
@@ -42,13 +42,10 @@ class Settings:
     outcome_model: Any
     finite_population: bool
     max_weight: float | None
-    sensitivity: float | None
     confidence: float
-    errors: str
-    n_bootstrap: int
+    bootstrap: int | None
     n_folds: int
     random_state: int
-    verbose: bool
 
 
 @dataclass
@@ -56,7 +53,7 @@ class Run:
     """Outcomes one after the other; those with the same rows share their weights."""
 
     covered: Covered
-    asked: Asked
+    quantity: Quantity
     settings: Settings
     notes: list[Note] = field(default_factory=list)
     kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
@@ -72,13 +69,12 @@ class Run:
         for outcome in outcomes:
             problem, used = self._problem(outcome)
             items = list(self._items(problem, outcome, used))
-            if self.settings.errors == "bootstrap":
+            if self.settings.bootstrap is not None:
                 again = draws(
                     problem,
                     self.settings.weighter,
-                    self.settings.n_bootstrap,
+                    self.settings.bootstrap,
                     max_weight=self.settings.max_weight,
-                    verbose=self.settings.verbose,
                 )
                 numbers = [list(self._items(draw, outcome, used)) for draw in again]
                 complete = [k for k, draw in enumerate(numbers) if is_complete(draw)]
@@ -101,7 +97,7 @@ class Run:
         return Estimates(
             Table(rows),
             self.settings.method,
-            self.asked.what,
+            self.quantity.name,
             self.settings.confidence,
             weights.effective_sample_size,
             weights.design_effect,
@@ -115,16 +111,18 @@ class Run:
             tuple(changes),
             models,
             self.covered.diagnosis,
-            self.settings.sensitivity,
+            None,
             drawn,
-            self.settings.errors,
+            "influence" if self.settings.bootstrap is None else "bootstrap",
             tuple(self.notes),
             None if sample.known is None else sample.known.margins,
         )
 
     def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
         sample, settings = self.covered.sample, self.settings
-        present = outcome.present & self.asked.rows_needed(sample) & (sample.d > 0)
+        present = outcome.present & (sample.d > 0)
+        for name in self.quantity.row_options:
+            present &= ~np.isnan(getattr(self.quantity, name))
         used = np.flatnonzero(present)
         if len(used) < 2:
             raise InputError(
@@ -163,7 +161,7 @@ class Run:
         return problem, used
 
     def _items(self, problem: Problem, outcome: Outcome, used: Rows) -> Iterator[Item]:
-        return self.asked.items(problem, outcome.y[used], outcome.name, used, self.covered.sample)
+        return self.quantity.rows(used).items(problem, outcome.y[used], outcome.name)
 
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
         for method in METHODS:
@@ -179,16 +177,8 @@ class Run:
                 item.size.rows,
                 item.size.plain if method == "none" else item.size.effective,
                 item.proportion,
-                self._allowed(item, number),
+                slack=item.slack,
             )
-
-    def _allowed(self, item: Item, number: Number) -> tuple[float, float] | None:
-        """Widen an interval by what a change of the outcome given the features could do."""
-        if self.settings.sensitivity is None or item.slack is None:
-            return None
-        slack = item.slack * self.settings.sensitivity
-        low, high = number.low - slack, number.high + slack
-        return (max(0.0, low), min(1.0, high)) if item.proportion else (low, high)
 
     def _note_groups(self) -> None:
         groups = self.covered.sample.groups
@@ -220,13 +210,14 @@ class Run:
                 "for reasons that the features tell."
             )
             self.notes.append(Note("missing outcomes", text))
-        needed = self.asked.rows_needed(self.covered.sample)
-        if not needed.all():
-            text = (
-                f"The denominator is missing in {(~needed).sum()} of {len(needed)} rows, which "
-                f"were left out (rows {row_list(np.flatnonzero(~needed))})."
-            )
-            self.notes.append(Note("missing outcomes", text))
+        for name in self.quantity.row_options:
+            lost = np.flatnonzero(np.isnan(getattr(self.quantity, name)))
+            if len(lost):
+                text = (
+                    f"The {name} is missing in {len(lost)} of {len(outcome.y)} rows, which "
+                    f"were left out (rows {row_list(lost)})."
+                )
+                self.notes.append(Note("missing outcomes", text))
         if problem.sample.groups is not None and self.covered.sample.groups is not None:
             kept = {label for _, label in problem.groups()}
             groups = self.covered.sample.groups
@@ -242,7 +233,7 @@ class Run:
             text = f"The outcome {outcome.name!r} is {there[0]} in every row."
             self.notes.append(Note("constant outcome", text, "warning"))
         few = [item for item in items if item.size.rows < _SMALL_GROUP]
-        if self.asked.what != "difference":
+        if self.quantity.name != "difference":
             few = [item for item in few if item.group]
         small = {item.group or item.label: item.size.rows for item in few}
         if small:
@@ -264,9 +255,10 @@ class Run:
             self.notes.append(Note("single units", text))
 
     def _note_lost_draws(self, kept: int) -> None:
-        lost = self.settings.n_bootstrap - kept
+        drawn = self.settings.bootstrap or 0
+        lost = drawn - kept
         if lost:
-            text = f"{lost} of {self.settings.n_bootstrap} draws had no weights and were left out."
+            text = f"{lost} of {drawn} draws had no weights and were left out."
             self.notes.append(Note("draws", text))
 
 
@@ -304,7 +296,6 @@ def draws(
     n_bootstrap: int,
     *,
     max_weight: float | None = None,
-    verbose: bool = False,
 ) -> list[Problem]:
     """Return the problem under the weights of every draw; draws without weights are left out."""
     rng = np.random.default_rng(problem.random_state)
@@ -312,7 +303,7 @@ def draws(
     target = None if problem.finite_population else Design.simple(len(sample.share))
     again = islice(bootstrap_draws(problem.design, target, rng), n_bootstrap)
     found, failure = [], ""
-    for own, others in track(again, n_bootstrap, "bootstrap", verbose=verbose):
+    for own, others in track(again, n_bootstrap, "bootstrap"):
         d, share = sample.d * own, sample.share
         if others is not None:
             share = share * others

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from ..data import Samples
+from ..data.parameters import number
 from ..data.row_weights import check_weight
 from ..data.two_samples import with_groups
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
@@ -25,6 +26,34 @@ from ..weights.m_estimation import clipped_tilt, tilted
 DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
 _STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Trimmed:
+    """Weights of a ``weighter`` of at most ``max_weight`` times their mean, design included.
+
+    For `covshift.estimate` and `covshift.evaluate`, wherever these take a weighter. What is cut off
+    is shared among the other rows. None stands for the default weights.
+
+    >>> from covshift import estimate
+    >>> from covshift.datasets import make_survey
+    >>> from covshift.estimates import Trimmed
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> found = estimate(survey.X, survey.y, survey.X_target, weighter=Trimmed(3, "entropy"))
+    >>> bool(found.weights.max() <= 3)
+    True
+    """
+
+    max_weight: float
+    weighter: Any = None
+
+    @classmethod
+    def parts(cls, weighter: Any) -> tuple[Any, float | None]:
+        """Return the weighter itself, and its limit or None."""
+        if not isinstance(weighter, cls):
+            return weighter, None
+        number(above=1).check(weighter.max_weight, "max_weight")
+        return weighter.weighter, weighter.max_weight
 
 
 @dataclass(frozen=True)

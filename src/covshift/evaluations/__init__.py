@@ -2,17 +2,21 @@
 
 from .core import evaluate
 from .curves import ROC, Curves, Reliability
+from .metrics import Cost
 from .notes import Change, Check
+from .reader import Predictions
 from .result import Difference, Evaluations, Performance
 
 __all__ = [
     "ROC",
     "Change",
     "Check",
+    "Cost",
     "Curves",
     "Difference",
     "Evaluations",
     "Performance",
+    "Predictions",
     "Reliability",
     "evaluate",
 ]

@@ -11,18 +11,17 @@ import numpy as np
 from ..data import Samples
 from ..data.columns import Outcome, check_outcomes
 from ..data.features import column_label, select
-from ..data.parameters import flag, number, one_of, whole
-from ..data.validation import column_names, is_margins, unwrap_target
-from ..diagnostics import Diagnosis
+from ..data.parameters import number, one_of, whole
+from ..data.validation import Target, column_names, is_margins, unwrap_target
 from ..estimates.overlap import check_overlap
-from ..estimates.weighing import are_weights
+from ..estimates.weighing import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features
 from ..show.notes import Note
 from ..show.words import in_order
 from .methods import METHODS, Method, Scored
-from .reader import Reader, Task
+from .reader import Predictions, Reader
 from .result import Evaluations
 from .run import Run, Settings
 
@@ -37,30 +36,17 @@ def evaluate(
     X_target: Any = None,
     *,
     metrics: Any = None,
-    target_scores: Any = None,
     y_target: Any = None,
-    method: Method = "dr",
     by: Any = None,
-    batch: Any = None,
-    trained_on: Any = None,
-    cv: Any = None,
-    threshold: float | None = None,
-    positive: Any = None,
-    cost_matrix: Any = None,
-    task: Task | None = None,
+    method: Method = "dr",
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
     strata: Any = None,
     cluster: Any = None,
-    finite_population: bool = False,
     restrict: str | None = None,
-    max_weight: float | None = None,
     confidence: float = 0.95,
-    n_folds: int | None = None,
-    feature_names: Any = None,
-    diagnosis: Diagnosis | None = None,
     random_state: int = 0,
 ) -> Evaluations:
     """Say how good a model is on a target without labels, from labelled rows of another sample.
@@ -82,33 +68,32 @@ def evaluate(
 
     Parameters
     ----------
-    model : fitted classifier or regressor, scores, or dict of these by name
-        Any pipeline; or (N,) scores, (N, K) probabilities or (N,) predictions of the labelled rows,
-        with ``target_scores`` for the target rows; or the name of a column of both frames that
-        holds them. Several models are compared with the first.
+    model : fitted classifier or regressor, name, dict of these by name, or Predictions
+        Any pipeline; or the name of a column of both frames that holds scores or predictions.
+        Several models are compared with the first. `Predictions` holds arrays of scores, and says
+        more of models: a threshold, the positive class, the rows that trained them.
     X, X_target : (N, n) and (M, n) arrays or data frames
         Features of the labelled rows and of the target, as the model takes them: it gets them as
         they came. For weights and outcome models text, categories, dates and gaps of frames become
-        numbers (`covshift.TableEncoder`).
+        numbers (`covshift.TableEncoder`). A `covshift.Target` says more of the target: that it is
+        the whole population, or its batches, such as months (``batches``).
         What belongs to rows (y, scores, by, trained_on, sample_weight, strata, cluster; y_target,
         batch, target_weight) may be the name of a column, which then is no feature; the model gets
         the columns that it was fitted to.
     y : name or (N,) array
         Labels or numbers. Rows without one (NaN, None) are left out.
-    metrics : str, function or list of these, optional
+    metrics : str, function, Cost or list of these, optional
         Of classes: "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1",
         "roc_auc", "average_precision", "brier", "log_loss", "calibration_intercept" (at a slope of
         one), "calibration_slope", "calibration_error" (ten bins), "calibration_curve" (two classes:
         share of the positive one in at most ten bins of its score, of equal mass on the target),
-        "confusion_matrix" (shares), "cost". Those of one class are the positive one's, or the mean
-        over three and more classes; with "_weighted" at the end the mean by the classes' shares,
-        with "_per_class" each one. Default: accuracy, ROC AUC and Brier score. Of numbers: "mse",
-        "rmse", "mae", "median_absolute_error", "r2", "bias" (prediction less outcome); default
-        RMSE, MAE, R².
+        "confusion_matrix" (shares); `Cost` with a table of costs. Those of one class are the
+        positive one's, or the mean over three and more classes; with "_weighted" at the end the
+        mean by the classes' shares, with "_per_class" each one. Default: accuracy, ROC AUC and
+        Brier score. Of numbers: "mse", "rmse", "mae", "median_absolute_error", "r2", "bias"
+        (prediction less outcome); default RMSE, MAE, R².
         A function loss(y, score) returns one number per row; of two classes y is one for the
         positive class and zero for the other, of more the number of the class.
-    target_scores : (M,) or (M, K) array, or dict of these, optional
-        Where ``model`` holds scores: those of the target rows.
     y_target : (M,) array, optional
         Labels of target rows, NaN or None where there is none. They change no number: they check
         what was expected, and test whether p(y | x) is another one there (``checks``,
@@ -119,33 +104,14 @@ def evaluate(
         calibration; the labelled rows as they are. All are in ``table``.
     by : str or pair of arrays, optional
         Groups: a column that both frames have, or labels of both samples.
-    batch : str or (M,) array, optional
-        Batches of the target, such as months: a column of X_target, or one label per target row.
-        Each is a target of its own, with its own weights (``batches``).
-    trained_on : (N,) array of booleans, or row numbers, optional
-        Rows that trained the model. They do not judge it; outcome models of classes also learn from
-        them, and then see the features without the scores.
-    cv : int or splitter, optional
-        Judge the labelled rows by clones of the model, refitted without the row's fold.
-    threshold : float, optional
-        Predict the positive class from this score on. Default: what the model predicts; for scores
-        0.5 where they are within 0 and 1, else 0.
-    positive : label, optional
-        The positive one of two classes, of which scores tell; default the second.
-    cost_matrix : (K, K) array, optional
-        For the metric "cost": of every true class (line) and predicted class (column).
-    task : {"classes", "numbers"}, optional
-        What y holds, where it cannot be told from the model.
     outcome_model : scikit-learn estimator, optional
         Default for classes: a mixture of logistic models, boosted trees and calibrated scores, by
         likelihood (`evaluations.chances`); for numbers that of `covshift.estimate`. One of your own
         for classes is a classifier, or a regressor of zeros and ones, and sees the scores as
         further columns.
-    n_folds : int, optional
-        Folds of the outcome models; default 5, or 3 above 20,000 rows of X.
-    weighter, sample_weight, target_weight, strata, cluster, finite_population
+    weighter, sample_weight, target_weight, strata, cluster
         As for `covshift.estimate`. With a ``weighter``, or weights, "dr" does not lean.
-    restrict, max_weight, confidence, feature_names, diagnosis, random_state
+    restrict, confidence, random_state
         As for `covshift.estimate`.
 
     Returns
@@ -162,8 +128,8 @@ def evaluate(
     Sources: Robins, Rotnitzky and Zhao (1994); Białek, Perrakis et al. (2023), *Estimating model
     performance under covariate shift without labels*; Steingrimsson, Gatsonis, Li and Dahabreh
     (2023), *Transporting a prediction model for use in a new target population*. Cost: one fit of
-    the weighter and ``n_folds`` fits of the outcome models per model; metrics O(n K), with a sort
-    O(n log n), n = N + M.
+    the weighter and five fits of the outcome models per model (three beyond 20,000 rows); metrics
+    O(n K), with a sort O(n log n), n = N + M.
 
     Examples
     --------
@@ -179,23 +145,12 @@ def evaluate(
     >>> print(found.sentence)
     Accuracy 0.760 on your data; expected 0.783 on the target (95 % interval 0.738 to 0.822).
     """
+    asked = model if isinstance(model, Predictions) else Predictions(model)
+    asked.check()
     one_of(*METHODS).check(method, "method")
     one_of("overlap", None).check(restrict, "restrict")
-    one_of("classes", "numbers", None).check(task, "task")
     number(above=0, below=1).check(confidence, "confidence")
-    (whole(2) | one_of(None)).check(n_folds, "n_folds")
     whole(0).check(random_state, "random_state")
-    flag().check(finite_population, "finite_population")
-    if max_weight is not None:
-        number(above=1).check(max_weight, "max_weight")
-    if threshold is not None:
-        number().check(threshold, "threshold")
-    if diagnosis is not None and not isinstance(diagnosis, Diagnosis):
-        raise InputTypeError(f"diagnosis={diagnosis!r} is none. Pass what covshift.diagnose found.")
-    if cv is not None and trained_on is not None:
-        raise InputError(
-            "trained_on leaves rows out, cv refits the model without them: pass one of the two."
-        )
     if is_margins(unwrap_target(X_target)):
         raise InputError(
             "X_target is a covshift.Margins, and evaluate needs target rows. Margins are enough "
@@ -203,9 +158,12 @@ def evaluate(
             "for metrics of scikit-learn on held-out rows with sample_weight=weights_ of "
             "CDFWeights, EntropyBalancing, Raking or PostStratification."
         )
-    batch, X_target = labels_of_batches(batch, X, X_target)
+    target = Target.of(X_target)
+    batch, rows = labels_of_batches(target.batch, X, target.rows)
+    X_target = None if rows is None else replace(target, rows=rows)
+    weighter, max_weight = Trimmed.parts(weighter)
     known_weights = are_weights(weighter)
-    models = _models(model, target_scores)
+    models = _models(asked.model, asked.target)
     sample = Samples.of(
         X,
         y,
@@ -215,12 +173,11 @@ def evaluate(
         target_weight=target_weight,
         strata=strata,
         cluster=cluster,
-        feature_names=feature_names,
         outcome_model=outcome_model,
-        beside={"trained_on": trained_on, "weighter": weighter if known_weights else None}
+        beside={"trained_on": asked.trained_on, "weighter": weighter if known_weights else None}
         | {_title("model", name): one for one, name, _ in models if _are_scores(one)},
         beside_target={"y_target": y_target, "batch": batch}
-        | {_title("target_scores", name): there for _, name, there in models},
+        | {_title("target scores", name): there for _, name, there in models},
     )
     if sample.groups is not None and sample.groups.target is None:
         raise InputError(
@@ -229,12 +186,12 @@ def evaluate(
         )
     weighter = sample.beside["weighter"] if known_weights else weighter
     trained_on, y_target, batch = map(sample.beside.get, ("trained_on", "y_target", "batch"))
-    reader = Reader(sample, threshold, positive, cv, task)
+    reader = Reader(sample, asked)
     judged = [
         reader.read(
             sample.beside.get(_title("model", name), one),
             name,
-            sample.beside.get(_title("target_scores", name)),
+            sample.beside.get(_title("target scores", name)),
         )
         for one, name, _ in models
     ]
@@ -248,20 +205,18 @@ def evaluate(
         replace(sample, features=numbered),
         used,
         restrict=restrict,
-        diagnosis=diagnosis,
         random_state=random_state,
     )
     settings = Settings(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
-        cost_matrix=cost_matrix,
         method=method,
         weighter=weighter,
         outcome_model=outcome_model,
-        finite_population=finite_population,
+        finite_population=sample.finite_population,
         max_weight=max_weight,
         confidence=confidence,
-        n_folds=n_folds or (5 if len(sample.Z) <= _MANY_ROWS else 3),
-        cv=cv,
+        n_folds=5 if len(sample.Z) <= _MANY_ROWS else 3,
+        cv=asked.cv,
         random_state=random_state,
     )
     found = Run(covered, given, used, trained, settings).found(judged, known)
@@ -272,11 +227,9 @@ def evaluate(
         if not sample.share[rows].any():
             notes.append(Note("batch", f"The batch {label!r} has no weight, so no numbers."))
             continue
-        part = replace(sample, features=numbered).target_rows(rows)
+        part = replace(sample, features=numbered, diagnosis=None).target_rows(rows)
         try:
-            covered = check_overlap(
-                part, used, restrict=restrict, diagnosis=None, random_state=random_state
-            )
+            covered = check_overlap(part, used, restrict=restrict, random_state=random_state)
         except NoOverlapError as error:
             notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
             continue
@@ -318,8 +271,8 @@ def _judging(scored: Scored, outcome: Outcome, d: Real, trained: Flags) -> Rows:
     if len(used) < 2:
         raise InputError(
             f"Only {len(used)} of {len(outcome.y)} labelled rows can judge the model: with a "
-            "label, a positive weight, and not in trained_on. At least two are needed; cv= "
-            "lets the rows judge that trained the model."
+            "label, a positive weight, and not in trained_on. At least two are needed; "
+            "Predictions(model, cv=5) lets the rows judge that trained the model."
         )
     if scored.classes and (outcome.y[used] == outcome.y[used[0]]).all():
         raise InputError(
@@ -343,14 +296,15 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
         raise InputError("model is an empty dict. Pass at least one model.")
     if target_scores is not None and not isinstance(target_scores, Mapping):
         raise InputTypeError(
-            "model is a dict of several models, so target_scores must be a dict with their names."
+            "model is a dict of several models, so the scores of the target must be a dict "
+            "with their names."
         )
     if len(set(map(str, model))) < len(model):
         raise InputError(f"model has names that are written alike: {list(model)}. Rename them.")
     scores = target_scores or {}
     unknown = sorted(set(map(str, scores)) - set(map(str, model)))
     if unknown:
-        raise InputError(f"target_scores names {unknown}, which model does not.")
+        raise InputError(f"The scores of the target name {unknown}, which the model does not.")
     return [_with_same_column(one, str(name), scores.get(name)) for name, one in model.items()]
 
 

@@ -26,6 +26,31 @@ _LEVELS: tuple[Needs, ...] = ("predictions", "scores", "probabilities")
 _AVERAGES = ("_weighted", "_per_class")
 
 
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """The mean cost of a prediction, as a metric of `covshift.evaluate`.
+
+    Parameters
+    ----------
+    costs : (K, K) array
+        One for every true class (line) and predicted class (column), in the order of the model's
+        classes.
+
+    Examples
+    --------
+    >>> from covshift import Cost, Predictions, evaluate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(400, 300, random_state=0)
+    >>> age = Predictions(survey.X[:, 0], survey.X_target[:, 0], threshold=45)
+    >>> missed_ones_cost_five = Cost([[0, 1], [5, 0]])
+    >>> found = evaluate(age, survey.X, survey.y, survey.X_target, metrics=missed_ones_cost_five)
+    >>> print(f"{found['cost'].value:.1f}")
+    0.7
+    """
+
+    costs: Any
+
+
 @dataclass(frozen=True)
 class Metric:
     """One line of the table: a function of masses, with its name."""
@@ -60,7 +85,6 @@ def class_metrics(
     positive: int,
     given: Needs,
     loss_of: Any,
-    costs: Any,
     bins: Bins | None = None,
 ) -> list[Metric]:
     """Return the metrics asked for; ``given`` tells whether there are scores or probabilities.
@@ -79,12 +103,15 @@ def class_metrics(
         elif name == "calibration_curve":
             found += bin_metrics(bins, positive)
         elif name == "cost":
-            table = _checked_costs(costs, len(classes))
+            raise InputError(
+                "The metric cost needs the costs of all mistakes: pass Cost([[0, 1], [5, 0]]), one "
+                "for every true class (line) and predicted class (column)."
+            )
+        elif isinstance(name, Cost):
+            table = _checked_costs(name.costs, len(classes))
             found.append(Metric("cost", lambda m, C=table: on.cost(m, C), range="any"))  # type: ignore[misc]
         else:
             found += list(_named(name, classes, positive, given, loss_of))
-    if costs is not None and "cost" not in names:
-        raise InputError('cost_matrix was given, but metrics does not name "cost". Add it.')
     return found
 
 
@@ -93,6 +120,8 @@ def number_metrics(asked: Any) -> list[Any]:
     every = _of_task("numbers")
     names = _asked(asked, [name for name, entry in every.items() if entry.in_default])
     for name in names:
+        if isinstance(name, Cost):
+            raise InputError("Cost is for classes, but y holds numbers.")
         if not callable(name) and name not in every:
             raise InputError(
                 f"metrics holds {name!r}, which is no metric of numbers. Those are "
@@ -113,7 +142,7 @@ def _of_task(task: str) -> dict[str, MetricEntry]:
 def _asked(asked: Any, default: list[str]) -> list[Any]:
     if asked is None:
         return default
-    if isinstance(asked, str) or callable(asked):
+    if isinstance(asked, str | Cost) or callable(asked):
         asked = [asked]
     try:
         names = list(asked)
@@ -125,7 +154,7 @@ def _asked(asked: Any, default: list[str]) -> list[Any]:
         raise InputError("metrics is empty. Name at least one, such as 'accuracy'.")
     kept: list[Any] = []
     for name in names:
-        if not (isinstance(name, str) or callable(name)):
+        if not (isinstance(name, str | Cost) or callable(name)):
             raise InputTypeError(f"metrics holds {name!r}, which is neither a name nor a function.")
         if name not in kept:
             kept.append(name)
@@ -228,18 +257,13 @@ def _losses(values: Real) -> Callable[[Masses], Slope]:
 
 
 def _checked_costs(costs: Any, K: int) -> Real:
-    if costs is None:
-        raise InputError(
-            'metrics names "cost", but cost_matrix is None. Pass the cost of every true class '
-            "(line) and predicted class (column)."
-        )
     try:
         found = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.shape != (K, K) or not np.isfinite(found).all():
         raise InputError(
-            f"cost_matrix={costs!r} is no table of costs. Pass {K} lines of {K} finite costs: of "
+            f"Cost({costs!r}) is no table of costs. Pass {K} lines of {K} finite costs: of "
             "every true class (line) and predicted class (column)."
         )
     return found
@@ -249,6 +273,8 @@ def title(metric: Any) -> str:
     """Name a metric: a function by its own name."""
     if isinstance(metric, str):
         return metric
+    if isinstance(metric, Cost):
+        return "cost"
     name = getattr(metric, "__name__", type(metric).__name__)
     return "loss" if name == "<lambda>" else str(name)
 

@@ -61,8 +61,8 @@ def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iter
             f"{words(metric)} of {model}: the methods disagree by more than their errors: "
             f"'dr' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
             "otherwise on the target than on the labelled rows, the labelled rows may cover "
-            "little of the target, or they may have trained the model (trained_on=, cv=). "
-            "Labels of a few target rows would tell whether p(y | x) has changed."
+            "little of the target, or they may have trained the model (trained_on= or cv= of "
+            "Predictions). Labels of a few target rows would tell whether p(y | x) has changed."
         )
         yield Note("disagreement", text, "warning")
 
@@ -71,7 +71,8 @@ def perfect_score(model: str, what: str) -> Note:
     """Warn of a model that makes no error on the labelled rows."""
     text = (
         f"{model} gets {what} of the labelled rows right. Perhaps they trained it: then "
-        "they cannot judge it. Mark them by trained_on=, or let cv= refit it by folds."
+        "they cannot judge it. Mark them: Predictions(model, trained_on=...), or let cv=5 of it "
+        "refit the model."
     )
     return Note("perfect score", text, "warning")
 
@@ -97,7 +98,10 @@ def about_scores(scored: Scored) -> Iterator[Note]:
     if len(said) == 1:
         text = f"{named}: the prediction is {scored.classes[said.pop()]!r} for every row."
         if scored.given == "scores" and len(scored.classes) == 2:
-            text += " Scores beyond 0 and 1 are cut at 0, unless threshold= says otherwise."
+            text += (
+                " Scores beyond 0 and 1 are cut at 0, unless Predictions(..., threshold=...) says "
+                "otherwise."
+            )
         yield Note("one prediction", text, "warning")
     if scored.given != "scores":
         return

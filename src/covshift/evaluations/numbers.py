@@ -21,7 +21,7 @@ from ..estimates.intervals import Number
 from ..estimates.methods import METHODS as ENGINE_METHODS
 from ..estimates.methods import Method as EngineMethod
 from ..estimates.methods import Signal
-from ..estimates.quantities import every_group, medians
+from ..estimates.quantities import Median, every_group
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence, mean_influence
@@ -53,7 +53,7 @@ class Regressed:
             size = np.abs(self.y - self.f)
             groups = every_group(self.problem)
             alone = replace(self.problem, made={})  # leans by its own residuals
-            found = medians(alone, size, "absolute error")
+            found = Median().items(alone, size, "absolute error")
             for (group, label), item in zip(groups, found, strict=True):
                 yield group, label, {method: item.numbers[method] for method in ENGINE_METHODS}
             return

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..data import Samples
 from ..data.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
+from ..data.parameters import number, one_of
 from ..data.validation import unwrap_target
 from ..data.values import numbers_of_rows
 from ..exceptions import InputError, InputTypeError
@@ -31,18 +32,74 @@ _REMEDY = (
 _ROUNDED = 0.01  # by so much rounded probabilities may miss a sum of one
 
 
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model predicts, for `covshift.evaluate`: scores, or a model with more said of it.
+
+    Parameters
+    ----------
+    model : model, name, (N,) or (N, K) array, or dict of these by name
+        A fitted model; or (N,) scores, (N, K) probabilities or (N,) predictions of the labelled
+        rows, or the name of a column that holds them.
+    target : name, (M,) or (M, K) array, or dict of these by name, optional
+        Where ``model`` holds scores: those of the target rows.
+    threshold : float, optional
+        Predict the positive class from this score on. Default: what the model predicts; for scores
+        0.5 where they are within 0 and 1, else 0.
+    positive : label, optional
+        The positive one of two classes, of which scores tell; default the second.
+    task : {"classes", "numbers"}, optional
+        What y holds, where it cannot be told from the model.
+    trained_on : name, (N,) array of booleans, or row numbers, optional
+        Rows that trained the model. They do not judge it; outcome models of classes also learn from
+        them, and then see the features without the scores.
+    cv : int or splitter, optional
+        Judge the labelled rows by clones of the model, refitted without the row's fold.
+
+    Examples
+    --------
+    >>> from covshift import Predictions, evaluate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(400, 300, random_state=0)
+    >>> scores = Predictions(survey.X[:, 0], survey.X_target[:, 0], threshold=45)
+    >>> found = evaluate(scores, survey.X, survey.y, survey.X_target, metrics="roc_auc")
+    >>> print(f"{found['roc_auc'].value:.1f}")
+    0.7
+    """
+
+    model: Any
+    target: Any = None
+    threshold: float | None = None
+    positive: Any = None
+    task: Task | None = None
+    trained_on: Any = None
+    cv: Any = None
+
+    def check(self) -> None:
+        """Refuse options that contradict each other."""
+        one_of("classes", "numbers", None).check(self.task, "task")
+        if self.threshold is not None:
+            number().check(self.threshold, "threshold")
+        if self.cv is not None and self.trained_on is not None:
+            raise InputError(
+                "trained_on leaves rows out, cv refits the model without them: pass one of the two."
+            )
+        models = self.model.values() if isinstance(self.model, dict) else [self.model]
+        if any(isinstance(one, Predictions) for one in models):
+            raise InputTypeError(
+                "Predictions holds Predictions. Pass one Predictions, of a dict for several models."
+            )
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads models and scores of the same two samples."""
 
     sample: Samples
-    threshold: float | None
-    positive: Any
-    cv: Any
-    task: Task | None
+    asked: Predictions
 
     def _answers(self, model: Any, method: str, present: Flags, y: Any) -> list[Any]:
-        return answers(self.sample, model, method, present, y, self.cv)
+        return answers(self.sample, model, method, present, y, self.asked.cv)
 
     def read(self, model: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
         """Return what the model says, and the outcome it is judged by."""
@@ -51,16 +108,16 @@ class Reader:
         if hasattr(model, "predict"):
             if target_scores is not None:
                 raise InputError(
-                    "target_scores goes with the scores of the labelled rows; this model makes its "
-                    "own. Pass either the model or both scores."
+                    "The target's scores go with those of the labelled rows; this model makes its "
+                    "own. Pass either the model, or Predictions(scores, target_scores)."
                 )
             return self._of_model(model, name)
-        if self.cv is not None:
+        if self.asked.cv is not None:
             raise InputError("cv refits a model, but scores were given. Pass the model itself.")
         if target_scores is None:
             raise InputError(
                 "model has no method predict, so it is taken for scores of the labelled rows; then "
-                "target_scores, the scores of the target rows, are needed too."
+                "those of the target rows are needed too: Predictions(scores, target_scores)."
             )
         return self._of_scores(model, name, target_scores)
 
@@ -83,7 +140,7 @@ class Reader:
         return found[0]
 
     def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
-        if (self.task or task_of(model)) == "numbers":
+        if (self.asked.task or task_of(model)) == "numbers":
             outcome = self._outcome(numbers=True)
             asked = self._answers(model, "predict", outcome.present, outcome.y)
             train, target = (_column(part, name) for part in asked)
@@ -106,15 +163,15 @@ class Reader:
         else:
             asked = self._answers(model, method, outcome.present, y)
             found = self._scored(name, asked[0], asked[1], classes)
-        if self.threshold is None:
+        if self.asked.threshold is None:
             found = replace(found, chosen=chosen[0], chosen_target=chosen[1])
         return found, outcome
 
     def _of_scores(self, scores: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
-        train, target = _array(scores, "model"), _array(target_scores, "target_scores")
+        train, target = _array(scores, "model"), _array(target_scores, "the target's scores")
         for part, size, title in (
             (train, len(self.sample.Z), "model (the scores of the labelled rows)"),
-            (target, len(self.sample.T), "target_scores"),
+            (target, len(self.sample.T), "The target's scores"),
         ):
             if len(part) != size:
                 of = "X" if part is train else "X_target"
@@ -127,12 +184,12 @@ class Reader:
         outcome = self._outcome(numbers=False)
         labels = sorted_labels(outcome)
         columns = 1 if train.ndim == 1 else train.shape[1]
-        if self.task is None and len(labels) == 1 and columns == 1:
+        if self.asked.task is None and len(labels) == 1 and columns == 1:
             raise InputError(
                 f"y holds only {labels[0]!r}. A classifier is judged by rows of two classes; for "
                 'an outcome of numbers pass task="numbers".'
             )
-        task = self.task or ("classes" if columns > 1 or len(labels) == 2 else "numbers")
+        task = self.asked.task or ("classes" if columns > 1 or len(labels) == 2 else "numbers")
         if task == "numbers":
             outcome = self._outcome(numbers=True)
             return Scored(name, _column(train, name), _column(target, name)), outcome
@@ -164,8 +221,12 @@ class Reader:
         elif share:
             share = all(bool((np.abs(part.sum(axis=1) - 1) < _ROUNDED).all()) for part in parts)
         given: Needs = "probabilities" if share else "scores"
-        if len(classes) == 2 and (single or share or self.threshold is not None):
-            cut = self.threshold if self.threshold is not None else (0.5 if share else 0.0)
+        if len(classes) == 2 and (single or share or self.asked.threshold is not None):
+            cut = (
+                self.asked.threshold
+                if self.asked.threshold is not None
+                else (0.5 if share else 0.0)
+            )
             chosen = [np.where(p[:, positive] >= cut, positive, 1 - positive) for p in parts]
         else:
             if len(classes) > 2:
@@ -207,16 +268,16 @@ class Reader:
         return classes
 
     def _positive(self, classes: tuple[str, ...]) -> int:
-        if self.positive is None:
+        if self.asked.positive is None:
             return len(classes) - 1 if len(classes) == 2 else 0
         if len(classes) != 2:
             raise InputError("positive names one of two classes, but there are more.")
-        if spelled(self.positive) not in classes:
-            raise InputError(f"positive={self.positive!r} is none of {list(classes)}.")
-        return classes.index(spelled(self.positive))
+        if spelled(self.asked.positive) not in classes:
+            raise InputError(f"positive={self.asked.positive!r} is none of {list(classes)}.")
+        return classes.index(spelled(self.asked.positive))
 
     def _no_threshold(self, classes: Sequence[str]) -> None:
-        if self.threshold is not None:
+        if self.asked.threshold is not None:
             raise InputError(
                 "threshold cuts the score of one of two classes; here are "
                 + (f"{len(classes)} classes." if len(classes) > 2 else "no scores.")
@@ -282,7 +343,7 @@ def answers(
     except NotFittedError as error:
         raise InputError(
             f"{type(model).__name__} is not fitted. Fit it to the rows that it is to be used "
-            "with; cv= then refits clones to judge the labelled rows."
+            "with; Predictions(model, cv=5) then refits clones to judge the labelled rows."
         ) from error
     except InputError:
         raise

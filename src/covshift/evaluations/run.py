@@ -253,7 +253,6 @@ class OneModel:
             scored.positive,
             scored.given,
             self._losses,
-            self.settings.cost_matrix,
             bins,
         )
 
@@ -275,8 +274,6 @@ class OneModel:
                 f"method={method!r} calibrates the scores of classes; for numbers use one of "
                 f"{', '.join(NUMBER_METHODS)}."
             )
-        if self.settings.cost_matrix is not None:
-            raise InputError("cost_matrix is for classes, but y holds numbers.")
         for metric in number_metrics(self.settings.metrics):
             name = title(metric)
             smooth = name != "median_absolute_error"
@@ -356,7 +353,6 @@ class Settings:
     """What all models, groups and batches share."""
 
     metrics: Any
-    cost_matrix: Any
     method: Method
     weighter: Any
     outcome_model: Any

@@ -19,7 +19,7 @@ _EVERY = 0.1  # seconds between two pictures of the bar
 _LINES = 10  # of a log, in all
 
 
-def track(items: Iterable[Item], total: int, label: str, *, verbose: bool) -> Iterator[Item]:
+def track(items: Iterable[Item], total: int, label: str, *, verbose: bool = True) -> Iterator[Item]:
     """Yield ``items``; with ``verbose``, show how many of ``total`` are done, on a terminal.
 
     A loop that ends early, as searches do, leaves the bar where it got to.
@@ -38,9 +38,11 @@ class Progress:
     ten lines in all.
     """
 
+    hidden = False  # for a whole process, as the command line asks with --quiet
+
     def __init__(self, total: int, label: str, *, verbose: bool = True, log: bool = False) -> None:
         self.total, self.label, self.done = total, label, 0
-        self._draws = verbose and sys.stderr.isatty()
+        self._draws = verbose and not Progress.hidden and sys.stderr.isatty()
         self._logs = verbose and log and not self._draws
         self._start, self._drawn = time.monotonic(), -_EVERY
         self._shown = 0  # characters on the terminal's line

@@ -99,6 +99,53 @@ def weighted_means(Y: Real, w: Real) -> tuple[Real, Real]:
     return means * unit, psi * unit
 
 
+@dataclass(frozen=True)
+class WeightedMean:
+    """A mean of weighted rows, and how sure it is where weights and target are known."""
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+
+
+def weighted_mean(y: Real, w: Real, *, confidence: float = 0.95) -> WeightedMean:
+    """Return the mean m of y under known weights, with
+
+        se^2 = N / (N - 1) sum w_i^2 (y_i - m)^2 / (sum w_i)^2 .
+
+    The interval is Student's, with one degree of freedom less than the effective sample size.
+    Source: the ratio estimator, for example Särndal, Swensson and Wretman (1992), *Model assisted
+    survey sampling*, section 5.7. Cost O(N).
+    """
+    w = w / w.max()
+    means, influence = weighted_means(y[:, None], w)
+    value, unit = float(means[0]), float(np.abs(influence).max())
+    error = unit
+    if 0 < unit < np.inf:
+        error = unit * float(np.sqrt(((influence / unit) ** 2).sum()))
+    freedom = float(w.sum() ** 2 / (w @ w)) - 1
+    if freedom < 1e-9:  # one row says nothing about the spread
+        return WeightedMean(value, error, (-np.inf, np.inf))
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error if error else 0.0
+    return WeightedMean(value, error, (value - half, value + half))
+
+
+def weighted_risk(losses: Real, w: Real, *, confidence: float = 0.95) -> WeightedMean:
+    """Return the mean m of losses under known weights, with an interval for skewed ones.
+
+    An estimate that is too low has an error that is too small as well; so where no loss is
+    negative, the interval goes up to m exp(t se / m), as that of the logarithm does, and down to
+    m - t se, not below zero.
+    """
+    found = weighted_mean(losses, w, confidence=confidence)
+    if losses.min() < 0 or found.value <= 0:
+        return found
+    low, high = found.interval
+    with np.errstate(over="ignore"):
+        high = found.value * float(np.exp((high - found.value) / found.value))
+    return WeightedMean(found.value, found.standard_error, (max(0.0, low), high))
+
+
 def _root(correlation: Real) -> Real:
     """Return L with L'L = correlation, which may be singular."""
     values, vectors = np.linalg.eigh(correlation)

@@ -100,7 +100,7 @@ class ReliabilityDisplay:
         """Bin the predictions and draw.
 
         ``y`` is 0 or 1; ``weights`` make the rows stand for the target: the errors are those of
-        weighted shares (`covshift.estimate_mean`'s, the weights taken as known).
+        weighted shares, the weights taken as known.
         """
         return cls({name: calibration_curve(y, probability, weights, n_bins)}).plot(ax)
 
