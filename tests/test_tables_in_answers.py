@@ -59,7 +59,7 @@ def table(frame, seed):
 
 X_TABLE, T_TABLE = table(X, 1), table(T, 2)
 EXACT = {"solver": "newton-cholesky", "tol": 1e-12}  # as days are large numbers
-QUICK = {"metrics": "accuracy", "n_folds": 2}
+QUICK = {"metrics": "accuracy"}
 
 
 def answers_of(rows, target):
@@ -71,8 +71,8 @@ def answers_of(rows, target):
     methods = [Method("none", "baseline"), Method("cdf", "weights")]
     contenders = {"weighted": Reweighted(classifier, weighter="entropy")}
     return {
-        "estimate": estimate(rows, Y, target, n_folds=2),
-        "model": estimate(rows, Y, target, outcome_model=regressor, n_folds=2),
+        "estimate": estimate(rows, Y, target),
+        "model": estimate(rows, Y, target, outcome_model=regressor),
         "weights": weighted.weights_,
         "reweighted": weighted.predict_proba(target),
         "evaluate": evaluate(weighted, rows, CLASSES, target, **QUICK),
@@ -147,7 +147,7 @@ def test_answers_stay_where(change, of_the_table):
 
 
 def test_a_target_is_aligned_by_name(of_the_table):
-    found = estimate(X_TABLE, Y, T_TABLE[list(T_TABLE.columns[::-1])], n_folds=2)
+    found = estimate(X_TABLE, Y, T_TABLE[list(T_TABLE.columns[::-1])])
     assert found.value == pytest.approx(of_the_table["estimate"].value)
     with pytest.raises(ValueError, match="lacks 'age'"):
         estimate(X_TABLE, Y, T_TABLE.drop(columns="age"))
@@ -177,11 +177,11 @@ def test_more_gaps_in_the_target_are_part_of_the_shift():
     rows, y = with_gaps(rng, 300, 0.15, 0.0)
     target, _ = with_gaps(rng, 400, 0.40, 0.3)
     truth = 0.6 * 0.3 + 0.4 * 2.0
-    found = estimate(rows, y, target, n_folds=2)
+    found = estimate(rows, y, target)
     told, told_target = rows.income.notna(), target.income.notna()
-    dropped = estimate(rows[told], y[told], target[told_target], n_folds=2)
+    dropped = estimate(rows[told], y[told], target[told_target])
     median = rows.income.median()
-    imputed = estimate(rows.fillna(median), y, target.fillna(median), n_folds=2)
+    imputed = estimate(rows.fillna(median), y, target.fillna(median))
     low, high = found.interval
     assert low < truth < high
     assert abs(found.value - truth) < 0.15
@@ -191,11 +191,11 @@ def test_more_gaps_in_the_target_are_part_of_the_shift():
 
 @pytest.mark.filterwarnings("ignore")
 def test_groups_strata_and_clusters_are_columns_of_the_table():
-    found = estimate(X_TABLE, Y, T_TABLE, by="region", strata="grade", n_folds=2)
+    found = estimate(X_TABLE, Y, T_TABLE, by="region", strata="grade")
     assert {row.group for row in found.table if row.group} == {"north", "east", "south", "west"}
     lost = X_TABLE.assign(region=X_TABLE.region.where(X_TABLE.region != "west"))
     there = T_TABLE.assign(region=T_TABLE.region.where(T_TABLE.region != "west"))
-    found = estimate(lost, Y, there, by="region", cluster="day", n_folds=2)
+    found = estimate(lost, Y, there, by="region", cluster="day")
     assert "(missing)" in {row.group for row in found.table}
 
 
@@ -205,7 +205,7 @@ def test_a_group_is_a_feature_also_where_its_levels_were_joined():
     names, place = np.array([f"g{k:02d}" for k in range(60)]), np.arange(600) % 60
     rows = pd.DataFrame({"g": names[place], "x": np.random.default_rng(3).normal(size=600)})
     assert "g=g59" not in TableEncoder().fit(rows).columns  # it is joined with nine others
-    found = estimate(rows, np.where(place == 59, 5.0, 0.0), rows, by="g", n_folds=2)
+    found = estimate(rows, np.where(place == 59, 5.0, 0.0), rows, by="g")
     model = {row.group: row.value for row in found.table if row.method == "model"}
     assert model["g59"] > 2.5
     assert abs(model["g58"]) < 0.5

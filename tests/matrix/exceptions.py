@@ -38,7 +38,6 @@ EXCEPTIONS = [
         "evaluate", "y: (dates|timedeltas)", Sound(), "labels are compared as they are spelled"
     ),
     Exception_("evaluate", "y: mixed.*", Refuses("classes of y"), "labels are what they spell"),
-    Exception_("estimate_(mean|risk)", "sample_weight: None", Refuses(), "weights are required"),
     Exception_(
         "repeat_rows",
         "X: (no rows|a frame of no rows|a number|a string|an empty list|a generator|a dict|a set)"
