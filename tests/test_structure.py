@@ -8,9 +8,15 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import covshift
+from covshift import VSVR, compare, estimate, evaluate
+from covshift.exceptions import InputError
 
 PACKAGE = Path(covshift.__file__).parent
 
@@ -145,3 +151,39 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists()
+
+
+def checks_of_rows(call):
+    """Count how often rows are looked through, cell by cell, in a call."""
+    count = 0
+
+    def seen(frame, event, arg):
+        nonlocal count
+        code = frame.f_code
+        if event == "call" and code.co_name == "check_numbers":
+            count += 1
+
+    sys.setprofile(seen)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_rows_of_both_samples_are_checked_once():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 2)), rng.normal(0.2, 1, size=(50, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 0) * 1
+    ridge, logistic = Ridge(), LogisticRegression().fit(X, y)
+    assert checks_of_rows(lambda: estimate(X, y * 1.0, T, outcome_model=ridge)) == 2
+    assert checks_of_rows(lambda: evaluate(logistic, X, y, T, outcome_model=ridge)) == 2
+    assert checks_of_rows(lambda: compare(X, y, T, learner="linear", n_folds=2)) == 2
+
+
+def test_what_a_model_of_the_user_makes_of_rows_is_checked():
+    """Only what came through the door is trusted: a transformer may make NaN of it."""
+    spoils = make_pipeline(FunctionTransformer(lambda X: X / 0.0 * 0.0), VSVR(reg=1.0))
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="NaN"):
+        estimate(X, X[:, 0], X + 0.1, outcome_model=spoils)

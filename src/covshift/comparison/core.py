@@ -18,7 +18,7 @@ from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
 from ..data.two_samples import BothSamples
-from ..data.validation import unwrap_target
+from ..data.validation import checked, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Rows
@@ -454,7 +454,7 @@ class _Trial:
             labels = self.y if self.task == "classification" else None
             self.folds = list(split.split(self.X, labels))
         self.held_out = self._final(None)
-        with heard() as caught:
+        with heard() as caught, checked():
             try:
                 self.held_out = self._final(self._weigh(weighter))
             except Exception as error:
@@ -473,7 +473,7 @@ class _Trial:
         start = time.perf_counter()
         row = empty_row(method.name, method.kind, note=method.note, control=method.control)
         row[f"{self.target.measure}_before"] = self.target.off(self.own)
-        with heard() as caught:
+        with heard() as caught, checked():
             try:
                 self._fill(row, method)
             except Exception as error:

@@ -10,6 +10,7 @@ import numpy as np
 from ..data import Samples
 from ..data.features import made_of
 from ..data.two_samples import TwoSamples
+from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
 from ..diagnostics.covered import neighborhood, set_aside, significant_parts
 from ..exceptions import NoOverlapError
@@ -139,7 +140,7 @@ def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
     rng = np.random.default_rng(random_state)
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
-    with quiet():
+    with quiet(), checked():
         found: Diagnosis = diagnose(
             X,
             T,

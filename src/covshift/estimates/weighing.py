@@ -14,6 +14,7 @@ from ..data import Samples
 from ..data.parameters import number
 from ..data.row_weights import check_weight
 from ..data.two_samples import with_groups
+from ..data.validation import checked
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
 from ..numerics.array import Real
 from ..numerics.quiet import alone, quiet
@@ -162,9 +163,10 @@ def factors(
     given = {} if d is None else {"sample_weight": d}
     made, X_seen, T_seen = with_groups(made, sample.one_feature, Z, T)
     try:
-        fitted: Weighter = made.fit(
-            X_seen, X_target=(T_seen,), target_weight=target_weight, **given
-        )
+        with checked():
+            fitted: Weighter = made.fit(
+                X_seen, X_target=(T_seen,), target_weight=target_weight, **given
+            )
     except NoOverlapError as error:
         raise NoOverlapError(with_names(str(error), sample.names)) from error
     return np.asarray(fitted.weights_), fitted
