@@ -23,6 +23,7 @@ import numpy as np
 from harness import machine, publish, table
 from quality import FUNCTIONS
 
+from covshift.corrections import Additive
 from covshift.datasets import (
     bias_by_feature,
     bias_by_norm,
@@ -123,7 +124,7 @@ def biased(load, scheme, N, seed):
 def contenders():
     """Weighter, rule for the mismatch and smallest penalty, by name."""
     plain = CDFWeights(allow_no_overlap=True)
-    even = CDFWeights(phi="anderson-darling", allow_no_overlap=True)
+    even = CDFWeights(Additive(phi="anderson-darling"), allow_no_overlap=True)
     return {
         **{f"level: {name}": (plain, rule, FLOOR) for name, rule in LEVELS.items()},
         "floor: 0.001": (plain, RULE, FLOOR / 10),

@@ -48,10 +48,11 @@ def main(contender: str, problem: str, result: str) -> None:
 
 def covshift(method):
     from covshift import weights
+    from covshift.corrections import Additive
 
     made = {
         "cdf": lambda n: weights.CDFWeights(),
-        "cdf, even tails": lambda n: weights.CDFWeights(phi="anderson-darling"),
+        "cdf, even tails": lambda n: weights.CDFWeights(Additive(phi="anderson-darling")),
         "cdf, sliced": lambda n: weights.CDFWeights("sliced", random_state=0),
         "energy": lambda n: weights.EnergyWeights(),
         "entropy": lambda n: weights.EntropyBalancing(),

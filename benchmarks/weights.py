@@ -30,6 +30,7 @@ from harness import machine, publish, table
 from quality import GaussianShift, effective_share, expectation_error, nmse, spread
 from scipy.spatial.distance import cdist
 
+from covshift.corrections import Additive
 from covshift.weights import ULSIF, CDFWeights
 
 SHIFT, FRESH, SEED = 1.05, 20_000, 1000
@@ -277,7 +278,7 @@ def _errors(truth, N, seed) -> list[float]:
     weighters = (
         ULSIF(random_state=0),
         CDFWeights(allow_no_overlap=True),
-        CDFWeights(phi="anderson-darling", allow_no_overlap=True),
+        CDFWeights(Additive(phi="anderson-darling"), allow_no_overlap=True),
     )
     weights = [weighter.fit(X, X_target=T).weights_ for weighter in weighters]
     moments = truth.moments()

@@ -12,6 +12,7 @@ from cluster_tasks import N, T, X, labels, machine, n, parts, w, y
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR, distributed
+from covshift.corrections import Sliced
 from covshift.distributed.cluster import Cluster, partitions
 from covshift.exceptions import WeightWarning
 from covshift.weights import CDFWeights
@@ -53,10 +54,10 @@ def test_machines_do_not_depend_on_the_partitions(correction, chunks):
 
 @pytest.mark.part(5)
 @pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
-@pytest.mark.parametrize("views", ["additive", "sliced"])
+@pytest.mark.parametrize("views", ["additive", Sliced(n_directions=4)], ids=str)
 @pytest.mark.parametrize("reg", [None, 0.3])
 def test_weights_do_not_depend_on_the_partitions(views, reg, chunks):
-    parameters = {"views": views, "reg": reg, "n_directions": 4, "random_state": 0}
+    parameters = {"views": views, "reg": reg, "random_state": 0}
     one = CDFWeights(**parameters, solver="thresholds").fit(X, X_target=T)
     two = distributed.fit(CDFWeights(**parameters), parts(X, chunks), X_target=T)
     assert two.reg_ == pytest.approx(one.reg_, rel=1e-10)

@@ -144,15 +144,15 @@ def test_tampered_arrays_and_manifests_fail_their_checksums(saved, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path):
     members = members_of(saved)
-    members["manifest.json"] = members["manifest.json"].replace(b'"version": 3', b'"version": 4')
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 4', b'"version": 5')
     write_members(tmp_path / "new.covshift", members)
-    with pytest.raises(InputError, match=r"newer covshift \(format 4.*Upgrade"):
+    with pytest.raises(InputError, match=r"newer covshift \(format 5.*Upgrade"):
         load(tmp_path / "new.covshift")
 
 
 def test_an_older_format_asks_for_a_new_fit(saved, tmp_path):
     members = members_of(saved)
-    members["manifest.json"] = members["manifest.json"].replace(b'"version": 3', b'"version": 1')
+    members["manifest.json"] = members["manifest.json"].replace(b'"version": 4', b'"version": 1')
     write_members(tmp_path / "old.covshift", members)
     with pytest.raises(InputError, match=r"older covshift \(format 1.*Fit the model again"):
         load(tmp_path / "old.covshift")
@@ -216,8 +216,8 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"about": {', b'"about": {"x": [1], ', "facts of unknown kind"),
         (b'"fill": 1.5', b'"more": 1.5', "unexpected keyword"),
         (b"covshift-model", b"another-model", "is not a model file"),
-        (b'"version": 3', b'"version": "x"', "format version"),
-        (b'"version": 3', b'"version": 2', "older covshift"),
+        (b'"version": 4', b'"version": "x"', "format version"),
+        (b'"version": 4', b'"version": 2', "older covshift"),
     ],
 )
 def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, message):

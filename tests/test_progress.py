@@ -19,14 +19,11 @@ from covshift.weights import (
     KMM,
     RULSIF,
     ULSIF,
-    CDFWeights,
     Discriminative,
     EnergyWeights,
 )
 
 LONG = [  # weighter, label, how many steps the bar ends at
-    (CDFWeights(), "CDFWeights: penalty", None),
-    (CDFWeights(reg="cv", random_state=0), "CDFWeights: folds", "5/5"),
     (KLIEP(random_state=0), "KLIEP: widths", None),
     (KLIEP(width=[1.0, 2.0, 3.0], random_state=0), "KLIEP: widths", "3/3"),
     (ULSIF(random_state=0), "ULSIF: widths", "9/9"),

@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import covshift
 from covshift import Reweighted
+from covshift.corrections import Additive
 from covshift.numerics.support import uncovered
 from covshift.testing import check_weighter
 from covshift.weights import (
@@ -68,7 +69,7 @@ SOLVERS = ["dense", "matrix-free", "thresholds"]
 def test_cdf_weights_are_those_of_the_naive_problem(solver, phi, reg):
     few, target = X[:8], X[2:7] * 0.5 + 0.4
     expected = reference.cdf_weights(few, target, [[0], [1]], reg, d=DESIGN, tails=phi is not None)
-    options = {"reg": reg, "phi": phi, "solver": solver, "tol": 1e-9}
+    options = {"views": Additive(phi=phi), "reg": reg, "solver": solver, "tol": 1e-9}
     found = factors(CDFWeights(**options, allow_no_overlap=True), few, DESIGN, target)
     np.testing.assert_allclose(found, expected, atol=1e-7)
     assert (found < 1e-9).any() == (reg < 1)

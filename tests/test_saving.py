@@ -29,7 +29,16 @@ from covshift import (
     VBoostRegressor,
 )
 from covshift.conformal import ConformalClassifier, ConformalRegressor
-from covshift.corrections import CORRECTIONS, Additive, Importance, Precomputed, Sliced, Uniform
+from covshift.corrections import (
+    CORRECTIONS,
+    Additive,
+    Importance,
+    Multiplicative,
+    Pairwise,
+    Precomputed,
+    Sliced,
+    Uniform,
+)
 from covshift.data.fields import FINITE, Maybe, Reals
 from covshift.exceptions import InputError
 from covshift.persistence import archive
@@ -79,12 +88,14 @@ WEIGHTED = (
         "list of widths": KLIEP([0.5, 1.0], random_state=np.int64(3)),
     }
     | {
-        f"cdf, {views}, {options}": CDFWeights(views, random_state=0, **options)
+        f"cdf, {views}": CDFWeights(views, random_state=0, reg=1.0, solver="matrix-free")
         for views in ("additive", "pairwise", "sliced", "multiplicative")
-        for options in (
-            {"symmetric": True, "phi": "anderson-darling"},
-            {"reg": 1.0, "solver": "matrix-free"},
+    }
+    | {
+        f"cdf, {kind.__name__}": CDFWeights(
+            kind(symmetric=True, phi="anderson-darling"), random_state=0
         )
+        for kind in (Additive, Pairwise, Sliced, Multiplicative)
     }
     | {
         "cdf by folds": CDFWeights(reg="cv"),
@@ -460,7 +471,7 @@ def test_arrays_that_are_one_are_saved_once(tmp_path):
 
 
 def test_a_machine_of_many_views_needs_few_arrays(tmp_path):
-    wide = CDFWeights("sliced", n_directions=400, random_state=0).fit(X, X_target=T)
+    wide = CDFWeights(Sliced(n_directions=400), random_state=0).fit(X, X_target=T)
     assert_acts_the_same(wide, saved(wide, tmp_path), NEW)
     with zipfile.ZipFile(tmp_path / "e.covshift") as archive:
         assert len(archive.namelist()) < 12
@@ -582,7 +593,7 @@ def test_the_contract_of_weighters_finds_what_a_declaration_forgets(monkeypatch)
 # Files that must not be believed
 
 
-HOSTILE = [*WEIGHTERS, "cdf, pairwise, {'symmetric': True, 'phi': 'anderson-darling'}"]
+HOSTILE = [*WEIGHTERS, "cdf, Pairwise"]
 FREE = ("n_iter_", "scores_", "reg_path_", "w", "groups")  # of any size
 HOSTILE_FUNCTIONS = ["landmarks", "VSVR, blended", "boosted classes", "robust", "reweighted"]
 HOSTILE_FUNCTIONS += ["intervals", "sets by folds"]

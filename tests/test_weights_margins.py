@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covshift
 from covshift import Margins, Reweighted
+from covshift.corrections import Additive
 from covshift.exceptions import (
     FewRowsWarning,
     InputError,
@@ -90,7 +91,7 @@ def gaps(margins, X, w):
         {"solver": "thresholds"},
         {"solver": "matrix-free", "tol": 1e-10},
         {"reg": 0.1},
-        {"phi": "anderson-darling"},
+        {"views": Additive(phi="anderson-darling")},
         {"purpose": "training"},
     ],
     ids=str,
@@ -160,7 +161,7 @@ def test_cells_without_training_rows_are_named():
 
 
 @pytest.mark.parametrize(
-    "options", [{"views": "pairwise"}, {"symmetric": True}, {"reg": "cv"}], ids=str
+    "options", [{"views": "pairwise"}, {"views": Additive(symmetric=True)}, {"reg": "cv"}], ids=str
 )
 def test_views_that_need_rows_are_refused(options):
     with pytest.raises(InputError, match="not rows: use CDFWeights"):

@@ -12,6 +12,7 @@ import reference
 from sklearn.base import clone
 
 from covshift import TableEncoder, load, save
+from covshift.corrections import Additive, Sliced
 from covshift.exceptions import (
     InputError,
     NoOverlapError,
@@ -56,10 +57,10 @@ PLAIN = [
 ]
 MORE = [
     CDFWeights("pairwise"),
-    CDFWeights("sliced", n_directions=8, random_state=0),
+    CDFWeights(Sliced(n_directions=8), random_state=0),
     CDFWeights("multiplicative"),
-    CDFWeights(symmetric=True),
-    CDFWeights(solver="thresholds", phi="anderson-darling"),
+    CDFWeights(Additive(symmetric=True)),
+    CDFWeights(Additive(phi="anderson-darling"), solver="thresholds"),
     CDFWeights(reg="cv", random_state=0),
     CDFWeights(limits=(0.2, 4.0)),
     Discriminative(random_state=0),
@@ -141,10 +142,8 @@ def test_cdf_weights_minimise_the_mean_over_features(solver, tails, mirrored):
     views = [(k,) for k in range(4)]
     options = {"tails": tails, "mirrored": mirrored, "parts": parts}
     expected = reference.cdf_weights(X, T, views, 0.1, **options)
-    phi = "anderson-darling" if tails else None
-    weighter = CDFWeights(
-        reg=0.1, phi=phi, symmetric=mirrored, solver=solver, tol=1e-9, allow_no_overlap=True
-    )
+    seen = Additive(phi="anderson-darling" if tails else None, symmetric=mirrored)
+    weighter = CDFWeights(seen, reg=0.1, solver=solver, tol=1e-9, allow_no_overlap=True)
     found = with_groups(weighter, X, T, FEATURES)
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
     R, F = reference.cdf_problem(X, T, views, **options)

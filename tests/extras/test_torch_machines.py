@@ -151,11 +151,11 @@ def test_what_runs_on_the_host_alone_still_accepts_tensors(torch):
 def test_weights_of_tensors_are_those_of_arrays(torch, reg, phi):
     rows, target = np.round(X, 2), np.round(T, 2)  # with ties
     weight = rng.integers(1, 3, M).astype(float)
-    one = CDFWeights(reg=reg, phi=phi, solver="thresholds").fit(
+    one = CDFWeights(Additive(phi=phi), reg=reg, solver="thresholds").fit(
         rows, X_target=target, target_weight=weight
     )
     tensors = [torch.asarray(array) for array in (rows, target, weight)]
-    two = CDFWeights(reg=reg, phi=phi).fit(
+    two = CDFWeights(Additive(phi=phi), reg=reg).fit(
         tensors[0], X_target=tensors[1], target_weight=tensors[2]
     )
     assert isinstance(two.weights_, torch.Tensor)

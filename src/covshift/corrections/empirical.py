@@ -332,11 +332,15 @@ class Sliced(EmpiricalCorrection):
         self.standardize = standardize
 
     def _views(self, T: Array, share: Array) -> Callable[..., Views]:
+        return partial(LineViews, _Projections(self.directions_for(T, share)))
+
+    def directions_for(self, T: Array, share: Array) -> Real:
+        """Return the directions b_g (G, n) for a checked target (M, n) and its shares (M,)."""
         directions = self._directions(int(T.shape[1]))
-        if self.standardize:
-            _, std = moments(to_numpy(T), to_numpy(share))
-            directions = directions / np.where(std > 0, std, 1.0)
-        return partial(LineViews, _Projections(directions))
+        if not self.standardize:
+            return directions
+        _, std = moments(to_numpy(T), to_numpy(share))
+        return np.asarray(directions / np.where(std > 0, std, 1.0))
 
     def _directions(self, n_features: int) -> Real:
         if self.directions is not None:

@@ -288,7 +288,7 @@ def fit_weights(
     lines = estimator._lines(estimator._target(target.T, target.share))
     some = [x for x, count in zip(X, counts, strict=True) if count]
     parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
-    problem = ThresholdMatching(parts, N, lines, max_iter=estimator.max_iter)
+    problem = ThresholdMatching(parts, N, lines)
     low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
     gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
     match = estimator._match_rows(problem, N, target.size, gaps)

@@ -23,6 +23,7 @@ from ..data.validation import (
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from ..numerics.array import Real, is_array, to_numpy
+from ..weights.cdf.views import name_of
 from ..weights.cdf.weighter import CDFWeights
 
 
@@ -85,7 +86,7 @@ def of_margins(found: Margins) -> FixedTarget:
 def check_by_features(estimator: Any) -> None:
     """Refuse to reduce the target where the features are looked at together."""
     if isinstance(estimator, CDFWeights):
-        alone, what = estimator.views == "additive", f"views={estimator.views!r}"
+        alone, what = name_of(estimator._views) == "additive", f"views={estimator.views!r}"
     else:
         correction = clone(as_correction(estimator.correction), safe=False)
         alone, what = correction.by_features, repr(correction)

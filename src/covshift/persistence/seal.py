@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from ..exceptions import InputError
 
 FORMAT = "covshift-model"
-VERSION = 3
+VERSION = 4
 MAX_MEMBERS = 1024
 _MAX_DIRECTORY = 1 << 19  # bytes; 1024 members with names of 400 letters
 _PIECE = 1 << 20

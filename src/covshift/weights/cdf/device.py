@@ -17,6 +17,7 @@ from ...numerics.support import beyond_extremes
 from ..base import Weighter
 from .matching import Match
 from .thresholds import LocalParts, ThresholdMatching
+from .views import name_of
 
 DENSE_LINES = 300
 """Rows up to which an N x N kernel is faster than products, in lines."""
@@ -25,11 +26,10 @@ DENSE_LINES = 300
 class OnDevice(Weighter):
     """What `CDFWeights` does where the rows lie."""
 
-    views: str
-    symmetric: bool
+    views: Any
     reg: Any
     solver: str
-    max_iter: int
+    _views: Any
     _made: Any
     _sides: Any
     _target: Callable[..., Any]
@@ -51,7 +51,7 @@ class OnDevice(Weighter):
 
     def _runs_on_device(self, X: Any) -> bool:
         """PyTorch tensors stay where they are, in additive views and solved among thresholds."""
-        if not (is_torch(X) and self.views == "additive" and not self.symmetric):
+        if not is_torch(X) or name_of(self._views) != "additive" or self._views.symmetric:
             return False
         large = X.ndim == 2 and int(X.shape[0]) > DENSE_LINES
         return self.reg != "cv" and (
@@ -82,7 +82,7 @@ class OnDevice(Weighter):
         N = int(X.shape[0])
 
         parts = LocalParts([target.rows(X)])
-        problem = ThresholdMatching(parts, N, target, max_iter=self.max_iter)
+        problem = ThresholdMatching(parts, N, target)
         size = target_weights(int(T.shape[0]), unwrap_target(target_weight)).size
         low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)

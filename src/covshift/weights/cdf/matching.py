@@ -69,11 +69,9 @@ class _Gram:
 class Matching:
     """Training rows X (N, n), of some ``mass`` or of mass one, to be matched to a target."""
 
-    def __init__(
-        self, X: Real, target: Target, *, mass: Real | None = None, dense: bool, max_iter: int
-    ) -> None:
+    def __init__(self, X: Real, target: Target, *, mass: Real | None = None, dense: bool) -> None:
         self.mass = np.ones(len(X)) if mass is None else mass
-        self.N, self.target, self.max_iter = len(X), target, max_iter
+        self.N, self.target = len(X), target
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
         self.K = self.rows.gram() if dense else None
@@ -103,7 +101,6 @@ class Matching:
             price=root,
             start=root * start.w,
             tol=tol,
-            max_iter=self.max_iter,
         )
         return self._match(found.w / root, found.v / root, reg, found.level, found.converged)
 

@@ -24,6 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ...numerics.array import Array, Flags, Real
 from ...operators.line_vectors import Groups
 
+MOST_STEPS = 100  # of Newton's method at one penalty
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system
 _FLAT = 0.2  # a line search ends where the slope has fallen to this share
 _LEVELS = 60  # passes at most that bring the sum of the weights to its total
@@ -92,7 +93,7 @@ def solve_dual_newton(
     total: float,
     start: tuple[Real, float],
     tol: float = 1e-6,
-    max_iter: int = 100,
+    max_iter: int = MOST_STEPS,
 ) -> DualPoint:
     """Maximise the dual from ``start`` = (u, c), by Newton's method with a line search.
 
@@ -276,7 +277,7 @@ def solve_ridge_simplex(
     price: Real | None = None,
     start: Real | None = None,
     tol: float = 1e-6,
-    max_iter: int = 60,
+    max_iter: int = MOST_STEPS,
 ) -> RidgeSolution:
     """Minimise w'Kw / 2 - b'w + reg |w|^2 / 2 over w >= 0 with price'w = total.
 
@@ -377,7 +378,7 @@ class _Newton:
 
         first, last = float(Kdv @ (self.v - self.w)), slope(1.0)
         flat = _FLAT_ROWS * abs(first)
-        if last <= flat:
+        if last <= flat or first >= 0:  # of a slope that rises, rounding is all
             return 1.0
         low, high, t = 0.0, 1.0, 1.0
         for _ in range(30):

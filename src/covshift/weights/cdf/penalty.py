@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ...numerics.array import Real
-from ...numerics.progress import track
 from ..design import shares_of
 from ..points import Distinct, fold_of, held_shares
 from .matching import Match, Matching
@@ -20,6 +19,7 @@ NEARLY_NONE = 1e-4  # stands for no penalty, where the overlap is in doubt
 _GRID = np.geomspace(100.0, WEAKEST, 9)
 ROUGH = 1e-3  # tolerance of the weights during a search
 _SEARCHES = 12
+_FOLDS = 5
 _CLOSE = 0.9  # a mismatch from here to one times its limit ends the search
 _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
 
@@ -43,9 +43,7 @@ def noise_limit(noise: float, both: float, unweighted: float) -> float:
     return noise * min(max(alike, _STRICT), 1.0)
 
 
-def by_discrepancy(
-    problem: Matching | ThresholdMatching, limit: float, alarm: float, *, verbose: bool
-) -> Match:
+def by_discrepancy(problem: Matching | ThresholdMatching, limit: float, alarm: float) -> Match:
     """The largest penalty whose mismatch is within ``limit``, or `WEAKEST` where none is.
 
     The mismatch falls with the penalty; secants in logarithms, each solution starting the next.
@@ -58,7 +56,7 @@ def by_discrepancy(
     reg = max(problem.N * problem.target.spread, 10 * WEAKEST)
     below: Match | None = None
     slope = 1.0  # of log mismatch over log penalty
-    for _ in track(range(_SEARCHES), _SEARCHES, "CDFWeights: penalty", verbose=verbose):
+    for _ in range(_SEARCHES):
         match = problem.solve(reg, above if below is None else below, ROUGH)
         if match.bound > max(alarm, match.mismatch / 2):
             return match
@@ -115,9 +113,7 @@ def by_folds(
     own: Real,
     target: Distinct,
     *,
-    n_folds: int,
     random_state: object,
-    verbose: bool,
 ) -> tuple[Real, Real]:
     """Held-out criterion E_p[w^2] / 2 - E_q[w] of each penalty of a grid; (grid, scores).
 
@@ -125,12 +121,12 @@ def by_folds(
     2009). ``own`` are the shares of the rows X. ``fit`` sets up the problem for part of the rows.
     """
     rng = check_random_state(random_state)
-    n_folds = min(n_folds, len(X), target.size)
+    n_folds = min(_FOLDS, len(X), target.size)
     if n_folds < 2:
         return _GRID[-1:], np.zeros(1)
     folds_X, shares_T = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
     scores = np.zeros(len(_GRID))
-    for fold in track(range(n_folds), n_folds, "CDFWeights: folds", verbose=verbose):
+    for fold in range(n_folds):
         out_X, out_T = folds_X == fold, shares_T[:, fold]
         held, kept = out_T > 0, out_T < target.share
         rest = (target.share - out_T)[kept]

@@ -19,7 +19,7 @@ from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import Coarse, LineRows, LineTarget, coarse_size
 from ..design import masses
 from .matching import Match
-from .newton import Totals, inverse_of_groups, solve_dual_newton
+from .newton import MOST_STEPS, Totals, inverse_of_groups, solve_dual_newton
 
 # Rows of unequal mass: a row that counts for g rows (theory, section 7).
 #
@@ -117,10 +117,9 @@ class ThresholdMatching:
         N: int,
         target: LineTarget,
         *,
-        max_iter: int,
         limits: Ends = NO_ENDS,
     ) -> None:
-        self._parts, self.N, self.target, self.max_iter = parts, N, target, max_iter
+        self._parts, self.N, self.target = parts, N, target
         self._limits, self._ends = limits, NO_ENDS
 
     def unweighted(self) -> Match:
@@ -133,12 +132,12 @@ class ThresholdMatching:
         """Weights at the penalty ``reg``, from those at a neighbouring one."""
         if np.isinf(start.reg) and _FAR * reg < self.N * self.target.spread:
             start = self.solve(_FAR * reg, start, max(tol, _ROUGH))
-        found = self._newton(reg, start, tol, min(self.max_iter, _TRY))
-        if found.converged or self.max_iter <= _TRY:
+        found = self._newton(reg, start, tol, _TRY)
+        if found.converged:
             return found
         # Too far from the start: come from a stronger penalty, where the way is short.
         easier = self.solve(_NEAR * reg, start, max(tol, _ROUGH))
-        return self._newton(reg, easier, tol, self.max_iter)
+        return self._newton(reg, easier, tol, MOST_STEPS)
 
     def _newton(self, reg: float, start: Match, tol: float, steps: int) -> Match:
         level = reg if np.isinf(start.reg) else start.level * reg / start.reg
@@ -161,7 +160,7 @@ class ThresholdMatching:
     def limited(self, low: float, high: float) -> ThresholdMatching:
         """Return the same problem for weights within limits."""
         made = self._parts, self.N, self.target
-        return ThresholdMatching(*made, max_iter=self.max_iter, limits=(low, high))
+        return ThresholdMatching(*made, limits=(low, high))
 
     def weights(self, match: Match) -> Real:
         """Weights of the rows, where these are in memory."""
@@ -215,7 +214,7 @@ class CoarseThresholds(ThresholdMatching):
 
     def __init__(self, fine: ThresholdMatching, coarse: Coarse) -> None:
         parts = fine._parts.mapped(coarse_rows, coarse.tables(), coarse.target.lines)
-        super().__init__(parts, fine.N, coarse.target, max_iter=fine.max_iter)
+        super().__init__(parts, fine.N, coarse.target)
         self._fine, self._coarse = fine, coarse
 
     def refined(self, match: Match) -> Match:

@@ -11,22 +11,17 @@ import numpy as np
 
 from ...data.features import column_shares, members
 from ...data.fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
+from ...data.parameters import Rule, check_parameters, one_of
+from ...exceptions import InputError
 from ...numerics.array import Real, Whole
 from ...numerics.array import Rows as FeatureGroups
-from ...numerics.statistics import moments
-from ...operators import (
-    BoxViews,
-    Coordinates,
-    Factor,
-    LineViews,
-    Views,
-    projected,
-    random_directions,
-)
+from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from ...operators.line_vectors import Coarse, LineTarget
+from ...registry import TABLE
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
 
+_DIRECTIONS = 50  # of the views that "sliced" names
 _MOST_THRESHOLDS = (1 << 16) - 1  # of a view of one dimension: codes of two bytes
 _TAILS = 1 / 6  # of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1
 
@@ -76,43 +71,76 @@ class Target(Protocol):
         ...
 
 
-def make_target(
-    views: str,
-    T: Real,
-    share: Real,
-    *,
-    even_tails: bool,
-    symmetric: bool,
-    n_directions: int,
-    random_state: Any,
-    groups: FeatureGroups | None = None,
-) -> Target:
-    """Build the views named ``views`` of the target T (M, n).
+def as_views(views: Any) -> Any:
+    """Return the correction whose views ``views`` names, or the object itself, once it is checked.
 
-    ``even_tails`` weights the thresholds by phi = 1 / (F (1 - F)), as Anderson and Darling do.
+    >>> as_views("sliced")
+    Sliced(n_directions=50)
+    """
+    VIEWS_RULE.check(views, "views")
+    if isinstance(views, str):
+        return _correction(views)(**({"n_directions": _DIRECTIONS} if views == "sliced" else {}))
+    check_parameters(views)
+    one_of("anderson-darling", None).check(views.phi, "phi of views")
+    used = {
+        "normalize": views.normalize,
+        "blend": views.blend != 0,
+        "weights": views.weights is not None,
+    }
+    for name in filter(used.get, used):
+        raise InputError(f"{name} of views={views!r} is for corrections. Leave it out for weights.")
+    return views
+
+
+def name_of(views: Any) -> str | None:
+    """Return the name of a correction's views; None for what has no such views."""
+    return next((name for name in VIEWS if type(views) is _correction(name)), None)
+
+
+def _correction(name: str) -> Any:
+    return TABLE[name].load()  # they are made of weights, so that they cannot be imported here
+
+
+VIEWS_RULE = one_of(*VIEWS) | Rule(
+    ("a correction of such a name, such as Sliced(n_directions=200)",),
+    lambda value: name_of(value) is not None,
+)
+"""What the parameter ``views`` may be."""
+
+
+def make_target(
+    views: Any, T: Real, share: Real, *, random_state: Any, groups: FeatureGroups | None = None
+) -> Target:
+    """Build the views of a correction (`as_views`) of the target T (M, n).
+
+    phi="anderson-darling" weights the thresholds by 1 / (6 F (1 - F)).
+    ``random_state`` is the seed of directions without their own.
     Columns of one feature (``groups``) share the weight of one: in the mean over single columns, in
     a pair, which is of all columns of two features, and in a projection. A view of one dimension
     with more than 65 535 distinct values is compared at so many of them, of equal shares: the
     weights changed by 1e-4 or less in trials, and rows keep two bytes per view.
     """
-    n, shares = T.shape[1], None
-    if views == "sliced":
-        project: Any = Projections(_directions(T, share, n_directions, random_state, groups))
-    elif views == "additive" or n == 1:
+    n, shares, name = T.shape[1], None, name_of(views)
+    even_tails, symmetric = views.phi is not None, views.symmetric
+    if name == "sliced":
+        seen = views.of_features(groups)
+        if seen.random_state is None:
+            seen.random_state = random_state
+        project: Any = Projections(seen.directions_for(T, share))
+    elif name == "additive" or n == 1:
         project = Coordinates()
         shares = None if groups is None else column_shares(groups)
     else:
-        boxes = Boxes.of_pairs(groups, n) if views == "pairwise" else Boxes(np.arange(n)[None, :])
+        boxes = Boxes.of_pairs(groups, n) if name == "pairwise" else Boxes(np.arange(n)[None, :])
         return FactorTarget(boxes, T, share, symmetric=symmetric, even_tails=even_tails)
     if symmetric:
         return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails, shares=shares)
-    scale = tails_scale(even_tails)
     return LineTarget.of(
         project,
         T,
         share,
         anderson_darling=even_tails,
-        scale=scale,
+        scale=tails_scale(even_tails),
         shares=shares,
         most=_MOST_THRESHOLDS,
     )
@@ -221,18 +249,3 @@ class FactorRows:
 
     def gram(self) -> Real:
         return np.asarray(self._scale**2 * self._R.gram())
-
-
-def _directions(
-    T: Real, share: Real, count: int, random_state: Any, groups: FeatureGroups | None
-) -> Real:
-    """Random unit directions (G, n), for features in units of the target's standard deviation.
-
-    The entries of the L columns of a feature are divided by sqrt(L).
-    """
-    directions = random_directions(count, T.shape[1], random_state)
-    _, std = moments(T, share)
-    unit = np.where(std > 0, std, 1.0)
-    if groups is not None:
-        unit = unit * np.sqrt(np.bincount(groups)[groups])
-    return np.asarray(directions / unit)

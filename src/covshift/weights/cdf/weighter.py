@@ -25,7 +25,7 @@ from ...data.fields import (
     Wholes,
     Writer,
 )
-from ...data.parameters import VERBOSE, Rules, flag, number, one_of, whole
+from ...data.parameters import Rules, flag, number, one_of
 from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
@@ -43,9 +43,19 @@ from ..points import distinct
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
 from .device import DENSE_LINES, OnDevice
 from .matching import Match, Matching
+from .newton import MOST_STEPS
 from .penalty import ROUGH, WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
 from .thresholds import LocalParts, ThresholdMatching, unequal_masses, with_mass
-from .views import VIEWS, FactorTarget, Projections, Target, make_target, tails_scale
+from .views import (
+    VIEWS_RULE,
+    FactorTarget,
+    Projections,
+    Target,
+    as_views,
+    make_target,
+    name_of,
+    tails_scale,
+)
 
 # CDF weights within limits: those of the same penalty, clipped.
 
@@ -53,11 +63,9 @@ from .views import VIEWS, FactorTarget, Projections, Target, make_target, tails_
 class WithinLimits(Weighter):
     """What `CDFWeights` does with ``limits``, after it has found the weights without them."""
 
-    views: str
-    symmetric: bool
+    views: Any
     limits: Any
     tol: float
-    max_iter: int
     mismatch_: float
     _match: Match
 
@@ -81,9 +89,8 @@ class WithinLimits(Weighter):
             return problem.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
         if problem.K is None:
             raise InputError(
-                f"limits with views={self.views!r} and symmetric={self.symmetric!r} need the dense "
-                f"solver for {problem.N} rows. Pass solver='dense', or use views='additive' and "
-                "symmetric=False."
+                f"limits with views={self.views!r} need the dense solver for {problem.N} rows. "
+                "Pass solver='dense', or use views='additive'."
             )
         return problem.within(match.reg, low, high)
 
@@ -174,28 +181,25 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     Parameters
     ----------
-    views : {"additive", "pairwise", "sliced", "multiplicative"}
+    views : {"additive", "pairwise", "sliced", "multiplicative"}, or such a correction
         What is compared: the distribution of each feature, of each pair of features, of random
-        projections, or the joint one. Additive sees no change of dependence between features.
+        projections, or the joint one. Additive sees no change of dependence between features. An
+        object of `covshift.corrections` has options: ``Sliced(n_directions=200)`` ("sliced" has
+        50), ``Pairwise(symmetric=True)`` (in views of one dimension it makes no difference beyond
+        ties, since the weights have mean one), and ``Additive(phi="anderson-darling")``, which
+        compares distribution functions with weight 1 / (6 F (1 - F)), F that of the target: it
+        gives the tails the weight that their variance asks for. With many features, or where the
+        spread of the features changes, second moments come out much nearer. Other phi,
+        ``normalize``, ``blend`` and ``weights`` are refused.
     reg : float, "discrepancy", "cv" or None
         Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest, and at
         least 0.01, whose mismatch is within a limit: a tenth of the target's sampling noise under
         a plain shift, all of it where the samples look alike. "cv": the one, of nine from 0.01 to
-        100, with the smallest held-out squared error of w as a density ratio. None: as ``purpose``
-        says.
+        100, with the smallest squared error of w as a density ratio in five folds. None: as
+        ``purpose`` says.
     purpose : {"estimation", "training"}
         What None means for ``reg``: "discrepancy", or 10. Weights that estimate a mean or a risk
         well usually hurt a flexible learner, which wants them much nearer to one.
-    phi : {None, "anderson-darling"}
-        Weight of the target points at which distribution functions are compared. None: one.
-        "anderson-darling": 1 / (6 F (1 - F)), F the target's distribution function in the view.
-        It gives the tails the weight that their variance asks for: with many features, or where
-        the spread of the features changes, second moments come out much nearer.
-    n_directions : int
-        Number of projections of the sliced view.
-    symmetric : bool
-        Average every view with its mirror image (t <= x). In views of one dimension it makes no
-        difference beyond ties, since the weights have mean one.
     allow_no_overlap : bool
         Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
     solver : {"auto", "dense", "matrix-free", "thresholds"}
@@ -207,16 +211,10 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     limits : (low, high), optional
         Bounds of the weights, whose mean is one. The penalty, and whether the samples overlap, are
         found without them; the weights within them are then those of the same penalty.
-    n_folds : int
-        Number of folds of "cv".
-    random_state : int, RandomState or None
-        Seed of the projections and of the folds.
     tol : float
         Bound on the root mean square error of the weights, for the matrix-free solver.
-    max_iter : int
-        Most steps of Newton's method at one penalty.
-    verbose : int
-        Show a progress bar on a terminal.
+    random_state : int, RandomState or None
+        Seed of the projections and of the folds.
 
     Attributes
     ----------
@@ -287,19 +285,13 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     _sides: Real | None = None
 
     _rules: ClassVar[Rules] = {
-        "views": one_of(*VIEWS),
+        "views": VIEWS_RULE,
         "reg": number(above=0) | one_of("discrepancy", "cv", None),
         "purpose": one_of("estimation", "training"),
-        "phi": one_of("anderson-darling", None),
-        "n_directions": whole(1),
-        "symmetric": flag(),
         "allow_no_overlap": flag(),
         "solver": one_of(*_SOLVERS),
         "limits": LIMITS,
-        "n_folds": whole(2),
         "tol": number(above=0),
-        "max_iter": whole(1),
-        "verbose": VERBOSE,
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
@@ -316,36 +308,24 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def __init__(
         self,
-        views: str = "additive",
+        views: Any = "additive",
         *,
         reg: Any = None,
         purpose: str = "estimation",
-        phi: str | None = None,
-        n_directions: int = 50,
-        symmetric: bool = False,
         allow_no_overlap: bool = False,
         solver: str = "auto",
         limits: Any = None,
-        n_folds: int = 5,
-        random_state: Any = None,
         tol: float = 1e-5,
-        max_iter: int = 100,
-        verbose: int = 0,
+        random_state: Any = None,
     ) -> None:
         self.views = views
         self.reg = reg
         self.purpose = purpose
-        self.phi = phi
-        self.n_directions = n_directions
-        self.symmetric = symmetric
         self.allow_no_overlap = allow_no_overlap
         self.solver = solver
         self.limits = limits
-        self.n_folds = n_folds
-        self.random_state = random_state
         self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+        self.random_state = random_state
 
     def fit(
         self,
@@ -392,10 +372,11 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             return self._within_limits(problem, match)
 
     def _read(self, margins: Margins, X: Any) -> Reading:
-        if self.views != "additive" or self.symmetric or self._penalty() == "cv":
+        views = self._views
+        if name_of(views) != "additive" or views.symmetric or self._penalty() == "cv":
             raise InputError(
                 "Margins tell distribution functions of single columns, not rows: use "
-                "CDFWeights(views='additive', symmetric=False) and a penalty other than 'cv'."
+                "CDFWeights(views='additive') and a penalty other than 'cv'."
             )
         reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
         refuse_outside(margins, reading, reading.encode(X), strict=False)
@@ -404,7 +385,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
         self._sides = None
         lines = cdf_features(margins, tuple(cell_columns(margins)))[1]
-        even_tails = self.phi is not None
+        even_tails = self._views.phi is not None
         target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
         N, size = kish(self._own), margins.size or EXACT
         with one_blas_thread(len(Z) ** 2 if self._is_dense(Z, target) else 0):
@@ -439,8 +420,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             self._tell_no_overlap(matched, missing, self._tolerated(target, N))
         if not match.converged:
             warnings.warn(
-                f"CDFWeights did not converge in max_iter={self.max_iter} steps. Raise "
-                "max_iter or tol.",
+                f"CDFWeights did not converge in {MOST_STEPS} steps of Newton's method. Raise tol, "
+                "or use solver='dense'.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -489,7 +470,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         both = self.noise_ + target.spread / N
         limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
         alarm = self._tolerated(target, N)
-        match = by_discrepancy(search, limit, alarm, verbose=bool(self.verbose))
+        match = by_discrepancy(search, limit, alarm)
         if np.isinf(match.reg):
             return problem.unweighted()
         start = match if coarse is None else coarse.refined(match)
@@ -505,9 +486,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             X,
             self._own,
             distinct(T, share),
-            n_folds=self.n_folds,
             random_state=self.random_state,
-            verbose=bool(self.verbose),
         )
         self.scores_ = np.stack([grid, scores])
         return float(grid[np.argmin(scores)])
@@ -519,15 +498,13 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def _target(self, T: Real, share: Real) -> Target:
         return make_target(
-            self.views,
-            T,
-            share,
-            even_tails=self.phi is not None,
-            symmetric=self.symmetric,
-            n_directions=self.n_directions,
-            random_state=self.random_state,
-            groups=self._groups,
+            self._views, T, share, random_state=self.random_state, groups=self._groups
         )
+
+    @property
+    def _views(self) -> Any:
+        """The correction whose views are compared."""
+        return as_views(self.views)
 
     def _problem(self, X: Real, own: Real, target: Target) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
@@ -535,16 +512,15 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         if by_lines or self.solver == "thresholds":
             lines = self._lines(target)
             parts = LocalParts([with_mass(lines.rows(X), unequal_masses(own))])
-            return ThresholdMatching(parts, len(X), lines, max_iter=self.max_iter)
-        return Matching(X, target, mass=unequal_masses(own), dense=dense, max_iter=self.max_iter)
+            return ThresholdMatching(parts, len(X), lines)
+        return Matching(X, target, mass=unequal_masses(own), dense=dense)
 
     def _lines(self, target: Target) -> LineTarget:
         if isinstance(target, LineTarget):
             return target
         raise InputError(
             f"solver='thresholds' is for views of one dimension without their mirror images; "
-            f"these are views={self.views!r} with symmetric={self.symmetric!r}. Use 'additive' or "
-            "'sliced' and symmetric=False."
+            f"these are views={self.views!r}. Use 'additive' or 'sliced'."
         )
 
     def _is_dense(self, X: Real, target: Target) -> bool:
@@ -555,7 +531,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
     ) -> None:
         mismatch = None if matched else self.mismatch_
-        message = no_overlap(self.views, missing, self._column_names, mismatch, noise)
+        message = no_overlap(name_of(self._views), missing, self._column_names, mismatch, noise)
         if not self.allow_no_overlap:
             raise NoOverlapError(f"{message} {ADVICE}")
         warnings.warn(message, OverlapWarning, stacklevel=6)
@@ -585,7 +561,7 @@ ADVICE = (
 
 
 def no_overlap(
-    views: str,
+    views: str | None,
     missing: Sequence[Uncovered | UncoveredCells],
     names: Sequence[str] | None,
     mismatch: float | None,
