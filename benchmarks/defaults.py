@@ -21,7 +21,7 @@ from harness import machine, publish, table
 from sklearn import datasets as bundled
 from sklearn.preprocessing import StandardScaler
 
-from covshift import VSVC, VSVR
+from covshift import VSVC, VSVR, Kernel
 from covshift.corrections import Additive, Multiplicative, Sliced, Unweighted
 from covshift.datasets import make_ringnorm, make_survey
 
@@ -124,7 +124,7 @@ def draw(make, seed):
 
 
 def error(kernel, classify, correction, X, y, T, y_T, X_target):
-    plain = {"kernel": kernel, "width": "scale", "coordinates": "none"}
+    plain = {"kernel": Kernel(kernel, width="scale", coordinates="none")}
     plain |= {"probability": "clip"} if classify else {}
     estimator = (VSVC if classify else VSVR)(correction=correction, **plain)
     estimator.fit(X, y, X_target=X_target)

@@ -150,9 +150,9 @@ def sparse_additive(s, X, y, size=None):
 
 def library_features(s, X):
     from covshift.numerics.device.kernels import Features
-    from covshift.numerics.kernels import Kernel
+    from covshift.numerics.kernels import NamedKernel
 
-    return Features(Kernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
+    return Features(NamedKernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
 
 
 def library_product(view):
@@ -320,12 +320,12 @@ def fits(s):
 
 
 def attempt_fit(s, kind, correction, reg, dtype):
+    from covshift import Kernel
+
     def model():
         return kind(
             correction,
-            kernel="rbf",
-            width=s.width,
-            coordinates="none",
+            kernel=Kernel("rbf", width=s.width, coordinates="none"),
             reg=reg,
             solver="primal",
             n_components=s.D,
@@ -355,7 +355,7 @@ def stream(s, rows):
     from covshift.machine.device_primal import DevicePrimal
     from covshift.machine.primal import combine
     from covshift.numerics.hashing import RowUnits
-    from covshift.numerics.kernels import Kernel
+    from covshift.numerics.kernels import NamedKernel
 
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
     lines = []
@@ -368,7 +368,7 @@ def stream(s, rows):
 
             def work(target_sums=target_sums, source=source):
                 primal = DevicePrimal(
-                    Kernel("rbf", s.width),
+                    NamedKernel("rbf", s.width),
                     s.Z.double().cpu().numpy(),
                     target_sums,
                     n_folds=1,

@@ -20,13 +20,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.corrections import Additive, Multiplicative
 from covshift.exceptions import CoverageWarning
 
 FEATURES, WIDTH, SEED = 10, 5**0.5, 0
 GAMMA = 1 / (2 * WIDTH**2)  # scikit-learn's
-PLAIN = {"kernel": "rbf", "width": WIDTH, "coordinates": "none"}  # no search: the algebra alone
+PLAIN = {"kernel": Kernel("rbf", width=WIDTH, coordinates="none")}  # no search: the algebra alone
 
 EXACT = {
     "none": "none",

@@ -20,7 +20,7 @@ import numpy as np
 from defaults import biased_split, friedman, linear, smooth, steep, waves
 from harness import machine, publish, table
 
-from covshift import VSVC, VSVR
+from covshift import VSVC, VSVR, Kernel
 
 PROBLEMS = {
     "smooth logistic, n = 4": (smooth, True),
@@ -86,7 +86,7 @@ def compare(kernel, sizes, seeds, problems):
 
 def costs(N, repeats=3):
     """Return CPU seconds of a fit, relative to the machine of before: one kernel, "blended"."""
-    before = {"correction": "blended", "kernel": "rbf", "width": "scale", "coordinates": "none"}
+    before = {"correction": "blended", "kernel": Kernel("rbf", width="scale", coordinates="none")}
     rows = []
     for n in (10, 30):
         rng = np.random.default_rng(n)

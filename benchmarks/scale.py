@@ -48,9 +48,7 @@ def model(kind="VSVR", D=300, reg=1.0, correction="additive"):
 
     return getattr(covshift, kind)(
         correction,
-        kernel="rbf",
-        width=5**0.5,
-        coordinates="none",
+        kernel=covshift.Kernel("rbf", width=5**0.5, coordinates="none"),
         reg=reg,
         n_components=D,
         random_state=0,

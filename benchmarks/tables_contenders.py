@@ -35,7 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 from tables_gaussian import RelevanceGP, few_steps
 
-from covshift import VSVC, VSVR
+from covshift import VSVC, VSVR, Kernel
 
 TREES, PROCESS_ROWS, TUNING_ROWS, FOLDS = 500, 500, 1000, 5
 
@@ -165,9 +165,7 @@ _PLAIN = {"use_legacy_attributes": False, "l1_ratios": (0,)}
 # The default of covshift 0.1.0, every parameter written out.
 _TODAY = {
     "correction": "blended",
-    "kernel": "rbf",
-    "width": "scale",
-    "coordinates": "none",
+    "kernel": Kernel("rbf", width="scale", coordinates="none"),
     "reg": "cv",
     "n_folds": 5,
 }

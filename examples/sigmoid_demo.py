@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from covshift import VSVC
+from covshift import VSVC, Kernel
 from covshift.corrections import Additive, Multiplicative, Uniform, Unweighted
 from covshift.datasets import make_sigmoid_shift
 
@@ -34,9 +34,7 @@ def fit(data, correction, **options):
     This is the reading of "square rooted Gaussian kernel" that reproduces the paper's figures.
     """
     paper = {
-        "kernel": "laplacian",
-        "width": 1,
-        "coordinates": "none",
+        "kernel": Kernel("laplacian", width=1, coordinates="none"),
         "reg": 0.1,
         "probability": None,
     }

@@ -11,7 +11,7 @@ import uuid
 import dask.array as da
 import numpy as np
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 
 rng = np.random.default_rng(0)
 N, M, n = 1500, 120, 3
@@ -24,7 +24,7 @@ w = rng.integers(0, 3, N).astype(float)
 
 def machine(kind=VSVR, **parameters):
     """One kernel by name, so that the sums alone are compared, and quickly."""
-    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
+    fixed = {"kernel": Kernel("rbf", width="scale", coordinates="none")}
     return kind(
         **{"correction": "blended", "n_components": 40, "random_state": 0, **fixed, **parameters}
     )

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from covshift import VSVC, VBoostRegressor, estimate
+from covshift import VSVC, Kernel, VBoostRegressor, estimate
 from covshift.weights import CDFWeights, Discriminative, EnergyWeights
 
 PATIENCE = 120  # seconds, after which a child counts as one that hangs
@@ -19,7 +19,7 @@ def answers():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(120, 3)), rng.normal(0.3, 1.0, size=(90, 3))
     y = X[:, 0] + rng.normal(size=120)
-    fixed = {"kernel": "rbf", "width": 1.0, "coordinates": "none", "reg": 1.0, "random_state": 0}
+    fixed = {"kernel": Kernel("rbf", width=1.0, coordinates="none"), "reg": 1.0, "random_state": 0}
     machine = VSVC("blended", **fixed).fit(X, y > 0, X_target=T)
     trees = VBoostRegressor(n_estimators=3, random_state=0).fit(X, y, X_target=T)
     weighters = CDFWeights(random_state=0), Discriminative(random_state=0), EnergyWeights()

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machines import with_kernel
 from sklearn.linear_model import Ridge
 
 from covshift import VSVC, VSVR
@@ -36,9 +37,8 @@ w = rng.integers(0, 3, N).astype(float)
 def machine(kind=VSVR, **parameters):
     """One kernel by name, so that the sums alone are compared, and quickly."""
     fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
-    return kind(
-        **{"correction": "blended", "n_components": 40, "random_state": 0, **fixed, **parameters}
-    )
+    others = {"correction": "blended", "n_components": 40, "random_state": 0}
+    return kind(**with_kernel({**others, **fixed, **parameters}))
 
 
 def whole(X, y, T, kind=VSVR, sample_weight=None, **parameters):

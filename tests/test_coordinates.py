@@ -6,7 +6,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.numerics.coordinates import Ranked, fit_coordinates
 
 rng = np.random.default_rng(0)
@@ -78,15 +78,19 @@ def test_a_machine_does_not_see_units(kind):
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
     T = rng.normal(size=(40, 3))
     unit = np.array([1e-6, 1.0, 1e8])
-    one = VSVR(coordinates=kind, fast=True).fit(X, y, X_target=T).predict(T)
-    other = VSVR(coordinates=kind, fast=True).fit(X * unit, y, X_target=T * unit).predict(T * unit)
+    one = VSVR(kernel=Kernel(coordinates=kind), fast=True).fit(X, y, X_target=T).predict(T)
+    other = (
+        VSVR(kernel=Kernel(coordinates=kind), fast=True)
+        .fit(X * unit, y, X_target=T * unit)
+        .predict(T * unit)
+    )
     np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_the_better_coordinates_are_taken_by_held_out_error():
     X = np.exp(3 * rng.normal(size=(150, 2)))
     y = np.log(X[:, 0]) + 0.3 * rng.normal(size=150)
-    found = VSVR(coordinates="cv", fast=True).fit(X, y)
+    found = VSVR(kernel=Kernel(coordinates="cv"), fast=True).fit(X, y)
     errors = found.kernel_report_["coordinates"]
     assert errors["cdf"] < errors["standard"]
     assert isinstance(found._coordinates, Ranked)

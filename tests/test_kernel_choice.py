@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import get_tags
 
-from covshift import VSVC, VSVR, load, save
+from covshift import VSVC, VSVR, Kernel, load, save
 from covshift.distributed import fit_blocks, from_arrays
 from covshift.exceptions import InputError, UnseenLevelWarning
 from covshift.numerics.hashing import RowUnits
@@ -106,9 +109,10 @@ def test_frames_with_categories_are_their_dummies(kind):
         "polars": lambda d: pytest.importorskip("polars").from_pandas(d),
         "pyarrow": lambda d: pytest.importorskip("pyarrow").Table.from_pandas(d),
     }[kind]
-    chosen = {"kernel": "rbf", "width": 2.0, "reg": 0.1}
-    machine = VSVR(**chosen).fit(convert(data), target, X_target=convert(new))
-    by_hand = VSVR(coordinates="none", **chosen).fit(dummies(data), target)
+    machine = VSVR(kernel=Kernel("rbf", width=2.0), reg=0.1).fit(
+        convert(data), target, X_target=convert(new)
+    )
+    by_hand = clone(machine).set_params(kernel__coordinates="none").fit(dummies(data), target)
     np.testing.assert_allclose(
         machine.predict(convert(new)), by_hand.predict(dummies(new)), atol=1e-8
     )
@@ -117,7 +121,7 @@ def test_frames_with_categories_are_their_dummies(kind):
 
 def test_the_levels_of_a_category_share_one_width():
     data = frame()
-    width = VSVR(relevance=True, fast=True).fit(data, outcome_of(data)).width_
+    width = VSVR(kernel=Kernel(relevance=True), fast=True).fit(data, outcome_of(data)).width_
     assert len(width) == 6
     assert len(set(width[1:4])) == 1
     assert width[0] != width[1]
@@ -164,11 +168,59 @@ def test_a_machine_of_a_frame_comes_back_from_its_file(tmp_path):
 
 def test_a_width_needs_a_kernel_by_name_and_parts_must_exist():
     with pytest.raises(InputError, match=r"width=2\.0 needs a kernel by name"):
-        VSVR(width=2.0).fit(X, X[:, 0])
+        VSVR(kernel=Kernel(width=2.0)).fit(X, X[:, 0])
     with pytest.raises(InputError, match="a list of some of 'linear'"):
         VSVR(kernel=["rbf", "poly"]).fit(X, X[:, 0])
     with pytest.raises(InputError, match="a list of some of 'linear'"):
         VSVR(kernel=["rbf", "rbf"]).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("made", [VSVC, VSVR])
+@pytest.mark.parametrize("name", ["cv", "rbf", ["linear", "rbf"], lambda a, b: float(a @ b)])
+def test_a_name_is_a_kernel_of_default_options(made, name):
+    outcome = y if made is VSVC else X[:, 0] ** 2
+    one, other = (
+        made(kernel=kernel, fast=True).fit(X, outcome, X_target=T)
+        for kernel in (name, Kernel(name))
+    )
+    np.testing.assert_array_equal(one._values(T), other._values(T))
+
+
+def test_a_kernel_is_cloned_shown_and_searched_by_its_options():
+    machine = VSVR(kernel=Kernel("rbf", width=2.0), reg=0.1)
+    assert repr(machine) == "VSVR(kernel=Kernel(name='rbf', width=2.0), reg=0.1)"
+    again = clone(machine).set_params(kernel__width=0.5)
+    assert (machine.kernel.width, again.kernel.width) == (2.0, 0.5)
+    search = GridSearchCV(machine, {"kernel__width": [1e-3, 1.0, 1e3]}, cv=3)
+    search.fit(X, np.sin(3 * X[:, 0]), X_target=(T,))
+    assert search.best_params_ == {"kernel__width": 1.0}
+    assert search.best_estimator_.width_ == 1.0
+    assert machine.kernel.width == 2.0
+
+
+def test_a_precomputed_kernel_may_be_an_object():
+    K, outcome = X @ X.T, X[:, 0]
+    one, other = (VSVR(kernel=kernel) for kernel in ("precomputed", Kernel("precomputed")))
+    assert get_tags(other).input_tags.pairwise
+    np.testing.assert_array_equal(one.fit(K, outcome).predict(K), other.fit(K, outcome).predict(K))
+    with pytest.raises(InputError, match="needs points, not a precomputed kernel"):
+        other.partial_fit(K, outcome)
+
+
+@pytest.mark.parametrize("coordinates", ["standard", "none"])
+def test_the_kernel_of_a_machine_can_be_handed_on(coordinates):
+    kernel = Kernel("rbf", width=1.3, coordinates=coordinates)
+    one = VSVR(kernel=kernel, reg=0.1).fit(X, X[:, 0] ** 2, X_target=T)
+    other = VSVR(kernel=one.kernel_, reg=0.1).fit(X, X[:, 0] ** 2)
+    np.testing.assert_allclose(other.predict(T), one.predict(T), atol=1e-9)
+
+
+def test_a_kernel_comes_back_from_a_file_with_its_options(tmp_path):
+    kernel = Kernel(["rbf", "main_effects"], coordinates="cdf", relevance=False)
+    save(VSVR(kernel=kernel, fast=True).fit(X, X[:, 0]), tmp_path / "machine")
+    again = load(tmp_path / "machine")
+    assert again.kernel.get_params() == kernel.get_params()
+    np.testing.assert_array_equal(again.predict(T), again.fit(X, X[:, 0]).predict(T))
 
 
 def test_main_effects_are_learned_by_their_kernel():

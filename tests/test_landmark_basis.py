@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from mpmath import mp
 from sklearn.metrics.pairwise import rbf_kernel
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.corrections import as_correction
 from covshift.machine import primal
 from covshift.machine.expansion import LandmarkBasis
 from covshift.machine.primal import SMALLEST, Primal
 from covshift.numerics.hashing import RowUnits
-from covshift.numerics.kernels import Gaussian, Kernel, KernelSum, values_at
+from covshift.numerics.kernels import Gaussian, KernelSum, NamedKernel, values_at
 
 rng = np.random.default_rng(0)
 N, M, D = 400, 60, 40
@@ -30,7 +30,7 @@ WIDTHS = {"well conditioned": 0.4, "some small": 1.8, "most small": 3.0, "singul
 
 def features(width, rows=X):
     """[K(x, Z), 1, y] and the basis of the first rows."""
-    K = Kernel("rbf", width)
+    K = NamedKernel("rbf", width)
     return np.column_stack([K(rows, X[:D]), np.ones(N), y]), LandmarkBasis(
         K(X[:D], X[:D]), SMALLEST
     )
@@ -68,7 +68,7 @@ def test_the_four_widths_take_the_three_ways():
 @pytest.mark.parametrize("reg", [1e-5, 1e-2])
 def test_the_solution_is_that_of_whitened_rows(correction, width, reg):
     """Both in one solve: A'VA of rows whitened one by one, and of sums whitened afterwards."""
-    kernel = Kernel("rbf", width)
+    kernel = NamedKernel("rbf", width)
     share, w = np.full(M, 1 / M), np.ones(N)
     target_sums = as_correction(correction).target_sums(T, share, X)
     machine = Primal(kernel, X[:D], target_sums, n_folds=1, units=RowUnits.of(X))
@@ -84,7 +84,7 @@ def test_the_solution_is_that_of_whitened_rows(correction, width, reg):
 
 @pytest.mark.parametrize("Z", [np.zeros((5, 2)), np.ones((1, 2)), np.repeat([[0.0, 1.0]], 4, 0)])
 def test_equal_landmarks_leave_one_direction(Z):
-    K = Kernel("rbf", 1.0)(Z, Z)
+    K = NamedKernel("rbf", 1.0)(Z, Z)
     basis = LandmarkBasis(K, SMALLEST)
     assert basis.rank == 1
     np.testing.assert_allclose(basis.W.T @ K @ basis.W, np.eye(1), atol=1e-12)
@@ -101,7 +101,11 @@ def test_tuned_errors_do_not_depend_on_the_way(monkeypatch):
     def path(squared):
         monkeypatch.setattr(primal, "LandmarkBasis", partial(LandmarkBasis, squared=squared))
         model = VSVR(
-            "blended", kernel="rbf", width=1.8, solver="primal", n_components=D, random_state=0
+            "blended",
+            kernel=Kernel("rbf", width=1.8),
+            solver="primal",
+            n_components=D,
+            random_state=0,
         )
         return model.fit(X, y, X_target=T).reg_path_["error"]
 
@@ -148,7 +152,7 @@ def test_gaussian_values_far_from_zero_are_right_to_the_rounding_of_the_rows():
 
 @pytest.mark.parametrize("width", [1e-160, 1e-3, 1e160])
 def test_widths_far_from_one_give_no_nan(width):
-    K = Kernel("rbf", width)(X[:30], X[:10])
+    K = NamedKernel("rbf", width)(X[:30], X[:10])
     assert np.isfinite(K).all()
     assert ((K >= 0) & (K <= 1)).all()
 
@@ -157,8 +161,8 @@ def test_every_kernel_writes_what_it_returns():
     some = KernelSum(
         np.array([1.0, 0.5, 2.0]), linear=0.3, rbf=1.0, laplacian=0.5, main_effects=0.2
     )
-    kernels = [Kernel("rbf", 0.7), Kernel("laplacian", 1.0), Kernel("linear"), some]
-    for kernel in [*kernels, Kernel(lambda a, b: float(a @ b)), lambda A, B: A @ B.T]:
+    kernels = [NamedKernel("rbf", 0.7), NamedKernel("laplacian", 1.0), NamedKernel("linear"), some]
+    for kernel in [*kernels, NamedKernel(lambda a, b: float(a @ b)), lambda A, B: A @ B.T]:
         out = np.empty((50, 12))[:, :10]
         values_at(kernel, X[:10])(X[:50], out)
         np.testing.assert_array_equal(out, kernel(X[:50], X[:10]))

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.corrections import Additive, Sliced
 from covshift.operators import target_sums as module
 
@@ -23,9 +23,7 @@ share = np.full(M, 1 / M)
 def fitted(correction="blended", target=T):
     machine = VSVR(
         correction,
-        kernel="rbf",
-        width="scale",
-        coordinates="none",
+        kernel=Kernel("rbf", width="scale", coordinates="none"),
         n_components=30,
         solver="primal",
         random_state=0,

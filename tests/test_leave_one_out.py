@@ -179,7 +179,9 @@ def test_a_mixture_leaves_the_row_out_of_both_machines():
     random = rng(3)
     X, T = random.normal(size=(150, 2)), random.normal(1.2, 0.6, size=(200, 2))
     y = X[:, 0] ** 2 + X[:, 1] + random.normal(scale=0.1, size=150)
-    model = covshift.VSVR("auto", kernel="linear", coordinates="none").fit(X, y, X_target=T)
+    model = covshift.VSVR("auto", kernel=covshift.Kernel("linear", coordinates="none")).fit(
+        X, y, X_target=T
+    )
     report = model.selection_report_
     assert 0 < report["share"] < 1
     from covshift.corrections.auto import candidates

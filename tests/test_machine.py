@@ -33,7 +33,7 @@ from covshift.machine.dual import Dual, small_factor, solve_dual, tilt_into_box
 from covshift.machine.primal import Primal
 from covshift.numerics.folds import hashed_folds, ranked_folds
 from covshift.numerics.hashing import RowUnits
-from covshift.numerics.kernels import Kernel
+from covshift.numerics.kernels import NamedKernel
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(50, 3)), rng.normal(0.4, 1, size=(30, 3))
@@ -235,7 +235,7 @@ def test_an_analytic_v_says_that_it_needs_the_exact_solver():
 
 
 def test_penalties_whose_errors_are_rounding_are_not_compared():
-    kernel = Kernel("rbf", 1.0)
+    kernel = NamedKernel("rbf", 1.0)
     target_sums = Unweighted().target_sums(T, None)
     primal = Primal(kernel, X[:20], target_sums, n_folds=4, units=RowUnits.of(T))
     primal.add(X, y[:, None].astype(float), np.ones(len(X)))
@@ -501,7 +501,7 @@ def test_a_callable_kernel_is_called():
     def kernel(a, b, power=1):
         return (a @ b) ** power
 
-    squared = VSVR("additive", kernel=kernel, kernel_params={"power": 2}, reg=1.0)
+    squared = VSVR("additive", kernel=kernel, params={"power": 2}, reg=1.0)
     poly = VSVR("additive", kernel="poly", width=1, coef0=0, degree=2, reg=1.0)
     expected = poly.fit(X, outcome, X_target=T).predict(T)
     np.testing.assert_allclose(squared.fit(X, outcome, X_target=T).predict(T), expected, atol=1e-8)

@@ -35,7 +35,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covshift import VSVC, VSVR
+from covshift import VSVC, VSVR, Kernel
 from covshift.corrections import Additive, Importance
 from covshift.exceptions import OverlapWarning
 
@@ -45,7 +45,7 @@ both = pytest.mark.parametrize("Machine", MACHINES)
 N = 48  # and as many target rows: the length at which searches cut
 NAMES = ["age", "income", "visits"]
 VARIANTS: list[dict[str, Any]] = [{"correction": "blended"}, {"kernel": "linear"}, {"reg": 1.0}]
-FIXED = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
+FIXED = {"kernel": Kernel("rbf", width="scale", coordinates="none")}
 PRIMAL: dict[str, Any] = {**FIXED, "solver": "primal", "random_state": 0}
 
 

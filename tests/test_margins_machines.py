@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from covshift import (
     VSVC,
     VSVR,
+    Kernel,
     Margins,
     VBoostClassifier,
     VBoostRegressor,
@@ -257,7 +258,9 @@ def test_a_machine_is_that_of_the_rows(make, correction, solver):
 def test_the_kernel_sees_the_same_coordinates(coordinates):
     X, T = continuous()
     one, other = (
-        VSVC("blended", coordinates=coordinates, fast=True).fit(X, X[:, 0] > 0, X_target=target)
+        VSVC("blended", kernel=Kernel(coordinates=coordinates), fast=True).fit(
+            X, X[:, 0] > 0, X_target=target
+        )
         for target in (T, every_value(T))
     )
     assert other.predict_proba(T) == pytest.approx(one.predict_proba(T), abs=1e-5)

@@ -94,7 +94,7 @@ WEIGHTERS = {
     "EntropyBalancing": weights.EntropyBalancing,
     "GaussianRatio": weights.GaussianRatio,
 }
-NAMED = {"kernel": "rbf", "width": "scale"}
+NAMED = {"kernel": covshift.Kernel("rbf", width="scale")}
 ANSWERS = {
     "machine": machine(fast=True),
     "machine, rbf": machine(**NAMED),
@@ -269,9 +269,13 @@ def test_a_few_rows_choose_the_same_penalty_whatever_the_rounding(rows, options)
 
 FAR = {
     "machine, linear": regression(kernel="linear"),
-    "machine, linear, as they come": regression(kernel="linear", coordinates="none"),
-    "machine, rbf, as they come": regression(coordinates="none", **NAMED),
-    "machine, as they come": regression(coordinates="none", fast=True),
+    "machine, linear, as they come": regression(
+        kernel=covshift.Kernel("linear", coordinates="none")
+    ),
+    "machine, rbf, as they come": regression(
+        kernel=covshift.Kernel("rbf", width="scale", coordinates="none")
+    ),
+    "machine, as they come": regression(kernel=covshift.Kernel(coordinates="none"), fast=True),
     **{name: ANSWERS[name] for name in (*WEIGHTERS, "landmarks", "estimated", "diagnosed")},
 }
 
@@ -285,12 +289,12 @@ def test_an_offset_does_not_matter(name):
 
 
 def test_a_kernel_of_rounding_says_so():
-    model = covshift.VSVR("none", kernel="poly", width="scale", coordinates="none")
+    model = covshift.VSVR("none", kernel=covshift.Kernel("poly", width="scale", coordinates="none"))
     with pytest.warns(covshift.exceptions.ConditionWarning, match="rounding dominates"):
         model.fit(X + 1e7, Y)
 
 
 def test_products_that_overflow_are_refused():
-    model = covshift.VSVR("none", kernel="linear", coordinates="none")
+    model = covshift.VSVR("none", kernel=covshift.Kernel("linear", coordinates="none"))
     with pytest.raises(covshift.exceptions.InputError, match="coordinates='standard'"):
         model.fit(1e200 * X, Y)

@@ -20,7 +20,7 @@ from model_files import Lazy, members_of, npy, parts_of, resealed, write_parts, 
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import covshift
-from covshift import VSVC, Reweighted, VBoostRegressor
+from covshift import VSVC, Kernel, Reweighted, VBoostRegressor
 from covshift.conformal import ConformalRegressor
 from covshift.exceptions import InputError
 from covshift.files.writing import atomic_file
@@ -36,7 +36,7 @@ MODELS = Lazy(
     {
         "kliep": lambda: KLIEP(random_state=0).fit(X, X_target=T),
         "cdf": lambda: CDFWeights().fit(X, X_target=T),
-        "machine": lambda: VSVC(kernel="rbf", width=1.0).fit(X, CLASS, X_target=T),
+        "machine": lambda: VSVC(kernel=Kernel("rbf", width=1.0)).fit(X, CLASS, X_target=T),
         "trees": lambda: VBoostRegressor(n_estimators=2, min_samples_leaf=3).fit(
             X, X[:, 0], X_target=T
         ),

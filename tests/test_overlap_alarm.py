@@ -18,7 +18,7 @@ y, labels = X[:, 0], (X[:, 0] > 0).astype(int)
 APART = rng.normal((100.0, 0.0), 1.0, size=(80, 2))
 NEAR = rng.normal(0.3, 1.0, size=(80, 2))
 
-QUICK = {"kernel": "rbf", "width": "scale", "reg": 1.0}
+QUICK = {"kernel": covshift.Kernel("rbf", width="scale"), "reg": 1.0}
 CORRECTED = {
     **{
         f"VSVR {name}": lambda T, name=name: covshift.VSVR(name, **QUICK).fit(X, y, X_target=T)

@@ -14,7 +14,7 @@ import pytest
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from covshift import VSVC, VSVR
+from covshift import VSVC, VSVR, Kernel
 from covshift.comparison import Method, compare
 from covshift.comparison import core as comparison
 from covshift.machine import primal
@@ -193,7 +193,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, count):
 
     def found(threads):
         monkeypatch.setattr(_parallel, "thread_count", lambda: threads)
-        options = {"kernel": "rbf", "width": "scale", "coordinates": "none", "n_components": 20}
+        options = {"kernel": Kernel("rbf", width="scale", coordinates="none"), "n_components": 20}
         machine = VSVR("blended", solver="primal", random_state=0, **options)
         weights = CDFWeights(reg=1.0, random_state=0).fit(X, X_target=T).weights_
         return machine.fit(X, y, X_target=T).predict(T), weights

@@ -27,14 +27,17 @@ NAN, INF = float("nan"), float("inf")
 WORD, FLAG = ["", "no such word", 1], ["yes", 1, None]
 POSITIVE, FROM_ZERO, SHARE = [0, -1.0], [-1e-9], [-0.1, 1.1]
 
-MACHINE = {
-    "kernel": WORD,
+KERNEL = {
+    "name": [*WORD, None, ["rbf", "rbf"], []],
     "width": [*POSITIVE, "wide", None],
     "relevance": ["no", 1, None],
     "coordinates": [*WORD, "raw", None],
-    "fast": FLAG,
     "degree": ["3"],
     "coef0": ["1"],
+}
+MACHINE = {
+    "kernel": [*WORD, None, ["poly"]],
+    "fast": FLAG,
     "reg": [*POSITIVE, "auto"],
     "solver": WORD,
     "n_components": [0, 2.5, 300.0],
@@ -84,6 +87,7 @@ OUT_OF_RANGE = {
     covshift.TableEncoder: {"max_levels": [1, 5.0], "min_rows": [0, 2.5]},
     covshift.ConformalRegressor: {**CONFORMAL, "quantiles": [0.5, (0.5,), (0.9, 0.1), (0, 0.9)]},
     covshift.ConformalClassifier: {**CONFORMAL, "penalty": FROM_ZERO, "start": [-1, 1.5]},
+    covshift.Kernel: KERNEL,
     covshift.VSVC: {**MACHINE, "probability": ["platt", 1]},
     covshift.VSVR: MACHINE,
     covshift.VBoostClassifier: BOOSTER,
@@ -143,7 +147,7 @@ OUT_OF_RANGE = {
 WRONG_KIND = [object(), NAN, INF, {"a": 1}, 1j]
 OTHER = {  # what they may be is not a number, a word or a flag, and is checked where it is used
     "V", "by", "cdfs", "classifier", "correction", "directions", "estimator", "high",
-    "kernel_params", "kinds", "low", "mean", "preprocess", "random_state", "spread", "std",
+    "kinds", "low", "mean", "params", "preprocess", "random_state", "spread", "std",
     "weighter", "weights",
 }  # fmt: skip
 REQUIRED = {
@@ -169,11 +173,13 @@ def public_estimators():
 
 
 def use(kind, **parameters):
-    """Fit an estimator of this kind, or make the V of a correction."""
+    """Fit an estimator of this kind, a machine with this kernel, or make the V of a correction."""
     X = np.random.default_rng(0).normal(size=(20, 2))
     made = kind(**REQUIRED.get(kind, {}), **parameters)
     if isinstance(made, corrections.Correction):
         return made.operator(X, X[:9])
+    if isinstance(made, covshift.Kernel):
+        made = covshift.VSVR(kernel=made)
     return made.fit(X, X[:, 0] > 0, X_target=X[:9])
 
 

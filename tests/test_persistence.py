@@ -11,7 +11,7 @@ from model_files import Lazy, members_of, npy, write_members, write_sealed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from covshift import VSVC, VSVR, VBoostClassifier, VBoostRegressor
+from covshift import VSVC, VSVR, Kernel, VBoostClassifier, VBoostRegressor
 from covshift.encoding import Feature
 from covshift.exceptions import InputError
 from covshift.files.tables import Encoding
@@ -26,17 +26,21 @@ NUMBER = X[:, 0] ** 2
 SMALL = {"n_estimators": 3, "min_samples_leaf": 3}
 FITTED = Lazy(
     {
-        "exact classifier": lambda: VSVC(kernel="rbf", width="scale", coordinates="none").fit(
-            X, TWO, X_target=T
-        ),
+        "exact classifier": lambda: VSVC(
+            kernel=Kernel("rbf", width="scale", coordinates="none")
+        ).fit(X, TWO, X_target=T),
         "found kernel": lambda: VSVC(fast=True).fit(X, TWO, X_target=T),
         "classifier on landmarks": lambda: VSVC(
             solver="primal", n_components=9, random_state=0
         ).fit(X, THREE, X_target=T),
         "bounded classifier": lambda: VSVC(probability="qp").fit(X, TWO, X_target=T),
-        "Laplacian kernel": lambda: VSVC(kernel="laplacian", width=2.0).fit(X, THREE, X_target=T),
+        "Laplacian kernel": lambda: VSVC(kernel=Kernel("laplacian", width=2.0)).fit(
+            X, THREE, X_target=T
+        ),
         "regressor": lambda: VSVR().fit(X, NUMBER, X_target=T),
-        "polynomial regressor": lambda: VSVR(kernel="poly", degree=2).fit(X, NUMBER, X_target=T),
+        "polynomial regressor": lambda: VSVR(kernel=Kernel("poly", degree=2)).fit(
+            X, NUMBER, X_target=T
+        ),
         "logistic regression": lambda: LogisticRegression().fit(X, TWO),
         "multinomial regression": lambda: LogisticRegression().fit(X, THREE),
         "ridge regression": lambda: Ridge().fit(X, NUMBER),
@@ -198,7 +202,9 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"class": "vsvm:classifier"', b'"class": "os:system"', "unknown kind 'os:system'"),
         (b'"class": "vsvm:classifier"', b'"class": "forest:classifier"', "unknown kind"),
         (b'"class": "vsvm:classifier"', b'"class": "vsvm:regressor"', "no parameter 'probability'"),
-        (b'"name": "rbf"', b'"name": "exec"', "kernel='exec' must be"),
+        (b'"name": "rbf",\n       "w', b'"name": "exec",\n       "w', "kernel='exec' must be"),
+        (b'"name": "rbf",\n      "p', b'"name": "exec",\n      "p', "name='exec' must be"),
+        (b'"class": "covshift:Kernel"', b'"class": "covshift:Importance"', "no parameter"),
         (b'"task": "classification"', b'"task": "dance"', "unknown task"),
         (b'"task": "classification"', b'"task": "regression"', "without its classes"),
         (b'"yes"', b'"no"', "classes are not distinct"),

@@ -14,7 +14,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import covshift
-from covshift import VSVR, VBoostRegressor, diagnose, estimate
+from covshift import VSVR, Kernel, VBoostRegressor, diagnose, estimate
 from covshift.comparison import Method, compare
 from covshift.exceptions import FewRowsWarning, OverlapWarning, WeightWarning
 from covshift.numerics import parallel as _parallel
@@ -199,7 +199,7 @@ def test_blocks_that_overlap_in_two_threads_leave_the_filters_as_they_were():
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(80, 2)), rng.normal(0.3, 1.0, size=(60, 2))
 y = X[:, 0] + rng.normal(size=80)
-FIXED = {"kernel": "rbf", "width": 1.0, "coordinates": "none", "reg": 1.0, "random_state": 0}
+FIXED = {"kernel": Kernel("rbf", width=1.0, coordinates="none"), "reg": 1.0, "random_state": 0}
 METHODS = [Method("none", "baseline"), Method("entropy", "weights")]
 CALLS = {
     "machine": lambda: VSVR("blended", **FIXED).fit(X, y, X_target=T).predict(T),

@@ -22,6 +22,7 @@ import covshift
 from covshift import (
     VSVC,
     VSVR,
+    Kernel,
     Margins,
     Reweighted,
     RobustBiasAware,
@@ -112,8 +113,8 @@ FUNCTIONS = {
     "landmarks": (VSVC(solver="primal", n_components=9, random_state=0), THREE),
     "bounded": (VSVC(probability="qp"), TWO),
     "no probabilities": (VSVC(probability=None), THREE == 0),
-    "chosen width": (VSVR(width="cv"), NUMBER),
-    "polynomial": (VSVR(kernel="poly", degree=2), np.column_stack([NUMBER, -NUMBER])),
+    "chosen width": (VSVR(kernel=Kernel(width="cv", coordinates="cdf")), NUMBER),
+    "polynomial": (VSVR(kernel=Kernel("poly", degree=2)), np.column_stack([NUMBER, -NUMBER])),
     "own weights": (VSVC(Importance(np.linspace(0.5, 1.5, 40))), TWO.astype(object)),
     "given V": (VSVC(Precomputed(np.eye(40))), THREE.astype(np.int32)),
     "correction with a weighter": (VSVR(Additive(weights=KLIEP(random_state=0))), NUMBER),

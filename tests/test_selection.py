@@ -8,7 +8,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from covshift import VSVC, Reweighted
+from covshift import VSVC, Kernel, Reweighted
 from covshift.comparison import (
     LOSSES,
     Comparison,
@@ -147,7 +147,7 @@ def test_every_contender_gets_the_whole_target():
             lengths.append(len(T))
             return Unweighted().operator(X)
 
-    fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none"}
+    fixed = {"kernel": Kernel("rbf", width="scale", coordinates="none")}
     compare(X, y, T, estimators={"spy": VSVC(Spy(), **fixed)}, weighter="gaussian-ratio")
     assert set(lengths) == {len(T)} == {len(X)}
 

@@ -7,10 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from covshift import (
     VSVC,
     VSVR,
+    Kernel,
     TableEncoder,
     VBoostClassifier,
     VBoostRegressor,
@@ -52,7 +54,7 @@ ENCODER = TableEncoder().fit(X, X_target=T)
 
 TREES = {"n_estimators": 3, "min_samples_leaf": 8}
 ESTIMATORS = {
-    "VSVC": (VSVC("blended", kernel="rbf", width=1.0, probability=None), CLASSES),
+    "VSVC": (VSVC("blended", kernel=Kernel("rbf", width=1.0), probability=None), CLASSES),
     "VSVC, searched": (VSVC(fast=True), CLASSES),
     "VSVR on landmarks": (VSVR("additive", solver="primal", fast=True, random_state=0), SCORE),
     "VBoostClassifier": (VBoostClassifier(**TREES), CLASSES),
@@ -65,9 +67,7 @@ every = pytest.mark.parametrize("name", ESTIMATORS)
 def fitted(name, X, X_target, **options):
     estimator, y = ESTIMATORS[name]
     rows = options.pop("rows", slice(None))
-    return type(estimator)(**estimator.get_params()).fit(
-        X, np.asarray(y)[rows], X_target=X_target, **options
-    )
+    return clone(estimator).fit(X, np.asarray(y)[rows], X_target=X_target, **options)
 
 
 def values(model, X):
@@ -99,7 +99,7 @@ def test_other_libraries_give_the_same(name):
 @pytest.mark.parametrize(
     "estimator",
     [
-        VSVR(kernel="rbf", width=2.0, reg=0.1, coordinates="none"),
+        VSVR(kernel=Kernel("rbf", width=2.0, coordinates="none"), reg=0.1),
         VBoostRegressor(**TREES, reg_lambda=0.01, leaf_solve="exact"),
     ],
     ids=["machine", "trees"],
@@ -119,7 +119,7 @@ def test_coverage_is_that_of_the_features_v():
     """In pairs of features a level must be met; in pairs of columns hardly any row goes unseen."""
     rows = X.assign(region=np.where(np.arange(N) < 20, "island", X.region))[["age", "region"]]
     expected = np.mean(np.diag(Pairwise().operator(rows, T[["age", "region"]]).dense()) > 0)
-    model = VSVR("pairwise", kernel="rbf", width=1.0, reg=1.0)
+    model = VSVR("pairwise", kernel=Kernel("rbf", width=1.0), reg=1.0)
     with pytest.warns(CoverageWarning):
         model.fit(rows, SCORE, X_target=T[["age", "region"]])
     assert model.target_coverage_ == pytest.approx(expected)
@@ -176,10 +176,12 @@ def test_importances_are_those_of_the_tables_columns(name):
 
 
 def test_leaving_out_rows_of_a_table():
-    model, y = VSVR("blended", kernel="rbf", width=1.0, reg=0.1), SCORE
+    model, y = VSVR("blended", kernel=Kernel("rbf", width=1.0), reg=0.1), SCORE
     model.fit(X, y, X_target=T)
     rows = ENCODER.transform(X), ENCODER.transform(T)
-    other = VSVR("blended", kernel="rbf", width=1.0, reg=0.1).fit(rows[0], y, X_target=rows[1])
+    other = VSVR("blended", kernel=Kernel("rbf", width=1.0), reg=0.1).fit(
+        rows[0], y, X_target=rows[1]
+    )
     found = model.leave_one_out(X, y, X_target=T)
     expected = other.leave_one_out(rows[0], y, X_target=rows[1])
     np.testing.assert_allclose(found.predict(), expected.predict(), atol=1e-8)
@@ -190,7 +192,7 @@ def test_every_named_kernel_is_as_far_between_levels_as_between_two_values():
     """The kernel of two rows that differ in their level is that of rows that differ in a flag."""
     rows = pd.DataFrame({"region": LEVELS * 5, "flag": [0.0, 1.0] * 10, "x": np.arange(20.0)})
     for kernel in ("rbf", "laplacian"):
-        model = VSVR(kernel=kernel, width=1.0, reg=1.0).fit(rows, rows.x)
+        model = VSVR(kernel=Kernel(kernel, width=1.0), reg=1.0).fit(rows, rows.x)
         one = rows.iloc[[0, 0, 0]].assign(
             region=["north", "east", "north"], flag=[0.0, 0.0, 1.0], x=1.0
         )
@@ -225,7 +227,7 @@ def test_bounds_average_over_features():
 
 def test_columns_that_are_left_out_are_named():
     frame = pd.DataFrame({"a": np.arange(20.0), "b": 1.0, "c": np.arange(20.0) % 3})
-    for model in (VSVR(kernel="rbf", width=1.0, reg=1.0), VBoostRegressor(**TREES)):
+    for model in (VSVR(kernel=Kernel("rbf", width=1.0), reg=1.0), VBoostRegressor(**TREES)):
         with pytest.warns(ConstantColumnWarning, match="Columns 'b' are constant in X and"):
             model.fit(frame, frame.a)
         with pytest.warns(ConstantColumnWarning, match=r"Columns \[1\] are constant in X and"):
@@ -268,7 +270,12 @@ def test_a_cluster_names_the_columns_too():
 
 def test_blocks_of_encoded_rows_know_features():
     rows, target = ENCODER.transform(X), ENCODER.transform(T)
-    options = {"kernel": "rbf", "width": 2.0, "reg": 0.1, "solver": "primal", "random_state": 0}
+    options = {
+        "kernel": Kernel("rbf", width=2.0),
+        "reg": 0.1,
+        "solver": "primal",
+        "random_state": 0,
+    }
     whole = VSVR("blended", **options).fit(X, SCORE, X_target=T).predict(T)
     y = np.asarray(SCORE)
 

@@ -11,7 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
+from covshift import (
+    VSVC,
+    VSVR,
+    Kernel,
+    Reweighted,
+    RobustBiasAware,
+    VBoostClassifier,
+    VBoostRegressor,
+)
 from covshift.comparison import (
     ImportanceWeightedScorer,
     Method,
@@ -30,7 +38,7 @@ WEIGHT = TIMES * (np.arange(len(T)) % 5 > 0)
 TREES = {"n_estimators": 5, "max_leaf_nodes": 4}
 ADDITIVE = Additive(symmetric=True, normalize=True)
 
-KERNEL = {"kernel": "rbf", "width": 1.0}
+KERNEL = {"kernel": Kernel("rbf", width=1.0)}
 FIXED = {**KERNEL, "reg": 0.1}  # no search: it is tuned once
 
 INNER = {

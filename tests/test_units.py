@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from machines import with_kernel
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import covshift
@@ -47,7 +48,9 @@ class StepClassifier(ClassifierMixin, Step):
 
 def classifier(**options):
     def answer(f, g):
-        model = covshift.VSVC(random_state=0, **options).fit(f * X, LABELS, X_target=f * T)
+        model = covshift.VSVC(random_state=0, **with_kernel(options)).fit(
+            f * X, LABELS, X_target=f * T
+        )
         return model.predict_proba(f * NEW)[:, 1]
 
     return answer
@@ -55,7 +58,9 @@ def classifier(**options):
 
 def regressor(**options):
     def answer(f, g):
-        model = covshift.VSVR(random_state=0, **options).fit(f * X, g * Y, X_target=f * T)
+        model = covshift.VSVR(random_state=0, **with_kernel(options)).fit(
+            f * X, g * Y, X_target=f * T
+        )
         return model.predict(f * NEW) / g
 
     return answer
@@ -289,7 +294,9 @@ def test_a_price_of_leaves_is_in_the_unit_of_squared_outcomes():
 def test_coefficients_are_in_the_unit_of_y():
     g = 2.0**200
     one, other = (
-        covshift.VSVR("blended", kernel="rbf", width="scale").fit(X, u * Y, X_target=T)
+        covshift.VSVR("blended", kernel=covshift.Kernel("rbf", width="scale")).fit(
+            X, u * Y, X_target=T
+        )
         for u in (1.0, g)
     )
     np.testing.assert_allclose(other.dual_coef_ / g, one.dual_coef_, rtol=1e-12)

@@ -11,14 +11,22 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covshift import VSVC, VSVR, Reweighted, RobustBiasAware, VBoostClassifier, VBoostRegressor
+from covshift import (
+    VSVC,
+    VSVR,
+    Kernel,
+    Reweighted,
+    RobustBiasAware,
+    VBoostClassifier,
+    VBoostRegressor,
+)
 from covshift.comparison import ImportanceWeightedScorer, Method, compare
 from covshift.corrections import Additive, Importance
 from covshift.data.row_weights import row_weights
 from covshift.testing import check_weights
 
-FIXED = {"kernel": "rbf", "width": 1.0, "reg": 0.3}
-TUNED = {"kernel": "rbf", "width": 1.0}
+FIXED = {"kernel": Kernel("rbf", width=1.0), "reg": 0.3}
+TUNED = {"kernel": Kernel("rbf", width=1.0)}
 TREES = {"n_estimators": 4, "min_samples_leaf": 5, "max_leaf_nodes": 4}
 
 ESTIMATORS = {
@@ -26,8 +34,10 @@ ESTIMATORS = {
     "VSVC tuned": VSVC("blended", **TUNED),
     "VSVR": VSVR("none", **FIXED),
     "VSVR tuned": VSVR("additive", **TUNED),
-    "VSVR with its kernel": VSVR("none", fast=True, kernel="cv", width="cv"),
-    "VSVR in cdf coordinates": VSVR("additive", coordinates="cdf", **FIXED),
+    "VSVR with its kernel": VSVR("none", fast=True, kernel="cv"),
+    "VSVR in cdf coordinates": VSVR(
+        "additive", kernel=Kernel("rbf", width=1.0, coordinates="cdf"), reg=0.3
+    ),
     "VSVC, bounded": VSVC("additive", probability="qp", **FIXED),
     "landmarks": VSVC("blended", solver="primal", n_components=20, random_state=0, **TUNED),
     "landmarks and weights": VSVR(

@@ -13,7 +13,7 @@ give.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.distributed import fit_blocks
 
 
@@ -32,8 +32,9 @@ T = np.random.default_rng(99).normal([0.8, 0.0], 0.7, size=(150, 2))
 
 
 def machine():
-    given = {"kernel": "rbf", "width": 1.0, "reg": 1e-3, "n_components": 40, "solver": "primal"}
-    return VSVR("blended", **given, random_state=0)
+    kernel = Kernel("rbf", width=1.0)
+    options = {"reg": 1e-3, "n_components": 40, "solver": "primal", "random_state": 0}
+    return VSVR("blended", kernel=kernel, **options)
 
 
 model = fit_blocks(machine(), blocks, T)

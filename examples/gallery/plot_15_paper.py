@@ -11,7 +11,7 @@ lie left of zero. All methods are the same kernel machine, :class:`covshift.VSVC
 import matplotlib.pyplot as plt
 import numpy as np
 
-from covshift import VSVC
+from covshift import VSVC, Kernel
 from covshift.corrections import Multiplicative, Uniform, Unweighted
 from covshift.datasets import make_sigmoid_shift
 
@@ -20,7 +20,8 @@ methods = {
     "Vapnik's uniform V": (Uniform(low=-1, high=1), "#E69F00"),
     "empirical V (the paper)": (Multiplicative(), "#009E73"),
 }
-paper = {"kernel": "laplacian", "width": 1, "coordinates": "none", "reg": 0.1, "probability": None}
+kernel = Kernel("laplacian", width=1, coordinates="none")
+paper = {"kernel": kernel, "reg": 0.1, "probability": None}
 
 
 def predict(data, correction, X):

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .machine import VSVC, VSVR
     from .machine.reweighted import Reweighted
     from .margins import Margins
+    from .numerics.kernels import Kernel
     from .persistence import load, save
     from .robust import RobustBiasAware
 
@@ -93,6 +94,7 @@ _HOME = {
     "ConformalRegressor": "conformal",
     "Diagnosis": "diagnostics",
     "Difference": "estimates",
+    "Kernel": "numerics.kernels",
     "Margins": "margins",
     "Predictions": "evaluations",
     "Proportion": "estimates",
@@ -127,6 +129,7 @@ __all__ = [
     "Cost",
     "Diagnosis",
     "Difference",
+    "Kernel",
     "Margins",
     "Predictions",
     "Proportion",

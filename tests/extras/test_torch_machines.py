@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from machines import with_kernel
 
 import covshift
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.numerics.device.kernels import features
-from covshift.numerics.kernels import Kernel, KernelSum
+from covshift.numerics.kernels import KernelSum, NamedKernel
 from covshift.weights import CDFWeights
 
 rng = np.random.default_rng(0)
@@ -41,7 +42,7 @@ def machine(kind=VSVR, **parameters):
     """One kernel by name, so that the sums alone are compared, and quickly."""
     fixed = {"kernel": "rbf", "width": "scale", "coordinates": "none", "correction": "blended"}
     fixed |= {"n_components": 50, "random_state": 0, "solver": "primal"}
-    return kind(**{**fixed, **parameters})
+    return kind(**with_kernel(fixed | parameters))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -236,7 +237,7 @@ def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
     points = torch.asarray(rng.normal(size=(rows, n)) + 1e3, device="cuda", dtype=kind)
     w = torch.rand(rows, device="cuda", dtype=torch.float64)
     Z = rng.normal(size=(130, n)) + 1e3
-    portable = Features(Kernel("rbf", 1.3), Z, points[:1].double())
+    portable = Features(NamedKernel("rbf", 1.3), Z, points[:1].double())
     gaussian, same = portable.compiled(points)
     expected = w[:, None] * portable(points.double())
     out = torch.full((rows, 133), torch.nan, dtype=torch.float64, device="cuda")

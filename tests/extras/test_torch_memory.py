@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from covshift import VSVR
+from covshift import VSVR, Kernel
 from covshift.machine.device_primal import DevicePrimal
 from covshift.machine.landmarks import DeviceExpansion
 from covshift.numerics.device.arrays import enough_memory
@@ -25,7 +25,7 @@ def full(*_, **__):
 
 
 def machine():
-    fixed = {"kernel": "rbf", "width": 1.0, "coordinates": "none", "reg": 1.0}
+    fixed = {"kernel": Kernel("rbf", width=1.0, coordinates="none"), "reg": 1.0}
     return VSVR("blended", solver="primal", n_components=20, random_state=0, **fixed)
 
 

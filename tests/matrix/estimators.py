@@ -117,7 +117,7 @@ def logistic() -> Any:
     return LogisticRegression(C=1.0)
 
 
-MACHINE = {"kernel": "rbf", "width": 1.0, "reg": 1.0}
+MACHINE = {"kernel": covshift.Kernel("rbf", width=1.0), "reg": 1.0}
 FAST_WEIGHTS = {"weighter": weights.GaussianRatio()}
 
 ESTIMATORS = [

@@ -30,7 +30,7 @@ def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
     The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
     ``kernels`` it takes the uncorrected machine's.
     """
-    if machine.kernel == "precomputed":
+    if machine._kernel.name == "precomputed":
         raise InputError("correction='auto' needs points, not a precomputed kernel.")
     exact = machine._solver(problem.N) == "dual"
     random_state = check_random_state(machine.random_state)

@@ -28,14 +28,14 @@ from ..data.fields import (
     Wholes,
 )
 from ..data.fit import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
-from ..data.parameters import Rules, check_parameters, flag, number, one_of, whole
+from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
 from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
 from ..numerics.array import Real, Rows
 from ..numerics.coordinates import COORDINATES
 from ..numerics.folds import Fold, ranked_folds
 from ..numerics.hashing import RowUnits
-from ..numerics.kernels import KERNEL, WIDTH
+from ..numerics.kernels import KERNEL_OR_SUM, Kernel
 from ..numerics.parallel import one_blas_thread
 from ..numerics.progress import warn_if_slow
 from ..numerics.row_sample import RowSample
@@ -43,7 +43,7 @@ from .auto import Tuning, fit_auto, kernel_scale, kernel_spread, tune_dual
 from .dual import solve_dual
 from .expansion import Expansion
 from .landmarks import LandmarksFit
-from .search import SUM_OF_KERNELS, check_search, choose_kernels
+from .search import choose_kernels
 
 _FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
@@ -77,13 +77,9 @@ class KernelMachine(LandmarksFit):
     __metadata_request__fit: ClassVar = TARGET_REQUEST
     __metadata_request__partial_fit: ClassVar = TARGET_REQUEST
     _rules: ClassVar[Rules] = {
-        "kernel": KERNEL | one_of("cv", "main_effects") | SUM_OF_KERNELS,
-        "width": WIDTH | one_of("cv"),
-        "relevance": one_of("cv") | flag(),
-        "coordinates": one_of("standard", "cdf", "cv", "none"),
+        "kernel": KERNEL_OR_SUM
+        | Rule(("a covshift.Kernel",), lambda value: isinstance(value, Kernel)),
         "fast": flag(),
-        "degree": number(),
-        "coef0": number(),
         "reg": number(above=0) | one_of("cv"),
         "solver": one_of("auto", "dual", "primal"),
         "n_components": whole(1),
@@ -114,12 +110,6 @@ class KernelMachine(LandmarksFit):
         correction: Any = "none",
         *,
         kernel: Any = "cv",
-        width: Any = "cv",
-        relevance: Any = "cv",
-        coordinates: str = "standard",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
@@ -129,12 +119,6 @@ class KernelMachine(LandmarksFit):
     ) -> None:
         self.correction = correction
         self.kernel = kernel
-        self.width = width
-        self.relevance = relevance
-        self.coordinates = coordinates
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.reg = reg
         self.solver = solver
         self.n_components = n_components
@@ -147,7 +131,7 @@ class KernelMachine(LandmarksFit):
         self._forget()
         if self._runs_on_device(X) and not isinstance(X_target, AtCuts):
             return self._fit_on_device(X, Y, X_target, weights)
-        given = self.kernel == "precomputed"
+        given = self._kernel.name == "precomputed"
         problem = check_fit_data(X, Y, X_target, weights, kernel_given=given, frame=self._frame)
         self._columns = problem.columns
         self._stream = None
@@ -215,7 +199,7 @@ class KernelMachine(LandmarksFit):
             stacklevel=4,
         )
         V = self._operator(problem)
-        given = problem.X if self.kernel == "precomputed" else None
+        given = problem.X if self._kernel.name == "precomputed" else None
         tuning, folds = self._tune_dual(V, problem, kernels, given)
         kernel, self.reg_ = kernels[tuning.best[0]], tuning.reg
         K = kernel(problem.X, problem.X) if given is None else given
@@ -301,8 +285,8 @@ class KernelMachine(LandmarksFit):
 
     def _check_parameters(self) -> None:
         check_parameters(self)
-        check_search(self)
-        if self.kernel == "precomputed" and self.solver == "primal":
+        self._kernel.check()
+        if self._kernel.name == "precomputed" and self.solver == "primal":
             raise InputError("solver='primal' needs points, not a precomputed kernel.")
 
     def _forget(self) -> None:
@@ -313,7 +297,7 @@ class KernelMachine(LandmarksFit):
     def _solver(self, N: int) -> str:
         if self.solver != "auto":
             return str(self.solver)
-        if N <= _DUAL_ROWS or self.kernel == "precomputed":
+        if N <= _DUAL_ROWS or self._kernel.name == "precomputed":
             return "dual"
         correction = None if self._chooses() else as_correction(self.correction)
         if getattr(correction, "by_blocks", True):
@@ -336,11 +320,11 @@ class KernelMachine(LandmarksFit):
             message = (
                 f"The kernel values differ by {spread:.1g} of their size: the features lie far "
                 "from zero, and rounding dominates coefficients and predictions. Use "
-                "coordinates='standard', or subtract an offset first."
+                "coordinates='standard' in its Kernel, or subtract an offset first."
             )
         warnings.warn(message, ConditionWarning, stacklevel=5)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._kernel.name == "precomputed"
         return tags

@@ -206,7 +206,7 @@ class BlockFit:
 
 def _refuse_what_needs_all_rows(estimator: KernelMachine) -> None:
     name = type(estimator).__name__
-    if estimator.solver == "dual" or estimator.kernel == "precomputed":
+    if estimator.solver == "dual" or estimator._kernel.name == "precomputed":
         raise InputError(
             f"{name} is exact (solver='dual', or a precomputed kernel), which needs all pairs of "
             "rows. Use solver='primal' or 'auto' to fit rows in blocks."

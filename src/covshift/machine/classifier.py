@@ -57,31 +57,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         "blended", CDF weights and both together by importance-weighted cross-validation, and mixes
         the best with the uncorrected machine as far as the evidence goes (theory, section 3.4): for
         a kernel that is too simple, such as "linear".
-    kernel : str, list of str or callable
+    kernel : str, list of str, callable or `Kernel`
         "cv": a sum of a linear, a Gaussian and a Laplacian kernel, whose amplitudes and widths have
-        the largest evidence on a sample of the rows (theory, section 3.6). A list of "linear",
-        "rbf", "laplacian" and "main_effects" (a sum over single features) does the same with these.
-        By name: "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn; a
-        callable; another machine's ``kernel_``; or "precomputed" (with a correction that needs no
-        points, such as ``Precomputed(V)``).
-    width : float, "scale", "median" or "cv"
-        Width of a kernel by name, a length in coordinates: sigma in exp(-|x - z|^2 / (2 sigma^2))
-        for "rbf", in exp(-|x - z|_1 / sigma) for "laplacian", and in x'z / sigma^2 for "poly" and
-        "sigmoid". "scale" follows the spread of the training rows as in `sklearn.svm.SVC`, "median"
-        their median distance; "cv" compares five widths, of which "scale" is the middle one. A sum
-        of kernels finds its own.
-    relevance : "cv", True or False
-        Whether each feature, or category, has a width of its own in a sum of kernels: "cv" lets the
-        error of held-out rows decide.
-    coordinates : {"standard", "cdf", "cv", "none"}
-        What the kernel sees of the columns: standardised with outliers bounded; their pooled
-        distribution functions, which no monotone transformation changes; the better of both by the
-        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1;
-        two levels of a category are as far apart as these.
-    degree, coef0 : float
-        Of the polynomial and sigmoid kernels.
-    kernel_params : dict, optional
-        Further arguments of a callable kernel.
+        the largest evidence on a sample of the rows (theory, section 3.6). Another name, such as
+        "rbf" or "linear", a list of names to be added up, a callable of two rows, another machine's
+        ``kernel_``, or "precomputed". With options such as a width: ``Kernel("rbf", width=2.0)``;
+        `covshift.Kernel` says what there is.
     reg : float or "cv"
         The paper's gamma (its N^2 absorbed). "cv" chooses among 20 values over eight decades,
         more where rows are many, by cross-validated squared error, never by the V-loss.
@@ -143,8 +124,8 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     parameter that is as long as X into folds.
 
     The paper's own setting, Algorithm 1 with a fixed penalty, is
-    ``VSVC("multiplicative", reg=0.1, coordinates="none", probability=None)`` with the kernel of its
-    experiments, ``kernel="laplacian", width=1``.
+    ``VSVC("multiplicative", kernel=kernel, reg=0.1, probability=None)`` with the kernel of its
+    experiments, ``kernel = Kernel("laplacian", width=1, coordinates="none")``.
 
     References
     ----------
@@ -179,12 +160,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         correction: Any = "none",
         *,
         kernel: Any = "cv",
-        width: Any = "cv",
-        relevance: Any = "cv",
-        coordinates: str = "standard",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         reg: Any = "cv",
         solver: str = "auto",
         n_components: int = 300,
@@ -196,12 +171,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         super().__init__(
             correction=correction,
             kernel=kernel,
-            width=width,
-            relevance=relevance,
-            coordinates=coordinates,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
             reg=reg,
             solver=solver,
             n_components=n_components,
@@ -382,7 +351,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _after_dual(self, problem: FitData, V: Any, K: Real) -> None:
         if self.probability == "qp":
-            no_rows = self.kernel == "precomputed" or problem.cuts is not None
+            no_rows = self._kernel.name == "precomputed" or problem.cuts is not None
             T = problem.T[:0] if no_rows else problem.T[problem.target.kept]
             dual = Dual(small_factor(V), K)
             self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)

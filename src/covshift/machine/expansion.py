@@ -12,7 +12,7 @@ from scipy.linalg import block_diag
 from ..data.fields import Kind, OrNone, Part, Reals
 from ..numerics.array import Array, Real, like, namespace
 from ..numerics.coordinates import OnCoordinates
-from ..numerics.kernels import Kernel, KernelSum
+from ..numerics.kernels import KernelSum, NamedKernel
 from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
@@ -30,7 +30,7 @@ class Expansion:
     c: Real  # (k,)
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "kernel": OrNone(Part(Kernel, KernelSum, OnCoordinates, n="n")),
+        "kernel": OrNone(Part(KernelSum, NamedKernel, OnCoordinates, n="n")),
         "Z": Reals("D", "n"),
         "coef": Reals("D", "k"),
         "c": Reals("k"),

@@ -35,11 +35,11 @@ from ..numerics.device.arrays import enough_memory
 from ..numerics.device.kernels import KERNELS as DEVICE_KERNELS
 from ..numerics.device.kernels import DeviceExpansion
 from ..numerics.hashing import RowUnits
-from ..numerics.kernels import landmarks
+from ..numerics.kernels import Kernel, landmarks
 from .device_primal import DevicePrimal
 from .expansion import Expansion
 from .primal import Primal
-from .search import best_of, is_searched
+from .search import best_of
 
 # The fitted function of a kernel machine: from new rows, of whatever kind, to values.
 
@@ -108,7 +108,13 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
 class LandmarksFit(FittedFunction):
     """What a kernel machine does with ``solver="primal"``; `KernelMachine` has the rest."""
 
+    kernel: Any
     _stream: Primal | None
+
+    @property
+    def _kernel(self) -> Kernel:
+        """The kernel that is asked for, with its options."""
+        return Kernel.of(self.kernel)
 
     def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
         Z = self._landmarks(problem)
@@ -145,8 +151,8 @@ class LandmarksFit(FittedFunction):
             and X.ndim == 2
             and not self._chooses()
             and self._solver(int(X.shape[0])) == "primal"
-            and (is_searched(self.kernel) or self.kernel in DEVICE_KERNELS)
-            and self.coordinates in ("standard", "none")
+            and (self._kernel.searched or self._kernel.name in DEVICE_KERNELS)
+            and self._kernel.coordinates in ("standard", "none")
         )
 
     @enough_memory(
@@ -158,7 +164,7 @@ class LandmarksFit(FittedFunction):
         self._columns = problem.columns
         self._stream = None
         problem.warn_if_apart(self, self.correction_, stacklevel=4)
-        if is_searched(self.kernel):
+        if self._kernel.searched:
             problem = problem.in_double()  # its parts differ in size: single precision loses some
         kernels = self._choose_kernels(problem)
         Z = self._landmarks(problem)
@@ -212,7 +218,7 @@ class LandmarksFit(FittedFunction):
             self._check_parameters()
             self._forget()
             self.__dict__.pop("_frame", None)
-            if self.kernel == "precomputed":
+            if self._kernel.name == "precomputed":
                 raise InputError("partial_fit needs points, not a precomputed kernel.")
             if self._chooses():
                 raise InputError(

@@ -113,11 +113,11 @@ class LeaveOneOutRegressor(LeaveOneOut):
     Examples
     --------
     >>> import numpy as np
-    >>> from covshift import VSVR
+    >>> from covshift import VSVR, Kernel
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(60, 1)), rng.normal(1, 1, size=(80, 1))
     >>> y = np.sin(X[:, 0]) + rng.normal(scale=0.1, size=60)
-    >>> model = VSVR("blended", kernel="rbf", width=1).fit(X, y, X_target=T)
+    >>> model = VSVR("blended", kernel=Kernel("rbf", width=1)).fit(X, y, X_target=T)
     >>> without = model.leave_one_out(X, y, X_target=T)
     >>> without.residuals().shape
     (60,)

@@ -16,20 +16,19 @@ from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
 from ..data.features import feature_groups, gap_factors, members
-from ..data.parameters import Rule
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows, Whole
 from ..numerics.coordinates import Centered, Coordinates, OnCoordinates, Unchanged, fit_coordinates
 from ..numerics.folds import Fold, ranked_folds
 from ..numerics.hashing import RowUnits
-from ..numerics.kernels import PARTS as SUM_PARTS
-from ..numerics.kernels import Kernel, KernelSum, find_width, widths_to_compare
+from ..numerics.kernels import SEARCHED, Kernel, KernelSum, NamedKernel
 from ..numerics.parallel import one_blas_thread
 from ..numerics.row_sample import RowSample
 from ..operators import Diagonal
 from .auto import tune_dual
 
 _LARGEST = 1e150
+_MADE = (NamedKernel, KernelSum, OnCoordinates)
 _TUNING_ROWS = 1000  # that compare widths for the fit on landmarks
 
 
@@ -40,39 +39,6 @@ class KernelChoice:
     coordinates: Coordinates
     kernels: Sequence[Any]  # of the columns themselves
     report: dict[str, Any] | None  # what a search compared
-
-
-def is_searched(kernel: Any) -> bool:
-    """Whether ``kernel`` asks for a sum of kernels, found by evidence."""
-    return (isinstance(kernel, str) and kernel in ("cv", "main_effects")) or isinstance(
-        kernel, list | tuple
-    )
-
-
-def parts_of(kernel: Any) -> tuple[str, ...]:
-    """Return the parts of the sum that ``kernel`` asks for."""
-    if kernel == "cv":
-        return PARTS
-    return (kernel,) if isinstance(kernel, str) else tuple(kernel)
-
-
-def _is_sum(kernel: Any) -> bool:
-    """Whether ``kernel`` lists parts of a sum, each once."""
-    if not isinstance(kernel, list | tuple) or not kernel:
-        return False
-    return all(kernel.count(part) == 1 and part in SUM_PARTS for part in kernel)
-
-
-SUM_OF_KERNELS = Rule((f"a list of some of {', '.join(map(repr, SUM_PARTS))}",), _is_sum)
-
-
-def check_search(machine: Any) -> None:
-    """Refuse a width for a kernel that finds its own."""
-    if is_searched(machine.kernel) and machine.width != "cv":
-        raise InputError(
-            f"width={machine.width!r} needs a kernel by name, such as 'rbf': kernel="
-            f"{machine.kernel!r} finds its own widths. Leave width at 'cv'."
-        )
 
 
 def choose_kernels(
@@ -89,14 +55,15 @@ def choose_kernels(
     ``groups`` (n,) numbers the features that the columns belong to; None: each is its own.
     ``units`` are what rows are measured in.
     """
-    if isinstance(machine.kernel, KernelSum | OnCoordinates):  # another machine's kernel_
-        own = getattr(machine.kernel, "coordinates", Unchanged())
-        return KernelChoice(own, [machine.kernel], None)
+    kernel = machine._kernel
+    if isinstance(kernel.name, _MADE):  # another machine's kernel_
+        own = getattr(kernel.name, "coordinates", Unchanged())
+        return KernelChoice(own, [kernel.name], None)
     target = RowSample.of(T, np.zeros((T.shape[0], 1)), share, units=units)
-    kinds = ("standard", "cdf") if machine.coordinates == "cv" else (machine.coordinates,)
+    kinds = ("standard", "cdf") if kernel.coordinates == "cv" else (kernel.coordinates,)
     found = []
     for kind in kinds:
-        if kind == "none" and _has_products(machine.kernel):
+        if kind == "none" and _has_products(kernel):
             coordinates: Coordinates = Centered(_center(sample))
             found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
             continue
@@ -107,7 +74,7 @@ def choose_kernels(
             target.X,
             target.w / target.w.sum(),
             groups,
-            squared=machine.kernel != "laplacian",
+            squared=kernel.name != "laplacian",
         )
         found.append(_on(coordinates, machine, sample, Y, groups, judged=len(kinds) > 1))
     best = min(found, key=lambda pair: pair[1])[0]
@@ -116,9 +83,9 @@ def choose_kernels(
     return best
 
 
-def _has_products(kernel: Any) -> bool:
+def _has_products(kernel: Kernel) -> bool:
     """Whether a kernel, or a part of it, is linear in the columns."""
-    return kernel == "linear" or (is_searched(kernel) and "linear" in parts_of(kernel))
+    return kernel.name == "linear" or (kernel.searched and "linear" in kernel.parts)
 
 
 def _center(sample: RowSample) -> Real:
@@ -126,7 +93,7 @@ def _center(sample: RowSample) -> Real:
     if np.abs(sample.X).max() > _LARGEST:
         raise InputError(
             f"X has numbers beyond {_LARGEST:g}, whose products overflow in a linear kernel. Use "
-            "coordinates='standard', or rescale the columns."
+            "coordinates='standard' in its Kernel, or rescale the columns."
         )
     return np.asarray(sample.counts @ sample.X / sample.counts.sum())
 
@@ -142,35 +109,25 @@ def _on(
 ) -> tuple[KernelChoice, float]:
     U, counts = coordinates(sample.X), sample.counts
     error, report = np.inf, None
-    searched = is_searched(machine.kernel)
-    if searched or judged:
+    kernel = machine._kernel
+    if kernel.searched or judged:
         found = find_kernel(
             U,
             Y,
             counts,
             sample.repeats,
-            parts=parts_of(machine.kernel) if searched else PARTS,
+            parts=kernel.parts,
             groups=groups,
-            relevance=machine.relevance,
+            relevance=kernel.relevance,
             effort=FAST if machine.fast else FULL,
             judged=judged,
         )
         error, report = found.error, found.report()
-    kernels = [found.kernel] if searched else _named(machine, U, counts, groups)
+    kernels: Sequence[Any]
+    kernels = [found.kernel] if kernel.searched else kernel.at_widths(U, counts, groups)
     if not isinstance(coordinates, Unchanged):
-        kernels = [OnCoordinates(kernel, coordinates) for kernel in kernels]
+        kernels = [OnCoordinates(each, coordinates) for each in kernels]
     return KernelChoice(coordinates, kernels, report), error
-
-
-def _named(machine: Any, U: Real, w: Real, groups: Rows | None) -> list[Any]:
-    """Return the kernel by name, once per width that is to be compared."""
-    n_features = None if groups is None else int(groups.max()) + 1
-    width = find_width(machine.width, machine.kernel, U, w, n_features)
-    widths: Sequence[float | None] = [width]
-    if machine.width == "cv" and width is not None:
-        widths = widths_to_compare(machine.kernel, width)
-    params = dict(machine.kernel_params or {})
-    return [Kernel(machine.kernel, w, machine.degree, machine.coef0, params) for w in widths]
 
 
 def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) -> Any:
@@ -189,10 +146,6 @@ def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) ->
 # relevances may differ is what held-out squared error says, with everything learned anew without
 # the rows held out. Evidence alone would let them differ too much where features are many, rows few
 # and the noise is not Gaussian.
-
-
-PARTS = ("linear", "rbf", "laplacian")
-"""What kernel="cv" adds up."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +194,7 @@ def find_kernel(
     w: Real,
     repeats: Whole | None = None,
     *,
-    parts: tuple[str, ...] = PARTS,
+    parts: tuple[str, ...] = SEARCHED,
     groups: Rows | None = None,
     relevance: Any = "cv",
     effort: Effort = FULL,

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..data.fields import Kind, Part, Reals, Wholes
 from .array import Array, Real, Rows, Whole, is_numpy, like
-from .kernels import Fill, Kernel, KernelSum, values_at
+from .kernels import Fill, KernelSum, NamedKernel, values_at
 
 _MIDDLE = (0.02, 0.98)  # values beyond one such range more on either side are moved to the bound
 _FEW = 5  # distinct values of a column that is no measurement
@@ -140,7 +140,7 @@ class OnCoordinates:
     coordinates: Any
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "kernel": Part(Kernel, KernelSum, n="n"),
+        "kernel": Part(KernelSum, NamedKernel, n="n"),
         "coordinates": Part(*COORDINATES, n="n"),
     }
 

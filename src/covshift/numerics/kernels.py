@@ -11,7 +11,7 @@ a length in the units of the features, larger for smoother functions:
 
 Besides a positive number it may be "scale", "median" (`find_width`) or "cv", the best of several
 by cross-validation. scikit-learn's gamma is one over 2 width^2, width, width^2, width^2 and width;
-`Kernel` alone knows it.
+`NamedKernel` alone knows it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ..data.features import gap_factors, members
@@ -38,7 +39,8 @@ from ..data.fields import (
     Reals,
     Wholes,
 )
-from ..data.parameters import function, number, one_of
+from ..data.parameters import Rule, Rules, check_parameters, flag, function, number, one_of
+from ..exceptions import InputError
 from .array import Real, Rows, is_numpy
 from .hashing import HashedSample, RowUnits, draw_seed
 from .parallel import over_rows
@@ -77,7 +79,7 @@ def values_at(kernel: Any, Z: Real) -> Fill:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class NamedKernel:
     """K(x, z), by name or as a callable; ``width`` is None for a kernel that has none."""
 
     name: str | Callable[..., Any]
@@ -95,7 +97,7 @@ class Kernel:
     }
 
     @classmethod
-    def _from_saved(cls, name: str, **rest: Any) -> Kernel:
+    def _from_saved(cls, name: str, **rest: Any) -> NamedKernel:
         KERNEL.check(name, "kernel")
         return cls(name, **rest)
 
@@ -442,3 +444,135 @@ class KernelSum:
                 write(U[start : start + size], out[start : start + size])
 
         return fill
+
+
+# What a machine is asked for: a kernel and its options.
+
+
+SEARCHED = ("linear", "rbf", "laplacian")
+"""What "cv" adds up."""
+
+
+def _is_sum(name: Any) -> bool:
+    """Whether ``name`` lists parts of a sum, each once."""
+    if not isinstance(name, list | tuple) or not name:
+        return False
+    return all(name.count(part) == 1 and part in PARTS for part in name)
+
+
+KERNEL_OR_SUM = (
+    KERNEL
+    | one_of("cv", "main_effects")
+    | Rule((f"a list of some of {', '.join(map(repr, PARTS))}",), _is_sum)
+)
+"""What a machine takes for a kernel without options."""
+
+
+class Kernel(BaseEstimator):  # type: ignore[misc]
+    """The kernel of `VSVC` and `VSVR` with its options: ``kernel=Kernel("rbf", width=2.0)``.
+
+    A name by itself, as in ``kernel="rbf"``, leaves all options at their defaults.
+
+    Parameters
+    ----------
+    name : str, list of str or callable
+        "cv": a sum of a linear, a Gaussian and a Laplacian kernel, whose amplitudes and widths have
+        the largest evidence on a sample of the rows (theory, section 3.6). A list of "linear",
+        "rbf", "laplacian" and "main_effects" (a sum over single features) does the same with these.
+        By name: "rbf", "laplacian", "linear", "poly", "sigmoid", another kernel of scikit-learn; a
+        callable; another machine's ``kernel_``; or "precomputed" (with a correction that needs no
+        points, such as ``Precomputed(V)``).
+    width : float, "scale", "median" or "cv"
+        Width of a kernel by name, a length in coordinates: sigma in exp(-|x - z|^2 / (2 sigma^2))
+        for "rbf", in exp(-|x - z|_1 / sigma) for "laplacian", and in x'z / sigma^2 for "poly" and
+        "sigmoid". "scale" follows the spread of the training rows as in `sklearn.svm.SVC`, "median"
+        their median distance; "cv" compares five widths, of which "scale" is the middle one. A sum
+        of kernels finds its own.
+    relevance : "cv", True or False
+        Whether each feature, or category, has a width of its own in a sum of kernels: "cv" lets the
+        error of held-out rows decide.
+    coordinates : {"standard", "cdf", "cv", "none"}
+        What the kernel sees of the columns: standardised with outliers bounded; their pooled
+        distribution functions, which no monotone transformation changes; the better of both by the
+        error of held-out rows; or the columns as they are. Columns of two values become 0 and 1;
+        two levels of a category are as far apart as these.
+    degree, coef0 : float
+        Of the polynomial and sigmoid kernels.
+    params : dict, optional
+        Further arguments of a callable kernel.
+
+    Examples
+    --------
+    >>> from covshift import VSVR, Kernel
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> machine = VSVR(kernel=Kernel("poly", width=1.0, degree=2, coordinates="none"), reg=1e-6)
+    >>> machine.fit(X, [0.0, 1.0, 4.0, 9.0]).predict([[1.5], [4.0]]).round(2)
+    array([ 2.25, 16.  ])
+    >>> machine.set_params(kernel__degree=1).kernel
+    Kernel(coordinates='none', degree=1, name='poly', width=1.0)
+    """
+
+    _rules: ClassVar[Rules] = {
+        "name": KERNEL_OR_SUM,
+        "width": WIDTH | one_of("cv"),
+        "relevance": one_of("cv") | flag(),
+        "coordinates": one_of("standard", "cdf", "cv", "none"),
+        "degree": number(),
+        "coef0": number(),
+    }
+
+    def __init__(
+        self,
+        name: Any = "cv",
+        *,
+        width: Any = "cv",
+        relevance: Any = "cv",
+        coordinates: str = "standard",
+        degree: float = 3,
+        coef0: float = 1,
+        params: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.width = width
+        self.relevance = relevance
+        self.coordinates = coordinates
+        self.degree = degree
+        self.coef0 = coef0
+        self.params = params
+
+    @classmethod
+    def of(cls, kernel: Any) -> Kernel:
+        """Return the kernel itself, or a name with its default options."""
+        return kernel if isinstance(kernel, Kernel) else cls(kernel)
+
+    @property
+    def searched(self) -> bool:
+        """Whether it is a sum of kernels, found by evidence."""
+        named = isinstance(self.name, str) and self.name in ("cv", "main_effects")
+        return named or isinstance(self.name, list | tuple)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the sum that a search adds up; without one, those of "cv"."""
+        if not self.searched or self.name == "cv":
+            return SEARCHED
+        return (self.name,) if isinstance(self.name, str) else tuple(self.name)
+
+    def check(self) -> None:
+        """Refuse options that cannot be, and a width for a kernel that finds its own."""
+        check_parameters(self)
+        if self.searched and self.width != "cv":
+            raise InputError(
+                f"width={self.width!r} needs a kernel by name, such as 'rbf': kernel="
+                f"{self.name!r} finds its own widths. Leave width at 'cv'."
+            )
+
+    def at_widths(self, U: Real, w: Real, groups: Rows | None) -> list[NamedKernel]:
+        """Return the kernel by name for rows U (N, n), once per width that is to be compared."""
+        n_features = None if groups is None else int(groups.max()) + 1
+        width = find_width(self.width, self.name, U, w, n_features)
+        widths: list[float | None] = [width]
+        if self.width == "cv" and width is not None:
+            widths = [*widths_to_compare(self.name, width)]
+        params = dict(self.params or {})
+        return [NamedKernel(self.name, each, self.degree, self.coef0, params) for each in widths]

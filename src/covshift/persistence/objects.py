@@ -157,6 +157,7 @@ def _differs(cls: type, key: str, value: Any) -> bool:
 _MORE = {  # that no name of the registry stands for
     "covshift:ConformalClassifier": "covshift.conformal:ConformalClassifier",
     "covshift:ConformalRegressor": "covshift.conformal:ConformalRegressor",
+    "covshift:Kernel": "covshift.numerics.kernels:Kernel",
     "covshift:Importance": "covshift.corrections:Importance",
     "covshift:Precomputed": "covshift.corrections:Precomputed",
     "covshift:Reweighted": "covshift.machine.reweighted:Reweighted",

@@ -445,9 +445,9 @@ def check_weights(estimator: Any, *, tolerance: float = 1e-6, random_state: int 
 
     Examples
     --------
-    >>> from covshift import VSVR
+    >>> from covshift import VSVR, Kernel
     >>> from covshift.testing import check_weights
-    >>> check_weights(VSVR("additive", kernel="rbf", width=1.0, reg=0.1))
+    >>> check_weights(VSVR("additive", kernel=Kernel("rbf", width=1.0), reg=0.1))
     """
     rng = np.random.default_rng(random_state)
     X, T = rng.normal(size=(60, 2)), rng.normal(0.4, 1.0, size=(50, 2))

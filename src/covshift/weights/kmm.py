@@ -11,7 +11,7 @@ from ..data.fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Real
-from ..numerics.kernels import WIDTH, Kernel, find_width
+from ..numerics.kernels import WIDTH, NamedKernel, find_width
 from ..numerics.qp import BACKEND, solve_simplex
 from .base import Weighter
 from .design import kish, masses
@@ -109,7 +109,7 @@ class KMM(Weighter):
 
     _saved: ClassVar[dict[str, Kind]] = {
         "_units": Part(Units, n="p"),
-        "_kernel": Part(Kernel),
+        "_kernel": Part(NamedKernel),
         "_X": Reals("values", "p"),
         "_w": Reals("values", least=0),
         "_count": Numbers("values"),  # rows at a value
@@ -188,8 +188,8 @@ class KMM(Weighter):
             )
         return float(least), float(N * (1 + eps))
 
-    def _make_kernel(self, X: Real) -> Kernel:
-        return Kernel(self.kernel, find_width(self.width, self.kernel, X, np.ones(len(X))))
+    def _make_kernel(self, X: Real) -> NamedKernel:
+        return NamedKernel(self.kernel, find_width(self.width, self.kernel, X, np.ones(len(X))))
 
     def _warn_of_collapse(self, K: Real, row: Real) -> None:
         """Tell where a row sees too little of the others; ``row`` is what one at a value counts."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array import Array, Real, like
 from ..coordinates import OnCoordinates
-from ..kernels import Kernel, KernelSum
+from ..kernels import KernelSum, NamedKernel
 from .arrays import compiled_gaussian
 
 KERNELS = ("rbf", "laplacian", "linear")
@@ -51,17 +51,17 @@ class SumFeatures:
         n = len(kernel.features)
         width = {"rbf": 1.0, "laplacian": 1 / kernel.ratio}
         self._linear = kernel.linear / n if kernel.linear else 0.0
-        self._plain = Features(Kernel("linear"), Z, example)
+        self._plain = Features(NamedKernel("linear"), Z, example)
         self._parts = [
             (
                 amplitude,
                 like(roots[part], example),
-                Features(Kernel(part, width[part]), Z * roots[part], example),
+                Features(NamedKernel(part, width[part]), Z * roots[part], example),
             )
             for part, amplitude in kernel.amplitudes.items()
             if part in width
         ]
-        by_gaps, root = Kernel("laplacian", width["laplacian"]), kernel.gap_roots
+        by_gaps, root = NamedKernel("laplacian", width["laplacian"]), kernel.gap_roots
         self._main_effects = [
             (
                 kernel.main_effects / n,
@@ -89,7 +89,7 @@ class SumFeatures:
 class Features:
     """K(x, Z) on a device."""
 
-    def __init__(self, kernel: Kernel, Z: Real, example: Array) -> None:
+    def __init__(self, kernel: NamedKernel, Z: Real, example: Array) -> None:
         self.kernel = kernel
         self._gamma = 0.0 if kernel.gamma is None else kernel.gamma  # "linear" has no width
         # Centred, so that |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels as little as it can.
