@@ -310,7 +310,7 @@ def test_the_report_is_one_html_file(files):
     html = (files / "r.html").read_text()
     assert "<html" in html
     sentence = result.out.partition("\n")[0]
-    assert sentence.startswith("The sample says ")
+    assert sentence.startswith("Sample")
     assert f'<h2 id="answer">{sentence}</h2>' in html
     asked = ["--id", "person", "--outcome", "y"]
     beside = covshift("estimate", files / "train.csv", files / "scored.csv", *asked)
@@ -351,7 +351,7 @@ def test_without_overlap_the_report_has_no_number(files, monkeypatch):
     assert "--restrict overlap" in result.out
     html = (files / "r.html").read_text()
     assert "There is no number for this population." in html
-    assert "The sample says" not in html
+    assert "Adjusted to" not in html
     monkeypatch.setattr("covshift.report.build", lambda *_, **__: "")
     again = covshift("report", *given, "-o", files / "r.html", "--force", "--json")
     assert "do not cover the target" in json.loads(again.out)["estimate"]["refused"]

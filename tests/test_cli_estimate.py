@@ -148,7 +148,7 @@ def test_the_table_can_go_to_stdout_and_the_words_to_stderr(files, truth):
     for line, row in zip(found, truth.table, strict=True):
         assert float(line["sensitivity_low"]) == pytest.approx(max(0, row.interval[0] - 0.1))
         assert float(line["sensitivity_high"]) == pytest.approx(min(1, row.interval[1] + 0.1))
-    assert "The sample says" in result.err
+    assert "Adjusted to the target population" in result.err
     refused = call(files, "--json", "-o", "-")
     assert refused.code == 2
     assert "name a file" in refused.err

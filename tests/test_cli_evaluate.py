@@ -95,7 +95,7 @@ def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
     result = call(files)
     assert result.code == 0, result.err
     assert result.out.splitlines()[0] == truth.sentence
-    assert truth.sentence.startswith("AUC 0.")
+    assert truth.sentence.startswith("AUC: 0.")
     assert result.out.rstrip() == str(truth)
 
 
@@ -199,7 +199,7 @@ def test_a_model_file_gets_numbers(files):
     result = call(files, "--json", score=asked)
     assert result.code == 0, result.err
     data = json.loads(result.out)
-    assert data["sentence"].startswith("AUC ")
+    assert data["sentence"].startswith("AUC: ")
     assert "own training rows" in [note["kind"] for note in data["notes"]]
 
 

@@ -171,7 +171,7 @@ def test_estimates_follow_from_a_file_of_margins(files):
     base = ["estimate", files / "train.csv", path, "--outcome", "y", "-o", out, "--force"]
     done = covshift(*base, "--by", "town")
     assert done.code == 0, done.err
-    assert "corrected for who answered" in done.out
+    assert "Adjusted to the target population" in done.out
     train = pd.read_csv(files / "train.csv")
     margins = Margins.from_json(path)
     expected = estimate(train[["age", "income", "town"]], train.y, margins, by="town")

@@ -23,6 +23,7 @@ from covshift import (
     estimate,
 )
 from covshift.estimates.methods import METHODS
+from covshift.exceptions import InputError
 from covshift.weights import CDFWeights, EntropyBalancing, TiltedCDFWeights
 
 N, M = 80, 60
@@ -518,3 +519,33 @@ def test_identities_hold_under_the_default_weights(curved):
 def test_outcomes_of_any_size_under_the_default_weights(curved, unit):
     ask, _, y, _ = curved
     assert ask(unit * y).value / unit == pytest.approx(ask().value)
+
+
+# Words
+
+
+def test_the_sentence_names_the_category_that_people_mean(ask):
+    answers = np.where(Y > 2.5, "yes", "no")
+    assert ask(answers, outcome_model=Ridge(), what="proportion").sentence.startswith(
+        "Sample (yes)"
+    )
+    rare = np.where(Y > 3.5, "left", "right")
+    assert ask(rare, outcome_model=Ridge(), what="proportion").sentence.startswith("Sample (left)")
+
+
+def test_text_has_proportions_unless_it_looks_like_numbers(ask):
+    found = ask(np.where(Y > 2, "yes", "no"), outcome_model=None)
+    assert found.what == "proportion"
+    assert [row.what for row in found] == ["no", "yes"]
+    for strange in (np.arange(N).astype(str), np.where(Y > 2, "7", "x")):
+        with pytest.raises(InputError, match="holds text"):
+            ask(strange)
+
+
+def test_what_the_numbers_rest_on_stands_under_them(ask):
+    found = ask()
+    assert str(found).replace("\n  ", " ").endswith(found.assumption)
+    assert "given these columns" in found.assumption
+    assert found.assumption in found._repr_html_()
+    assert found.to_dict()["assumption"] == found.assumption
+    assert ask(method="none").assumption == ""

@@ -63,7 +63,7 @@ def notes(found, kind):
     [
         ({"y": ONES * np.nan}, "'y' is missing in every row"),
         ({"y": [None] * N}, "'y' is missing in every row"),
-        ({"y": LABELS}, "holds text .* what='proportion'"),
+        ({"y": LABELS, "what": "mean"}, "holds text .* what='proportion'"),
         ({"y": np.where(np.arange(N) == 2, np.inf, Y)}, r"infinite .* \(rows 2\)"),
         ({"y": Y * 1e101}, "beyond 1e"),
         ({"y": [10**400, *Y[1:]]}, r"beyond .*\(rows 0\)"),

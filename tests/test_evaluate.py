@@ -691,8 +691,8 @@ def test_what_is_not_covered_is_left_out_with_its_scores():
 def test_the_result_prints_and_stores_what_it_found(ask):
     found = ask(metrics=["roc_auc", "brier"], by=(GROUPS, TARGET_GROUPS))
     row = found["roc_auc"]
-    assert found.sentence.startswith("AUC 0.")
-    assert "on your data; expected 0." in found.sentence
+    assert found.sentence.startswith("AUC: 0.")
+    assert "expected on the target (95% CI 0." in found.sentence
     assert "weighted calibration (PAPE)" in str(found)
     assert max(map(len, str(found).splitlines())) <= 130
     stored = json.loads(json.dumps(found.to_dict()))

@@ -86,7 +86,7 @@ def rows():
 def test_an_estimate(rows):
     X, T, group, y = rows
     found = estimate(X, pd.Series(y, name=HOSTILE), T, by=(group[0], group[1]))
-    assert "corrected for who answered" in shown(found)
+    assert "Adjusted to the target population" in shown(found)
     for part in (found.table, found.table[0], found.changes[0]):
         assert "&lt;script&gt;" in shown(part)
     assert len(found.table) == shown(found.table).count('<th scope="row"')

@@ -17,6 +17,7 @@ from ..numerics.array import Flags, Rows, is_array, to_numpy
 from .features import column_label, select
 from .validation import column_names
 
+_MOST_KINDS = 20  # of text that is taken for categories
 _NAMED = 10  # rows that a message names
 LARGEST = 1e100  # squares of larger numbers overflow
 
@@ -72,6 +73,27 @@ def check_outcomes(
             )
         found.append(_numbers(name, column, remedy) if numbers else _categories(name, column))
     return found
+
+
+def are_categories(outcomes: list[Outcome]) -> bool:
+    """Whether outcomes, read as categories, are text of few kinds and no numbers in disguise.
+
+    Zeros and ones as text are categories; so many kinds, or cells that spell other numbers, are
+    more likely a column that was read wrongly.
+    """
+    kinds = [set(outcome.y[outcome.present].tolist()) for outcome in outcomes]
+    return all(
+        len(kind) <= _MOST_KINDS and (kind <= {"0", "1"} or not any(map(_spells_number, kind)))
+        for kind in kinds
+    )
+
+
+def _spells_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def row_list(rows: Rows) -> str:

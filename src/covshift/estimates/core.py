@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..data import Samples
-from ..data.columns import check_outcomes, refuse_old_order
+from ..data.columns import are_categories, check_outcomes, refuse_old_order
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
 from ..exceptions import InputError
 from .margins import covered_by_margins, refuse_what_needs_rows
 from .methods import METHODS, Method
 from .overlap import check_overlap
-from .quantities import Quantity, Total, as_quantity
+from .quantities import Proportion, Quantity, Total, as_quantity
 from .result import Estimates
 from .run import Run, Settings
 from .weighing import Trimmed, are_weights
@@ -27,7 +27,7 @@ def estimate(
     y: Any = None,
     X_target: Any = None,
     *,
-    what: str | Quantity = "mean",
+    what: str | Quantity | None = None,
     by: Any = None,
     method: Method = "dr",
     weighter: Any = None,
@@ -69,10 +69,11 @@ def estimate(
     y : name, list of names, (N,) array, (N, k) array or data frame
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.
-    what : str or Quantity
-        A plain name, or an object with options: "mean" (of zeros and ones: a share), "proportion"
-        (of every category; `Proportion` of some), `Total` (with the size of the population, or
-        "total" with that of margins), `Ratio` (of the means of y and a denominator), "median",
+    what : str or Quantity, optional
+        Default: the mean of numbers, the proportions of text of up to 20 kinds. A plain name, or
+        an object with options: "mean" (of zeros and ones: a share), "proportion" (of every
+        category; `Proportion` of some), `Total` (with the size of the population, or "total" with
+        that of margins), `Ratio` (of the means of y and a denominator), "median",
         `Quantile` (at its levels), `CDF` (the share of outcomes of at most each value),
         "difference" (between the groups of ``by`` and the first; `Difference` names another), or
         "coefficients" (of a regression on all features; `Coefficients` on some, or logistic).
@@ -130,10 +131,10 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.X, survey.y, survey.X_target)
     >>> print(found.sentence)
-    The sample says 40.2 %; corrected for who answered: 31.7 % (95 % interval 27.9 to 35.8).
+    Sample: 40.2%. Adjusted to the target population: 31.7% (95% CI 27.9% to 35.8%).
     """
     refuse_old_order(X, y)
-    quantity = as_quantity(what)
+    quantity = as_quantity("mean" if what is None else what)
     target = Target.of(X_target)
     margins = X.margins if isinstance(X, Samples) else target.rows
     margins = margins if is_margins(margins) else None
@@ -172,7 +173,15 @@ def estimate(
     )
     quantity = quantity.with_rows(sample.beside, len(sample.Z))
     weighter = sample.beside["weighter"] if known_weights else weighter
-    outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not quantity.of_categories)
+    try:
+        outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not quantity.of_categories)
+    except InputError:
+        if what is not None or sample.y is None:
+            raise
+        outcomes = check_outcomes(sample.y, len(sample.Z), numbers=False)
+        if not are_categories(outcomes):
+            raise
+        quantity = Proportion()
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     if margins is not None:
         covered = covered_by_margins(sample, known)

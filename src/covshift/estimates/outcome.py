@@ -126,7 +126,7 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[s
         landmarks = Nystroem(gamma=gamma, n_components=count, random_state=0)
         found = {
             "ridge": LeaveOneOutRidge(),
-            "broken lines": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
+            "piecewise-linear ridge": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
             "kernel": make_pipeline(landmarks, LeaveOneOutRidge()),
         }
         boosted = HistGradientBoostingRegressor(**trees)

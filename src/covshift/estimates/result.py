@@ -13,12 +13,13 @@ from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import Answer
+from ..show.answer import ASSUMPTION, Answer
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
-from ..show.words import printable, shown
+from ..show.words import interval_of, printable, shown
 from .methods import Method
 
+_POSITIVE = frozenset({"yes", "true", "1", "y", "t"})
 METHOD_WORDS = {
     "dr": "doubly robust",
     "weights": "weights alone",
@@ -181,13 +182,18 @@ class Estimates(Answer):
         plain = self._same(row, "none")
         label = self._label(row)
         of = f" ({label})" if label else ""
-        interval = f"{self.confidence:.0%}".replace("%", " %") + f" interval {_interval(row)}"
+        interval = interval_of(row, row.interval, self.confidence)
         if row.method == "none":
-            return f"The sample says {shown(row.value, row)}{of}, uncorrected ({interval})."
+            return f"Sample{of}: {shown(row.value, row)} ({interval}), not adjusted."
         return (
-            f"The sample says {shown(plain.value, plain)}{of}; corrected for who answered: "
+            f"Sample{of}: {shown(plain.value, plain)}. Adjusted to the target population: "
             f"{shown(row.value, row)} ({interval})."
         )
+
+    @property
+    def assumption(self) -> str:
+        """What the numbers rest on, and the data cannot show."""
+        return "" if self.method == "none" else ASSUMPTION
 
     def with_sensitivity(self, change: float) -> Estimates:
         """Return the estimates with intervals that hold under a violation of the assumption.
@@ -222,7 +228,7 @@ class Estimates(Answer):
         columns = [
             Column("", self._name, words=True),
             Column("sample", lambda row: _value(self._same(row, "none"))),
-            Column("corrected", _value),
+            Column("adjusted", _value),
             Column("s.e.", _error),
             Column("interval", _interval),
             Column("rows", lambda row: f"{row.rows:,}"),
@@ -265,8 +271,13 @@ class Estimates(Answer):
 
     @property
     def _first(self) -> Estimate:
-        first: Estimate = (self.overall or self.estimates)[0]
-        return first
+        rows: list[Estimate] = list(self.overall or self.estimates)
+        rows = [row for row in rows if row.outcome == rows[0].outcome]
+        if self.what == "proportion" and len(rows) == 2:  # of yes and no people mean yes
+            positive = [row for row in rows if row.what.casefold() in _POSITIVE]
+            rare = min(rows, key=lambda row: self._same(row, "none").value)
+            return positive[0] if len(positive) == 1 else rare
+        return rows[0]
 
     def _same(self, row: Estimate, method: str) -> Estimate:
         """The same number by another method."""
@@ -301,9 +312,9 @@ def _widened(row: Estimate, change: float) -> tuple[float, float] | None:
 def weights_lines(answer: Any) -> list[str]:
     """Say how precise the weights leave an estimate or an evaluation, and by which models."""
     lines = [
-        f"Weights ({answer.weighter}): as precise as {answer.effective_sample_size:,.0f} equally "
-        f"weighted rows, design effect {answer.design_effect:.2f}, largest weight "
-        f"{answer.largest_weight:.1f}, trimmed {answer.trimmed_share:.1%}."
+        f"Weights: effective sample size {answer.effective_sample_size:,.0f}, design effect "
+        f"{answer.design_effect:.2f}, largest weight {answer.largest_weight:.1f}, trimmed "
+        f"{answer.trimmed_share:.1%}."
     ]
     used = {", ".join(names) for names in answer.models.values()}
     if used:

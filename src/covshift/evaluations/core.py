@@ -143,7 +143,7 @@ def evaluate(
     >>> model = model.fit(survey.X[:400], survey.y[:400])
     >>> found = evaluate(model, survey.X[400:], survey.y[400:], survey.X_target)
     >>> print(found.sentence)
-    Accuracy 0.760 on your data; expected 0.783 on the target (95 % interval 0.738 to 0.822).
+    Accuracy: 0.760 on your data, 0.783 expected on the target (95% CI 0.738 to 0.822).
     """
     asked = model if isinstance(model, Predictions) else Predictions(model)
     asked.check()

@@ -11,10 +11,10 @@ from ..diagnostics import Diagnosis
 from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import Answer
+from ..show.answer import ASSUMPTION, Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
-from ..show.words import printable, shown
+from ..show.words import interval_of, printable, shown
 from .curves import Curves
 from .methods import Method
 from .metrics import words
@@ -183,15 +183,20 @@ class Evaluations(Answer):
         name = words(there.metric)
         name = name[0].upper() + name[1:]
         if math.isnan(there.value):
-            here_too = "" if math.isnan(here.value) else f" {shown(here.value, here)} on your data;"
+            here_too = "" if math.isnan(here.value) else f" {shown(here.value, here)} on your data,"
             return f"{name}:{here_too} not defined on the target."
-        interval = f"{self.confidence:.0%}".replace("%", " %") + f" interval {_interval(there)}"
+        interval = interval_of(there, there.interval, self.confidence)
         if there.method == "none":
-            return f"{name} {shown(here.value, here)} on your data, uncorrected ({interval})."
+            return f"{name}: {shown(here.value, here)} on your data ({interval}), not adjusted."
         return (
-            f"{name} {shown(here.value, here)} on your data; expected "
-            f"{shown(there.value, there)} on the target ({interval})."
+            f"{name}: {shown(here.value, here)} on your data, {shown(there.value, there)} expected "
+            f"on the target ({interval})."
         )
+
+    @property
+    def assumption(self) -> str:
+        """What the numbers rest on; labels of the target would show it."""
+        return "" if self.method == "none" or self.changes else ASSUMPTION
 
     def same(self, row: Performance, method: str) -> Performance:
         """Return the same metric by another method."""

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .notes import Note, plain
 from .table import Table, card, paragraph, wrapped
 
+ASSUMPTION = (
+    "Assumes that, given these columns, the outcome behaves the same in both groups. This cannot "
+    "be checked without outcomes from the target."
+)
+
 
 class Answer:
     """Base of the results of `estimate`, `evaluate`, `diagnose`, comparisons and conformal models.
@@ -34,6 +39,11 @@ class Answer:
         raise NotImplementedError
 
     @property
+    def assumption(self) -> str:
+        """What the answer rests on, and the data cannot show; empty where there is nothing."""
+        return ""
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What else is known, by its name: numbers and words."""
         return {name: getattr(self, name) for name in self._facts}
@@ -51,12 +61,14 @@ class Answer:
             [self.sentence, *wrapped(self._below())],
             *([str(part)] if isinstance(part, Table) else wrapped(part) for part in self._parts()),
             wrapped(f"Note: {note}" for note in self.notes),
+            wrapped([self.assumption] if self.assumption else []),
         ]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     def _repr_html_(self) -> str:
         parts = (part if isinstance(part, Table) else paragraph(part) for part in self._parts())
-        return card(self.sentence, paragraph(self._below()), *parts, notes=self.notes)
+        below = paragraph([self.assumption] if self.assumption else [])
+        return card(self.sentence, paragraph(self._below()), *parts, below, notes=self.notes)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.sentence}>"
@@ -68,7 +80,13 @@ class Answer:
         """
         data = {name: getattr(self, name) for name in self._data}
         found: dict[str, Any] = plain(
-            {"sentence": self.sentence, **self.facts, **data, "notes": self.notes}
+            {
+                "sentence": self.sentence,
+                **({"assumption": self.assumption} if self.assumption else {}),
+                **self.facts,
+                **data,
+                "notes": self.notes,
+            }
         )
         return found
 

@@ -83,13 +83,19 @@ def shown(value: float, row: Written, *, percent: bool = True) -> str:
     error = row.standard_error
     if row.proportion:
         digits = 1 if not 0 < error < 0.001 else min(6, 1 - math.floor(math.log10(error * 100)))
-        return f"{100 * value:.{digits}f}" + (" %" if percent else "")
+        return f"{100 * value:.{digits}f}" + "%" * percent
     if not 0 < error < math.inf:
         return f"{value:.6g}"
     digits = 1 - math.floor(math.log10(error))
     if digits > 12 or abs(value) >= 1e15:
         return f"{value:.4g}"
     return f"{value:,.{digits}f}" if digits > 0 else f"{round(value, digits):,.0f}"
+
+
+def interval_of(row: Written, interval: tuple[float, float], confidence: float) -> str:
+    """Write a confidence interval as a sentence has it: "95% CI 27.9% to 35.8%"."""
+    low, high = (shown(bound, row) for bound in interval)
+    return f"{100 * confidence:g}% CI {low} to {high}"
 
 
 def printable(name: str, width: int = NAME) -> str:
