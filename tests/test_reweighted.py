@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +15,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from covshift import VSVC, Reweighted
+from covshift import VSVC, ConformalRegressor, Reweighted
 from covshift.datasets import make_survey
+from covshift.exceptions import NoTargetWarning
 from covshift.weights import GaussianRatio
 
 data = make_survey(300, 300, random_state=0)
@@ -116,3 +119,16 @@ def test_the_steps_of_a_pipeline_keep_their_names():
     fitted = Reweighted(pipeline, weighter=None, preprocess=StandardScaler()).fit(X, y, X_target=T)
     assert list(fitted.estimator_.named_steps) == ["preprocess", "units", "model"]
     assert list(SCALED.fit(X, y, X_target=T).estimator_.named_steps) == ["preprocess", "estimator"]
+
+
+@pytest.mark.parametrize(
+    "model", [Reweighted(Ridge()), ConformalRegressor(Ridge())], ids=["Reweighted", "conformal"]
+)
+def test_a_fit_without_a_target_says_that_nothing_was_corrected(model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(NoTargetWarning, match=r"corrects for nothing. Pass .* X_target="):
+        clone(model).fit(X, X[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoTargetWarning)
+        clone(model).fit(X, X[:, 0], X_target=X + 0.1)
+        ConformalRegressor(Ridge(), weighter=None).fit(X, X[:, 0])

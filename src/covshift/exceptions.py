@@ -29,6 +29,10 @@ class UnseenLevelWarning(UserWarning):
     """A category has levels that the fit never saw; nothing is known about them."""
 
 
+class NoTargetWarning(UserWarning):
+    """A model that corrects for a target was fitted without one: nothing was corrected."""
+
+
 class MarginsWarning(UserWarning):
     """Margins and a sample do not speak of the same columns or values."""
 

@@ -32,7 +32,7 @@ from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
 from ..data.two_samples import takes_tables
-from ..data.validation import check_columns, is_margins
+from ..data.validation import check_columns, is_margins, warn_of_no_target
 from ..exceptions import InputError, NoOverlapError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import deal
@@ -141,7 +141,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, y : rows and their outcomes
             With ``prefit=True`` calibration rows alone, which the estimator has not seen.
         X_target : rows of the target, `covshift.Margins`, or a one-tuple, optional
-            None: the target is the population of X, and this is ordinary conformal prediction.
+            None: the target is the population of X, and this is ordinary conformal prediction; a
+            warning says so, unless ``weighter=None``.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale.
         """
@@ -152,6 +153,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight=sample_weight,
             target_weight=target_weight,
         )
+        if rows.target is None and self.weighter is not None:
+            warn_of_no_target(self)
         if self.prefit:
             return self._calibrate(rows, rows)
         if self.method == "split":

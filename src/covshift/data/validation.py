@@ -7,6 +7,7 @@ nothing that is not a number is taken for one.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, NoTargetWarning
 from ..numerics.array import Array, Real, device, is_array, like, namespace, to_numpy
 from ..numerics.quiet import alone
 from .numbers import check_exact, check_numbers, refuse_repeated
@@ -121,6 +122,15 @@ def unwrap_target(X_target: Any) -> Any:
         inner = X_target[0]
         return inner.rows if isinstance(inner, Target) else inner
     return X_target
+
+
+def warn_of_no_target(model: Any, *, stacklevel: int = 3) -> None:
+    """Say that a model which corrects for a target has none to correct for."""
+    text = (
+        f"X_target was not given, so {type(model).__name__} corrects for nothing. Pass the rows of "
+        "the target: fit(X, y, X_target=...)."
+    )
+    warnings.warn(text, NoTargetWarning, stacklevel=stacklevel)
 
 
 def refuse_target_weights(**of_target: Any) -> None:

@@ -17,7 +17,7 @@ from ..data.fit import TARGET_REQUEST
 from ..data.labels import outcomes_for
 from ..data.row_weights import row_weights
 from ..data.two_samples import takes_tables, with_groups
-from ..data.validation import check_given, is_margins, unwrap_target
+from ..data.validation import check_given, is_margins, unwrap_target, warn_of_no_target
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import InputError, InputTypeError
@@ -139,6 +139,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         y = outcomes_for(self.estimator, y, _num_samples(X))
         target_weight = unwrap_target(target_weight)
         weights_of_target = {} if target_weight is None else {"target_weight": target_weight}
+        if target is None and target_weight is None:
+            warn_of_no_target(self)
         itself = target is None and not weights_of_target  # the target is the weighted sample
         target = X if target is None else target
         own = None
