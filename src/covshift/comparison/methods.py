@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
+from ..data.parameters import meant
 from ..data.row_weights import RowWeights, row_weights
 from ..data.two_samples import with_groups
 from ..data.validation import refuse_no_rows, unwrap_target
@@ -93,7 +94,9 @@ def learner_entry(name: str) -> LearnerEntry:
     """Return the entry of a learner."""
     entry = TABLE.get(name)
     if not isinstance(entry, LearnerEntry):
-        raise InputError(f"learner={name!r} is unknown. Use one of {', '.join(LEARNERS)}.")
+        raise InputError(
+            f"learner={name!r} is unknown.{meant(name, LEARNERS)} Use one of {', '.join(LEARNERS)}."
+        )
     return entry
 
 

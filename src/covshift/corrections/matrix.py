@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..data.parameters import meant
 from ..exceptions import CoverageWarning, InputError, InputTypeError
 from ..numerics.array import Array, namespace
 from ..registry import AUTO, CorrectionEntry, Names
@@ -42,7 +43,8 @@ def as_correction(correction: Any) -> Any:
             )
         names = [*CORRECTIONS, *WEIGHTERS]
         raise InputError(
-            f"correction={correction!r} is unknown. Choose one of {', '.join(map(repr, names))}, "
+            f"correction={correction!r} is unknown.{meant(correction, names)} Choose one of "
+            f"{', '.join(map(repr, names))}, "
             "or pass an object of covshift.corrections."
         )
     if isinstance(correction, type) or not hasattr(correction, "operator"):

@@ -15,6 +15,7 @@ from ..encoding.cells import is_table
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
 from .features import column_label, select
+from .parameters import meant
 from .validation import column_names
 
 _MOST_KINDS = 20  # of text that is taken for categories
@@ -309,8 +310,8 @@ class NamedColumns:
             if not names and not more:
                 more = " Its columns have no names: pass a data frame, or one value per row."
             raise InputError(
-                f"{argument}={name!r} names a column, but {title} has none of this name.{listed}"
-                f"{more}"
+                f"{argument}={name!r} names a column, but {title} has none of this name."
+                f"{meant(name, names)}{listed}{more}"
             )
         if self._roles.get(name) == "y" and argument not in ("y", "y_target"):
             raise InputError(f"{name!r} cannot be the outcome and {argument} at once.")

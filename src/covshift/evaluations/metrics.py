@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..data.parameters import meant
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.statistics import equal_weight_bins
@@ -124,8 +125,8 @@ def number_metrics(asked: Any) -> list[Any]:
             raise InputError("Cost is for classes, but y holds numbers.")
         if not callable(name) and name not in every:
             raise InputError(
-                f"metrics holds {name!r}, which is no metric of numbers. Those are "
-                f"{', '.join(every)}, or a function loss(y, prediction) of one number per row."
+                f"metrics holds {name!r}, which is no metric of numbers.{meant(name, every)} Those "
+                f"are {', '.join(every)}, or a function loss(y, prediction) of one number per row."
             )
     return names
 
@@ -183,7 +184,7 @@ def _named(
     entry = every.get(base)
     if entry is None or (base != name and entry.of != "one class"):
         raise InputError(
-            f"metrics holds {name!r}, which is no metric of classes. Those are "
+            f"metrics holds {name!r}, which is no metric of classes.{meant(name, every)} Those are "
             f"{', '.join(every)}, and those of one class also with _weighted or _per_class; or a "
             "function loss(y, score)."
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from ..data.parameters import meant
 from ..exceptions import InputError, InputTypeError
 from ..registry import Names, WeighterEntry
 from .base import Weighter, cdf_mismatch, effective_sample_size
@@ -63,7 +64,7 @@ def as_weighter(weighter: Any) -> Any:
     if isinstance(weighter, str):
         if weighter not in WEIGHTERS:
             raise InputError(
-                f"weighter={weighter!r} is unknown. Choose one of "
+                f"weighter={weighter!r} is unknown.{meant(weighter, WEIGHTERS)} Choose one of "
                 f"{', '.join(map(repr, WEIGHTERS))}, or pass an object of covshift.weights."
             )
         return WEIGHTERS[weighter]()
