@@ -527,3 +527,18 @@ def test_no_warning_of_arithmetic_in_any_quantity():
             assert str(found)
             assert found._repr_html_()
             assert found.to_dict()
+
+
+def test_a_split_by_years_is_told_the_way_out():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"age": rng.normal(size=200), "year": np.repeat([1989, 1990], 100)})
+    y = frame["age"] + rng.normal(size=200)
+    train, target = frame["year"] == 1989, frame["year"] == 1990
+    with pytest.raises(NoOverlapError) as refused:
+        estimate(frame[train], y[train], frame[target])
+    said = str(refused.value)
+    assert "has 'year' = 1990" in said or "above 1989" in said  # a year, not 1,989
+    assert "Leave out 'year' from X and X_target, if the outcome does not depend on it" in said
+    assert "restrict" not in said  # nothing would be left
+    estimate(frame[train][["age"]], y[train], frame[target][["age"]], outcome_model=Ridge())

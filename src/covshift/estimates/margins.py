@@ -60,8 +60,8 @@ def covered_by_margins(sample: Samples, rows: Rows) -> Covered:
         )
     if diagnosis.verdict == "no overlap":
         raise NoOverlapError(
-            f"{diagnosis.reason} There is no number for a population of which the sample shows "
-            "nothing: join these cells with others, or leave out their margin with "
+            f"{diagnosis.reason} The sample has no information about this part of the population: "
+            "join these cells with others, or leave out their margin with "
             "margins.select([...])."
         )
     notes = [*part.known.margins.notes]

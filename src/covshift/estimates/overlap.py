@@ -56,7 +56,7 @@ def check_overlap(
     if restrict is None:
         gaps = [part for part in significant_parts(_both(sample)) if part.excess >= NO_OVERLAP]
         if gaps:
-            raise NoOverlapError(_refusal(gaps, sample.names))
+            raise NoOverlapError(_refusal(gaps, sample))
     else:
         place, parts = set_aside(_both(sample))
         kept = place < 0
@@ -72,7 +72,9 @@ def check_overlap(
     near = np.ones(len(left.T), dtype=bool)
     if diagnosis.verdict == "no overlap":
         if restrict is None:
-            raise NoOverlapError(f"{diagnosis.reason} {_ADVICE}")
+            raise NoOverlapError(
+                f"{diagnosis.reason} {_NOTHING} {_RESTRICT} alone, or {_LEAVE_OUT}."
+            )
         near = _near(left, random_state)
         if not near.any():
             raise NoOverlapError("No target row has training rows nearby.")
@@ -98,11 +100,10 @@ def check_overlap(
     return Covered(left, diagnosis, share, tuple(notes))
 
 
-_ADVICE = (
-    "There is no number for a population of which the sample shows nothing. Pass "
-    'restrict="overlap" to answer for the covered part alone, or leave out columns that the '
-    "outcome does not need."
-)
+_NOTHING = "The sample has no information about this part of the population."
+_RESTRICT = 'Pass restrict="overlap" to answer for the covered part'
+_LEAVE_OUT = "leave out columns that the outcome does not need"
+_SPLIT = 0.5  # of the target outside in one column: samples of other years or places
 
 
 def _both(sample: Samples) -> TwoSamples:
@@ -124,8 +125,30 @@ def _both(sample: Samples) -> TwoSamples:
     )
 
 
-def _refusal(gaps: list[Uncovered], names: tuple[str, ...]) -> str:
-    return f"The training rows do not cover the target. {_listed(gaps, names)} {_ADVICE}"
+def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
+    """Say what is not covered, and what to do: a column that splits the samples can be left out."""
+    outside = np.zeros(len(sample.T), dtype=bool)
+    by_feature: dict[str, Flags] = {}
+    for gap in gaps:
+        rows = gap.holds(sample.T)
+        feature = made_of([sample.names[gap.column]])[0][0]
+        by_feature[feature] = by_feature.get(feature, np.zeros_like(outside)) | rows
+        outside |= rows
+    left = float(sample.share[~outside].sum())
+    split = [name for name, rows in by_feature.items() if sample.share[rows].sum() >= _SPLIT]
+    text = f"The training rows do not cover the target. {_listed(gaps, sample.names)} {_NOTHING}"
+    ways = [f"{_RESTRICT}, {left:.0%} of the target"] if left > 0 else []
+    if split:
+        columns = ", ".join(repr(printable(name)) for name in split)
+        it = "it" if len(split) == 1 else "them"
+        ways.insert(
+            0,
+            f"Leave out {columns} from X and X_target, if the outcome does not depend on {it} "
+            "given the other columns",
+        )
+    else:
+        ways.append(_LEAVE_OUT[0].upper() + _LEAVE_OUT[1:])
+    return f"{text} {'. Or: '.join(ways)}."
 
 
 def _listed(parts: list[Uncovered], names: tuple[str, ...]) -> str:
