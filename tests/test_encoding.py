@@ -138,7 +138,7 @@ def test_questions_skipped_together_are_marked_once():
     lost = [np.nan, 1.0, np.nan, 3.0]
     found, encoder = columns(pd.DataFrame({"a": lost, "b": [np.nan, 5.0, np.nan, 4.0]}))
     assert list(found) == ["a", "a missing", "b"]
-    assert "'b' has its gaps where 'a' has them" in said(encoder)
+    assert "'b' and 'a' are missing in the same rows" in said(encoder)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder.transform(pd.DataFrame({"a": lost, "b": lost}))

@@ -338,7 +338,7 @@ def test_a_precomputed_kernel_has_no_columns_for_margins():
     X, T = continuous()
     K, V = X @ X.T, v_matrix(X, every_value(T), "blended")
     machine = VSVR(Precomputed(V), kernel="precomputed")
-    with pytest.raises(InputError, match="no columns that margins could speak of"):
+    with pytest.raises(InputError, match="no columns in common with the margins"):
         machine.fit(K, outcomes(X), X_target=Margins({0: {(None, 0): 0.5, (0, None): 0.5}}))
     assert np.isfinite(machine.fit(K, outcomes(X)).predict(K)).all()
 

@@ -131,7 +131,7 @@ def test_from_estimator_reads_columns_by_number_and_name(fitted):
     np.testing.assert_array_equal(named.x, X[:, 1])
     named.figure_.savefig(io.BytesIO())
     for wrong in ("height", 2):
-        with pytest.raises(InputError, match="is none of the columns: 'age'"):
+        with pytest.raises(InputError, match="is not one of the columns: 'age'"):
             IntervalsDisplay.from_estimator(again, frame, feature=wrong)
 
 

@@ -210,7 +210,7 @@ def check_fit_data(
         refuse_target_weights(target_weight=given.target_weight)
         if kernel_given:
             raise InputError(
-                "kernel='precomputed' gives no columns that margins could speak of. Make V "
+                "kernel='precomputed' has no columns in common with the margins. Make V "
                 "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
         found = _check_at_cuts(X, Y, X_target, given, frame, names)

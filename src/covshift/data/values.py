@@ -48,7 +48,8 @@ def numbers_of_rows(values: Any, name: str, what: str = "one number per row") ->
     except OverflowError:
         raise InputError(f"{name} holds numbers beyond float64. Scale them down.") from None
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} holds what is no number: {error}. Pass {what}.") from error
+        text = f"{name} contains values that are not numbers: {error}. Pass {what}."
+        raise InputTypeError(text) from error
 
 
 def plain_values(values: Any, name: str, what: str = "one value per row") -> NDArray[Any]:
@@ -62,7 +63,8 @@ def plain_values(values: Any, name: str, what: str = "one value per row") -> NDA
         found = np.asarray(to_numpy(values) if is_array(values) else values)
     except ValueError as error:
         raise InputError(
-            f"{name} holds what is no number: its entries have different lengths. Pass {what}."
+            f"{name} contains values that are not numbers: its entries have different lengths. "
+            f"Pass {what}."
         ) from error
     except (TypeError, RuntimeError) as error:  # of a library whose arrays do not leave it
         raise InputTypeError(f"{name}: {error}") from error

@@ -380,7 +380,7 @@ class Learned:
             text = f"Gaps (in training and target rows) were filled and marked: {shown}."
             found.append(Note("gaps", text))
         for name, other in self.same_gaps:
-            found.append(Note("gaps", f"{name!r} has its gaps where {other!r} has them."))
+            found.append(Note("gaps", f"{name!r} and {other!r} are missing in the same rows."))
         if self.ids:
             text = f"Left out as identifiers, different in every row: {_named(self.ids)}."
             found.append(Note("identifiers", text))

@@ -325,7 +325,7 @@ class Difference(Quantity):
         if reference is None:
             reference = labels[0]
         if reference not in labels:
-            raise InputError(f"reference={reference!r} is none of the groups {labels}.")
+            raise InputError(f"reference={reference!r} is not one of the groups {labels}.")
         binary = bool(np.isin(y, (0.0, 1.0)).all())
         signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
         base = next(k for k, label in groups if label == reference)
@@ -612,7 +612,7 @@ class Coefficients(Quantity):
                 places.append(int(column))
             else:
                 raise InputError(
-                    f"regressors: {column!r} is none of the columns "
+                    f"regressors: {column!r} is not one of the columns "
                     f"{', '.join(map(repr, sample.names[:20]))}."
                 )
         names = tuple(sample.names[k] for k in places)

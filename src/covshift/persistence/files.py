@@ -127,7 +127,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if isinstance(estimator, str | os.PathLike):
-        raise InputTypeError("What is saved comes first: save(estimator, path).")
+        raise InputTypeError("The arguments are swapped: use save(estimator, path).")
     if isinstance(estimator, type) or not hasattr(_function(estimator), "get_params"):
         raise InputTypeError(f"{estimator!r} is not a fitted estimator, so it cannot be saved.")
     out = ObjectWriter()

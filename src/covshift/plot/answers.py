@@ -327,7 +327,7 @@ def _feature(X: Any, feature: int | str) -> tuple[Any, str]:
     number = names.index(feature) if isinstance(feature, str) and feature in names else feature
     if isinstance(number, str) or not -len(names) <= number < len(names):
         raise InputError(
-            f"feature={feature!r} is none of the columns: {', '.join(map(repr, names[:8]))}."
+            f"feature={feature!r} is not one of the columns: {', '.join(map(repr, names[:8]))}."
         )
     column = _safe_indexing(X, [number], axis=1)
     values = np.asarray(column).reshape(-1)
