@@ -408,15 +408,15 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
 
 
 def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monkeypatch):
-    from covshift.diagnostics import measure
+    from covshift.data import two_samples as home
 
-    two_samples = measure.two_samples
+    two_samples = home.two_samples
 
     def mismatched(*given, **more):
         found = two_samples(*given, **more)
         return dataclasses.replace(found, T=np.hstack([found.T, found.T]))
 
-    monkeypatch.setattr(measure, "two_samples", mismatched)
+    monkeypatch.setattr(home, "two_samples", mismatched)
     result = covshift("diagnose", *pair(files))
     assert "could not be broadcast" in result.err
     assert "This is a bug, not your input" in result.err
@@ -424,10 +424,10 @@ def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monke
 
 
 def test_what_covshift_refuses_is_bad_input(files, monkeypatch):
-    from covshift.diagnostics import measure
+    from covshift.data import two_samples as home
 
-    two_samples = measure.two_samples
-    monkeypatch.setattr(measure, "two_samples", lambda X, T, *a, **b: two_samples(X, None, *a, **b))
+    two_samples = home.two_samples
+    monkeypatch.setattr(home, "two_samples", lambda X, T, *a, **b: two_samples(X, None, *a, **b))
     result = covshift("diagnose", *pair(files))
     assert result.code == 2
     assert "nothing to compare" in result.err

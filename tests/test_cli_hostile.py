@@ -305,13 +305,21 @@ def assert_inert(page):
 def test_no_control_character_or_mark_of_direction_reaches_a_page():
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    from covshift import report
+    from covshift import compare, diagnose, report
 
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(60, 1)), rng.normal(0.4, 1.0, size=(50, 1))
-    names = {"train_name": TURNED, "target_name": TURNED, "command": TURNED, "title": TURNED}
     y = np.where(X[:, 0] > 0, TURNED, "b")
-    assert_inert(report.build(X, T, y=y, feature_names=[TURNED], outcome_name=TURNED, **names))
+    compared = compare(X, y, T, learner="linear", methods=[])
+    page = report.build(
+        diagnose(X, T, feature_names=[TURNED]),
+        compared,
+        names=dict.fromkeys(("train", "target", "outcome"), TURNED),
+        command=TURNED,
+        title=TURNED,
+    )
+    assert "Probability of" in page
+    assert_inert(page)
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 
 from covshift.comparison import Comparison, Method, compare
 from covshift.comparison.result import Scale
-from covshift.report.sections import checked
+from covshift.report.sections import comparison_of
 
 
 def rows_of(*contenders, risk=0.5):
@@ -51,7 +51,7 @@ def test_all_numbers_of_a_table_have_one_scale():
     line = next(line for line in text.splitlines() if line.startswith("  cdf")).split()
     assert line[1:5] == ["487.6", "49.0", "2.2", "3.0"]
     assert "489798608" not in text
-    table = checked(found.to_dict() | {"scored_on_target_labels": False})["table"]
+    table = comparison_of(found)["table"]
     assert [row[1].text for row in table.rows] == ["489,798,608", "487,563,723"]
 
 

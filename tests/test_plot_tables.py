@@ -59,7 +59,7 @@ def test_the_overlap_map_takes_one_column_of_each_feature():
 @pytest.mark.thorough
 def test_the_report_shows_the_level_that_differs_most():
     pytest.importorskip("jinja2")
-    page = report.build(X, T)
+    page = report.build(diagnose(X, T))
     region = diagnose(X, T, methods=()).features[1]
     assert f"<small>{region.detail}</small>" in page
     assert "total variation" in page

@@ -14,9 +14,12 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from covshift import Predictions, Target, diagnose, estimate, evaluate, report
+from covshift import Predictions, Target, compare, diagnose, estimate, evaluate, report
+from covshift.comparison import Comparison
+from covshift.comparison.result import empty_row
 from covshift.datasets import make_survey
-from covshift.exceptions import NoOverlapError
+from covshift.diagnostics import standardized_mean_differences
+from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.files import writing as _files
 from covshift.files.labels import Outcomes
 from covshift.report.pictures import metrics
@@ -70,48 +73,47 @@ def samples():
 
 @pytest.fixture(scope="module")
 def one(samples):
-    """The first column of both samples and its diagnosis, for tests of everything else."""
-    X, T = samples[0][:, :1], samples[1][:, :1]
-    return {"X": X, "X_target": T, "diagnosis": diagnose(X, T, methods=())}
+    """The diagnosis of the first column of both samples, for tests of everything else."""
+    return diagnose(samples[0][:, :1], samples[1][:, :1], methods=())
 
 
 @pytest.fixture(scope="module")
 def two(samples):
     X, T = samples[0][:, :2], samples[1][:, :2]
-    return {"X": X, "X_target": T, "diagnosis": diagnose(X, T, methods=())}
+    return diagnose(X, T, weights=np.ones(80), methods=())
 
 
 @pytest.fixture(scope="module")
 def hostile(samples):
-    X, T, y = samples
+    X, T, _ = samples
     return report.build(
-        X, T, y=y, y_target=(T[:, 0] > 0).astype(int), feature_names=HOSTILE, title=HOSTILE[1],
-        command=HOSTILE[0], date="<today>", comparison=comparison(note=HOSTILE[1]),
-    )  # fmt: skip
+        diagnose(X, T, feature_names=HOSTILE),
+        compared(samples, note=HOSTILE[1]),
+        title=HOSTILE[1],
+        command=HOSTILE[0],
+        date="<today>",
+    )
 
 
 def comparison(**changes):
+    """A comparison of which nothing but the table is known."""
     row = {
-        "method": "none",
-        "kind": "baseline",
         "risk": 0.25,
         "standard_error": 0.01,
         "true_risk": 0.125,
-        "effective_sample_size": None,
         "smd_before": 0.3,
-        "smd_after": None,
         "seconds": 0.5,
-        "note": "",
         **changes,
     }
-    return {
-        "learner": "linear",
-        "loss": "squared_error",
-        "recommended": "none",
-        "recommendation": "Keep the unweighted model.",
-        "scored_on_target_labels": True,
-        "rows": [row],
-    }
+    rows = [empty_row("none", "baseline") | row]
+    return Comparison(rows, 2.0, learner="linear", scored_on_target_labels=True)
+
+
+def compared(samples, **changes):
+    """The same beside rows that a model was fitted to."""
+    X, T, y = samples
+    found = compare(X, y, T, learner="linear", methods=[])
+    return replace(comparison(**changes), rows_compared=found.rows_compared)
 
 
 def test_the_page_is_well_formed_and_its_ids_are_unique(hostile):
@@ -156,19 +158,19 @@ def test_nothing_is_fetched(hostile):
 @pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes(samples):
     X, T, _ = samples
-    assert report.build(X[:, :2], T[:, :2]) == report.build(X[:, :2], T[:, :2])
+    pages = [report.build(diagnose(X[:, :2], T[:, :2])) for _ in range(2)]
+    assert pages[0] == pages[1]
 
 
 def test_the_verdict_comes_first_and_the_numbers_are_there():
     survey = make_survey(300, 400, random_state=0)
-    text = report.build(
-        survey.X, survey.X_target, y=survey.y, feature_names=survey.feature_names,
-        comparison=comparison(), command="covshift report a b", date="2026-11-15",
-    )  # fmt: skip
+    given = survey.X, survey.X_target, survey.y
+    found = diagnose(*given[:2], feature_names=survey.feature_names)
+    text = report.build(compared(given), found, command="covshift report a b", date="2026-11-15")
     words = " ".join(Page(text).words)
     order = [
         "Verdict: correctable",
-        "Keep the unweighted model.",
+        "Keep the unweighted model",
         "How far the means are apart",
         "Column by column",
         "Weights of the training rows",
@@ -184,16 +186,30 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
     assert "2026-11-15" in words
 
 
-def test_given_weights_are_used(one):
-    text = report.build(**one, weights=np.linspace(1, 3, 80), weights_name="<mine>")
-    words = " ".join(Page(text).words)
-    assert "Weights: <mine>." in words
+def test_given_weights_are_used(samples, estimates):
+    X, T = samples[0][:, :1], samples[1][:, :1]
+    w = np.linspace(1, 3, 80)
+    found = diagnose(X, T, weights=w, methods=())
+    text = report.build(found)
+    assert "Weights: the given weights." in " ".join(Page(text).words)
+    assert numbers_of(text)["means"][0]["weighted"] == pytest.approx(w @ X[:, 0] / w.sum())
+    assert numbers_of(text)["weights"]["effective_sample_size"] == pytest.approx(
+        w.sum() ** 2 / (w @ w)
+    )
+    assert found.features[0].smd_corrected == pytest.approx(
+        standardized_mean_differences(X, T, np.full(70, 1 / 70), w)[0]
+    )
+    of_answer = diagnose(X, T, weights=estimates, methods=())
+    np.testing.assert_array_equal(of_answer.weights, estimates.weights)
+    assert f"Weights: {estimates.weighter}." in " ".join(Page(report.build(of_answer)).words)
+    with pytest.raises(ValueError, match="weights has shape"):
+        diagnose(X, T, weights=[1.0], methods=())
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("labels", [np.arange(80) / 7, np.zeros(80), np.array(["a", "b"] * 40)])
-def test_a_reliability_diagram_needs_two_classes(one, labels):
-    text = report.build(**one, y=labels)
+@pytest.mark.parametrize("labels", [np.arange(80) // 20, np.array(["a", "b"] * 40)])
+def test_a_reliability_diagram_needs_two_classes(samples, one, labels):
+    text = report.build(one, compared((*samples[:2], labels)))
     assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
 
 
@@ -202,8 +218,8 @@ def test_awkward_samples_still_make_a_page():
     wide = np.zeros((12, 1)), np.ones((11, 1))
     huge = np.array([[1.7e308, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[-1.7e308, 1.0]])
     for X, T in (huge, (np.ones((1, 1)), np.ones((1, 1)))):
-        Page(report.build(X, T))
-    text = report.build(*wide)
+        Page(report.build(diagnose(X, T)))
+    text = report.build(diagnose(*wide))
     assert "Verdict: no overlap" in text
     assert "do not use them as a correction" in text
 
@@ -218,7 +234,7 @@ def estimates(samples):
 
 @pytest.mark.thorough
 def test_the_report_opens_with_the_number_of_the_population(two, estimates):
-    text = report.build(**two, estimates=estimates, weights=np.ones(80))
+    text = report.build(estimates, two)
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(estimates.sentence) < words.index("Verdict:")
@@ -234,7 +250,7 @@ def test_the_report_opens_with_the_number_of_the_population(two, estimates):
 
 def test_without_overlap_the_report_says_so_instead_of_a_number(one):
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    text = report.build(**one, estimates=error)
+    text = report.build(one, error)
     words = " ".join(Page(text).words)
     assert words.index("There is no number") < words.index("The training rows do not cover <b>")
     assert "Estimates with their intervals." not in words
@@ -260,7 +276,7 @@ def evaluations(samples):
 
 @pytest.mark.thorough
 def test_the_report_shows_an_evaluation(two, evaluations):
-    text = report.build(**two, evaluations=evaluations, weights=np.ones(80))
+    text = report.build(two, evaluations)
     page = Page(text)
     words = " ".join(page.words)
     assert 0 < words.index(evaluations.sentence) < words.index("Verdict:")
@@ -288,7 +304,7 @@ def test_the_report_shows_an_evaluation(two, evaluations):
 @pytest.mark.thorough
 def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluations):
     found = replace(evaluations, batches={}, checks=(), changes=(), differences=())
-    text = report.build(**two, estimates=estimates, evaluations=found)
+    text = report.build(found, estimates, two)
     words = " ".join(Page(text).words)
     assert words.index(estimates.sentence) < words.index(found.sentence) < words.index("Verdict:")
     for title in ("Batches of the target", "Differences between models", "Labels of the target"):
@@ -308,37 +324,30 @@ def test_only_metrics_of_one_unit_share_an_axis(samples):
 
 
 def test_without_overlap_there_is_no_number_for_the_model(one):
-    error = NoOverlapError("The training rows do not cover <b>this</b>.")
-    words = " ".join(Page(report.build(**one, evaluations=error)).words)
+    X, T = np.zeros((20, 1)), np.ones((20, 1))
+    with pytest.raises(NoOverlapError) as refused:
+        evaluate(Predictions(np.arange(20.0), np.arange(20.0)), X, np.arange(20.0), T)
+    text = report.build(one, refused.value)
+    words = " ".join(Page(text).words)
     start = words.index("There is no number for the model")
-    assert start < words.index("The training rows do not cover <b>")
+    assert start < words.index("The training rows do not cover the target.")
     assert "Metrics with their intervals." not in words
+    assert numbers_of(text)["evaluations"] == {"refused": str(refused.value)}
 
 
-@pytest.mark.thorough
-def test_target_weights_reach_the_labels_too(samples):
-    X, T, y = samples
-    weight = (np.arange(70) % 2).astype(float)
-    given = {"y": y, "y_target": np.arange(70) % 2, "target_weight": weight}
-    Page(report.build(X[:, :1], T[:, :1], **given))
+def test_without_a_diagnosis_that_of_the_answer_is_shown(estimates):
+    text = report.build(estimates)
+    assert f"Verdict: {estimates.diagnosis.verdict}" in text
+    assert numbers_of(text)["diagnosis"] == estimates.diagnosis.to_dict()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"comparison": {"learner": "x"}}, "comparison lacks 'loss'"),
-        ({"comparison": comparison(risk="low")}, "risk='low' in row 0 is not a number"),
-        ({"y": [1, 0]}, "y has 2 values, but X has 80 rows"),
-        ({"y_target": [1, 0]}, "y_target has 2 values, but X_target has 70 rows"),
-        ({"weights": [1.0]}, "weights has shape"),
-        ({"estimates": 0.3}, "Pass what covshift.estimate found"),
-        ({"evaluations": 0.3}, "Pass what covshift.evaluate found"),
-    ],
-)
-def test_bad_input_is_named(samples, options, message):
-    X, T, _ = samples
-    with pytest.raises(ValueError, match=message):
-        report.build(X[:, :1], T[:, :1], **options)
+def test_bad_answers_are_named(samples, one):
+    with pytest.raises(InputTypeError, match=r"takes answers, not ndarray: results of covshift\."):
+        report.build(samples[0], samples[1])
+    with pytest.raises(InputError, match="Two answers are diagnosis"):
+        report.build(one, one)
+    with pytest.raises(InputError, match=r"no diagnosis\. Pass the result of covshift\.diagnose"):
+        report.build(NoOverlapError("far"), comparison())
 
 
 def test_writing_replaces_the_whole_file_or_nothing(one, tmp_path, monkeypatch):
@@ -351,10 +360,10 @@ def test_writing_replaces_the_whole_file_or_nothing(one, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(_files.os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            report.write(path, **one)
+            report.write(path, one)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text(encoding="utf-8") == "old"
-    report.write(str(path), **one)
+    report.write(str(path), one)
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert len(list(Path(tmp_path).iterdir())) == 1
 
@@ -364,9 +373,9 @@ def numbers_of(text):
     return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
 
 
-def test_the_page_holds_its_numbers_as_json(one, two, estimates, evaluations, hostile):
-    X, T = two["X"], two["X_target"]
-    text = report.build(**two, estimates=estimates, evaluations=evaluations, weights=np.ones(80))
+def test_the_page_holds_its_numbers_as_json(samples, one, two, estimates, evaluations, hostile):
+    X, T, _ = samples
+    text = report.build(two, estimates, evaluations)
     found = numbers_of(text)
     assert found["estimates"] == estimates.to_dict()
     assert found["evaluations"] == evaluations.to_dict()
@@ -376,15 +385,16 @@ def test_the_page_holds_its_numbers_as_json(one, two, estimates, evaluations, ho
         assert line["target"] == pytest.approx(T[:, k].mean())
     assert numbers_of(hostile)["title"] == HOSTILE[1]
     assert numbers_of(hostile)["comparison"]["rows"][0]["risk"] == 0.25
-    refused = report.build(**one, estimates=NoOverlapError("<far>"))
+    refused = report.build(one, NoOverlapError("<far>"))
     assert numbers_of(refused)["estimates"] == {"refused": "<far>"}
 
 
-def test_files_and_outcome_stand_on_top(one):
-    names = {"train_name": "<a>.csv", "target_name": "b.csv", "outcome_name": HOSTILE[0]}
-    words = " ".join(Page(report.build(**one, **names)).words)
+def test_files_and_outcome_stand_on_top(one, estimates):
+    names = {"train": "<a>.csv", "target": "b.csv", "outcome": "<score>"}
+    words = " ".join(Page(report.build(one, names=names)).words)
     places = [words.index(name) for name in (*names.values(), "Verdict:")]
     assert places == sorted(places)
+    assert numbers_of(report.build(estimates))["samples"]["outcome"] == HOSTILE[0]
 
 
 @pytest.mark.thorough
@@ -392,9 +402,8 @@ def test_columns_of_two_values_have_shares_and_bars():
     rng = np.random.default_rng(0)
     X, T = np.repeat([0.0, 1.0], [60, 20])[:, None], np.repeat([0.0, 1.0], [20, 60])[:, None]
     X, T = (np.hstack([rows, rng.normal(size=(80, 1))]) for rows in (X, T))
-    text = report.build(
-        X, T, feature_names=["urban", "age"], weights=np.repeat([1.0, 9.0], [60, 20])
-    )
+    w = np.repeat([1.0, 9.0], [60, 20])
+    text = report.build(diagnose(X, T, feature_names=["urban", "age"], weights=w))
     words = " ".join(" ".join(Page(text).words).split())
     assert "urban = 1 25.0% 75.0% 75.0%" in words
     assert ">share of rows<" in text
@@ -412,13 +421,13 @@ def test_pictures_take_their_colours_from_the_page(hostile):
 
 @pytest.mark.thorough
 def test_the_reliability_curve_is_that_of_the_compared_model(samples, one):
-    given = {**one, "y": samples[2]}
-    assert "by the recommended model (linear)" in report.build(**given, comparison=comparison())
-    weighted = comparison(method="entropy") | {"recommended": "entropy"}
-    page = report.build(**given, comparison=weighted)
-    assert "by the recommended model (linear, entropy)" in page
-    page = report.build(**given, comparison=comparison() | {"learner": "mine"})
-    assert "Do predicted probabilities come true?" not in page  # no other model in its place
+    assert "by the recommended model (linear)" in report.build(one, compared(samples))
+    weighted = compared(samples, method="entropy")
+    assert "by the recommended model (linear, entropy)" in report.build(one, weighted)
+    for unknown in (comparison(), replace(weighted, learner=None)):  # no other model in its place
+        assert "Do predicted probabilities come true?" not in report.build(one, unknown)
+    assert list(weighted.reliability().curves) == ["training rows"]
+    assert list(weighted.reliability(one.weights).curves)[1:] == ["weighted to the target"]
 
 
 @pytest.mark.thorough
@@ -426,7 +435,6 @@ def test_two_hundred_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
     names = [f"a column with a long name {k}" for k in range(200)]
-    found = diagnose(X, T, feature_names=names, methods=())
-    text = report.build(X, T, feature_names=names, weights=np.ones(40), diagnosis=found)
+    text = report.build(diagnose(X, T, feature_names=names, methods=()))
     assert text.count("a column with a long name 199") >= 3  # in both tables and as data
     assert len(text.encode()) < 700_000  # more rows add dots, at most 300 kB of them

@@ -12,9 +12,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from command import covshift, rows, write
-from test_report import HOSTILE, Page
+from test_report import HOSTILE, Page, comparison
 
-from covshift import Predictions, diagnose, estimate, evaluate, report
+from covshift import Margins, Predictions, diagnose, estimate, evaluate, report
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.show.words import in_order
 
@@ -46,7 +46,7 @@ def months():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(0.4, 1.0, size=(60, 3))
     y = X[:, 0] + rng.normal(size=80)
-    found = diagnose(X, T, methods=())
+    found = diagnose(X, T, feature_names=HOSTILE[:3], weights=np.ones(80), methods=())
     judged = evaluate(Predictions({"mine": X[:, 0]}, {"mine": T[:, 0]}), X, y, T)
     answer = estimate(X, y, T, random_state=0)
     return X, T, found, answer, judged
@@ -54,15 +54,14 @@ def months():
 
 @pytest.fixture(scope="module")
 def page(months):
-    X, T, found, answer, judged = months
-    names = ["May", HOSTILE[1], "July"]
-    return report.build_batches(
-        X, dict.fromkeys(names, T), feature_names=HOSTILE[:3],
-        diagnosis=dict.fromkeys(names, found),
-        estimates={"May": answer, HOSTILE[1]: NoOverlapError("No overlap <here>.")},
-        evaluations=dict.fromkeys(names, judged), weights=np.ones(80), title="Months",
-        outcome_name="score",
-    )  # fmt: skip
+    _, _, found, answer, judged = months
+    refused = NoOverlapError("No overlap <here>.")
+    answers = {
+        "May": (found, answer, judged),
+        HOSTILE[1]: (refused, judged, found),
+        "July": (found, judged),
+    }
+    return report.build_batches(answers, title="Months", names={"outcome": "score"})
 
 
 def test_every_target_has_a_line_and_a_section(page, months):
@@ -101,12 +100,8 @@ def test_many_targets_of_many_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
     columns = [f"a column with a long name {k}" for k in range(200)]
-    found = diagnose(X, T, feature_names=columns, methods=())
-    names = [f"batch {k}" for k in range(1, 13)]
-    page = report.build_batches(
-        X, dict.fromkeys(names, T), feature_names=columns, weights=np.ones(40),
-        diagnosis=dict.fromkeys(names, found),
-    )  # fmt: skip
+    found = diagnose(X, T, feature_names=columns, weights=np.ones(40), methods=())
+    page = report.build_batches({f"batch {k}": found for k in range(1, 13)})
     assert len(page.encode()) < 800_000
     assert "The 33 columns of 200 that differ most." in page
     part = numbers_of(page)["targets"]["batch 12"]
@@ -115,18 +110,26 @@ def test_many_targets_of_many_columns_stay_below_a_megabyte():
     assert len(part["corrected"]) == 33
 
 
-@pytest.mark.parametrize(
-    ("targets", "given", "message"),
-    [
-        ({}, {}, "no dict of target rows"),
-        ({"a": 0}, {"y": [1]}, "y is no parameter"),
-        ({"a": 0}, {"estimates": {"b": None}}, "estimates has 'b'"),
-    ],
-)
-def test_bad_input_is_named(targets, given, message):
-    X = np.zeros((5, 1))
-    with pytest.raises(InputError, match=message):
-        report.build_batches(X, dict.fromkeys(targets, X), **given)
+def test_targets_without_any_number_have_no_picture_of_them(months):
+    far = months[2], NoOverlapError("far")
+    page = report.build_batches({"May": far, "June": far})
+    assert "There is no number for any target." in page
+    assert Page(page).tags.count("svg") == 2 * 3
+
+
+def test_bad_input_is_named(months):
+    X, _, found, answer, _ = months
+    of_margins = diagnose(X, Margins({0: {"mean": 0.1}}), methods=())
+    for answers, message in (
+        ({}, "no dict of answers"),
+        (found, "no dict of answers"),
+        ({"a": X}, "takes answers, not ndarray"),
+        ({"a": (found, answer, answer)}, "Two answers are estimates"),
+        ({"a": (found, comparison())}, "answers for 'a' have a comparison"),
+        ({"a": of_margins}, "The target 'a' is margins"),
+    ):
+        with pytest.raises(InputError, match=message):
+            report.build_batches(answers)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from test_report import HOSTILE, Page, comparison
 
-from covshift import Margins, diagnose, estimate, report
+from covshift import Margins, Predictions, compare, diagnose, estimate, evaluate, report
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.plot import MarginsDisplay
 from covshift.weights import EntropyBalancing, Raking
@@ -30,7 +32,7 @@ def words(page):
 
 
 def test_the_page_shows_every_published_number_before_and_after():
-    page = report.build(FRAME, MARGINS)
+    page = report.build(diagnose(FRAME, MARGINS))
     text = words(page)
     assert "120 training rows, margins of 2 columns of a population of 5,000 (census)" in text
     w = EntropyBalancing().fit(FRAME, X_target=MARGINS).weights_
@@ -45,66 +47,51 @@ def test_the_page_shows_every_published_number_before_and_after():
     for absent in ("Which method helps", "Column by column", "AUC", "Reliability", "seed"):
         assert absent not in text
     assert Page(page).tags.count("svg") == Page(page).tags.count("desc") == 2
-    assert report.build(FRAME, MARGINS) == page
+    assert report.build(diagnose(FRAME, MARGINS)) == page
 
 
 def test_estimate_comparison_and_labels_have_their_sections():
     found = estimate(FRAME, pd.Series(Y, name="ill"), MARGINS)
+    rows = compare(FRAME, Y, MARGINS, learner="linear", methods=[]).rows_compared
     compared = comparison(gap_before=0.2, gap_after=0.01, smd_before=None)
-    page = report.build(
-        FRAME, MARGINS, y=Y, estimates=found, comparison=compared, command="covshift report a b"
-    )
+    compared = replace(compared, rows_compared=rows)
+    page = report.build(found, compared, command="covshift report a b")
     text = words(page)
     assert f'<h2 id="answer">{found.sentence}</h2>' in page
-    assert "Keep the unweighted model." in text
+    assert "Keep the unweighted model" in text
     assert "gap left" in text
     assert "SMD" not in text
     assert "Do predicted probabilities come true?" in text
     assert "covshift report a b" in text
-    refused = report.build(FRAME, MARGINS, estimates=NoOverlapError("<nothing>"))
+    refused = report.build(diagnose(FRAME, MARGINS), NoOverlapError("<nothing>"))
     assert "There is no number for this population." in refused
 
 
 def test_given_weights_make_the_corrected_numbers():
     w = Raking().fit(FRAME[["age"]], X_target=MARGINS.select(["age"])).weights_
-    text = words(report.build(FRAME, MARGINS, weights=w, weights_name="<mine>"))
+    text = words(report.build(diagnose(FRAME, MARGINS, weights=w)))
     after = MARGINS.balance(FRAME, w)[2]
     assert f"{after.sample:.1%} {after.gap:+.3f}" in text
-    assert "Weights: <mine>." in text
-    known = words(report.build(FRAME, MARGINS, diagnosis=diagnose(FRAME, MARGINS)))
-    assert "with the weights of the diagnosis" in known
-    assert "Weights of the training rows" not in known
+    assert "Weights: the given weights." in text
+    known = words(report.build(diagnose(FRAME, MARGINS)))
+    assert "corrected: with EntropyBalancing." in known
 
 
 def test_hostile_names_stay_text():
     columns = [name for name in HOSTILE if name != "\ud800"]
     frame = pd.DataFrame(dict.fromkeys(columns, FRAME.sex))
     margins = Margins({name: {"f": 0.3, "m": 0.7} for name in columns}, source=HOSTILE[0])
-    page = Page(report.build(frame, margins))
+    page = Page(report.build(diagnose(frame, margins)))
     assert page.tags.count("script") == 2  # one of them is data
     assert "img" not in page.tags
     assert len(page.ids) == len(set(page.ids))
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"y_target": Y}, "y_target is for target rows"),
-        ({"target_weight": Y}, "target_weight is for target rows"),
-        ({"evaluations": 1}, "evaluations is for target rows"),
-        ({"feature_names": ["a"]}, "feature_names is for target rows"),
-        ({"diagnosis": 3}, "is none of margins"),
-    ],
-)
-def test_what_needs_rows_is_refused(given, said):
-    with pytest.raises(InputError, match=said):
-        report.build(FRAME, MARGINS, **given)
-
-
-def test_a_diagnosis_of_margins_is_none_of_rows():
+def test_an_evaluation_which_needs_rows_is_refused():
     X = FRAME[["age"]]
-    with pytest.raises(InputError, match="is none of rows"):
-        report.build(X, X, diagnosis=diagnose(FRAME, MARGINS))
+    judged = evaluate(Predictions(Y, Y), X, Y, X)
+    with pytest.raises(InputError, match="An evaluation needs target rows"):
+        report.build(judged, diagnose(FRAME, MARGINS))
 
 
 # The picture

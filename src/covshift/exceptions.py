@@ -54,7 +54,12 @@ class InputTypeError(InputError, TypeError):
 
 
 class NoOverlapError(InputError):
-    """No weights make the training sample look like the target: parts of it have no rows."""
+    """No weights make the training sample look like the target: parts of it have no rows.
+
+    ``question`` is what has no answer then, "estimate" or "evaluate": a report says so.
+    """
+
+    question = "estimate"
 
 
 class MissingExtraError(InputError, ImportError):

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from covshift import report
+from covshift import diagnose, report
+from covshift.comparison import Comparison
+from covshift.comparison.result import empty_row
 
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -24,7 +26,6 @@ def page(tmp_path_factory):
     """A report with hostile names, labels and a comparison, as a file."""
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(300, 6)), rng.normal(0.4, 1.0, size=(200, 6))
-    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     rows = [
         {
             "method": name,
@@ -40,18 +41,10 @@ def page(tmp_path_factory):
         }
         for name, risk, size in [("b", 0.2, 9.0), ("a", 0.3, 100.0), ("<c>", 0.1, None)]
     ]
-    comparison = {
-        "learner": "linear",
-        "loss": "squared error",
-        "recommended": "a",
-        "recommendation": "Keep it.",
-        "scored_on_target_labels": False,
-        "rows": rows,
-    }
+    found = Comparison([empty_row("", "") | row for row in rows], 2.0, learner="linear")
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report.write(
-        path, X, T, y=y, feature_names=HOSTILE, comparison=comparison, title=HOSTILE[1], command="x"
-    )
+    shift = diagnose(X, T, feature_names=HOSTILE)
+    report.write(path, shift, found, title=HOSTILE[1], command="x")
     return path
 
 

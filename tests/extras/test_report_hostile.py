@@ -5,11 +5,13 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from covshift import report
+from covshift import compare, diagnose, report
+from covshift.comparison.result import empty_row
 
 MARKUP = [
     "<script>window.hacked = 1</script>",
@@ -72,7 +74,6 @@ def page(tmp_path_factory, hostile):
     X, T = rng.normal(size=(200, n)), rng.normal(0.4, 1.0, size=(150, n))
     y = np.where(X[:, 0] > 0, hostile[1], hostile[2])
     row = {
-        "kind": "weights",
         "standard_error": 0.01,
         "true_risk": None,
         "effective_sample_size": 9.0,
@@ -80,20 +81,22 @@ def page(tmp_path_factory, hostile):
         "smd_after": 0.1,
         "seconds": 1.0,
     }
-    comparison = {
-        "learner": hostile[0],
-        "loss": hostile[3],
-        "recommended": hostile[4],
-        "recommendation": hostile[2],
-        "scored_on_target_labels": False,
-        "rows": [{**row, "method": words, "risk": 0.1, "note": words} for words in hostile],
-    }
+    methods = {"none": hostile[0], **{words: words for words in hostile}}
+    rows = [
+        empty_row(name, "weights", note=note) | row | {"risk": 0.1}
+        for name, note in methods.items()
+    ]
+    found = compare(X, y, T, learner="linear", methods=[])  # its labels are in a caption
+    found = replace(found, rows=rows, loss=hostile[3])
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     report.write(
-        path, X, T, y=y, feature_names=hostile, comparison=comparison, title=hostile[1],
-        train_name=hostile[2], target_name=hostile[9], outcome_name=hostile[0],
+        path,
+        diagnose(X, T, feature_names=hostile),
+        found,
+        title=hostile[1],
+        names={"train": hostile[2], "target": hostile[9], "outcome": hostile[0]},
         command=hostile[1],
-    )  # fmt: skip
+    )
     return path
 
 

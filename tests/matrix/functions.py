@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -14,7 +12,7 @@ from calls import estimate_with, evaluate_with
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
-from covshift import bounds, datasets, diagnostics, distributed, objectives, report
+from covshift import bounds, datasets, diagnostics, distributed, objectives
 from covshift.comparison import Method, TargetSafeSplit
 from covshift.weights import GaussianRatio, effective_sample_size
 
@@ -190,39 +188,6 @@ def objective(make: Callable[..., Any]) -> Callable[[Problem], Any]:
     return answer
 
 
-def reported(problem: Problem) -> Any:
-    page = report.build(
-        problem.X,
-        problem.X_target,
-        y=problem.y,
-        **weighted(problem),
-        diagnosis=known_diagnosis(),
-    )
-    return [len(page) > 1000]
-
-
-def written(problem: Problem) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        report.write(path, problem.X, problem.X_target, diagnosis=known_diagnosis())
-        return [path.exists()]
-
-
-def reported_batches(problem: Problem) -> Any:
-    page = report.build_batches(
-        problem.X, {"May": problem.X_target}, diagnosis={"May": known_diagnosis()}
-    )
-    return [len(page) > 1000]
-
-
-def written_batches(problem: Problem) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        targets = {"May": problem.X_target}
-        report.write_batches(path, problem.X, targets, diagnosis={"May": known_diagnosis()})
-        return [path.exists()]
-
-
 RESIDUALS = {"y": r"\bresiduals\b"}
 BY_WEIGHTS = {"sample_weight": r"\bweights\b"}
 
@@ -277,14 +242,6 @@ ANSWERS = [
         tables=True,
         slow=True,
     ),
-    Entry(
-        "diagnose_and_weigh",
-        diagnosed(diagnostics.diagnose_and_weigh),
-        TWO,
-        covers=("diagnose_and_weigh",),
-        tables=True,
-        slow=True,
-    ),
     Entry("diagnose_batches", batches, TWO, covers=("diagnose_batches",), tables=True, slow=True),
     Entry("restrict", restricted, TWO, covers=("restrict",), tables=True, slow=True),
     Entry(
@@ -335,24 +292,6 @@ ANSWERS = [
         ("loss_error_1d",),
         tables=True,
         called=RESIDUALS,
-    ),
-    Entry("report.build", reported, covers=("build",), tables=True, slow=True),
-    Entry("report.write", written, ROWS, covers=("write",), tables=True, slow=True),
-    Entry(
-        "report.build_batches",
-        reported_batches,
-        ROWS,
-        covers=("build_batches",),
-        tables=True,
-        slow=True,
-    ),
-    Entry(
-        "report.write_batches",
-        written_batches,
-        ROWS,
-        covers=("write_batches",),
-        tables=True,
-        slow=True,
     ),
     of_data(datasets.bias_by_acceptance, accepted, start=in_unit_cube),
     biased(datasets.bias_by_feature),

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         console.step("reading")
         beside = read_margin_samples(args)
         console.step("diagnosing the shift")
-        samples, verdict = beside.samples, beside.diagnosis()[0].verdict
+        samples, verdict = beside.samples, beside.diagnosis().verdict
         found = comparison_of(samples, args, beside.read())
     else:
         console.step("reading")
@@ -69,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
         console.step("diagnosing the shift")
         verdict = diagnosis_of(samples, args).verdict
         found = comparison_of(samples, args)
-    args.found = found
     for note in found.notes:
         console.tell(note)
     if args.json:

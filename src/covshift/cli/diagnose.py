@@ -96,25 +96,27 @@ def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
 
 def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
-    return diagnosis_and_weights(samples, samples.names, args.seed)[0]
+    from ..diagnostics.measure import diagnose_samples
 
-
-def diagnosis_and_weights(whole: Samples, names: Sequence[str], seed: int) -> tuple[Any, Any]:
-    """Diagnose samples under these names, and return the final weights found besides."""
-    from ..diagnostics.measure import diagnose_and_weigh
-
-    found, weights = diagnose_and_weigh(
-        whole.X,
-        whole.X_target,
-        feature_names=names,
-        sample_weight=whole.weight,
-        target_weight=whole.target_weight,
-        groups=whole.encoding.groups,
-        random_state=seed,
-    )
+    found = diagnose_samples(numbers_of(samples), random_state=args.seed)
     if found.verdict == "no overlap":
         console.warn(NO_OVERLAP)
-    return found, weights
+    return found
+
+
+def numbers_of(samples: Samples) -> Any:
+    """Return both samples as the diagnosis takes them."""
+    from ..data.two_samples import two_samples
+
+    return two_samples(
+        samples.X,
+        samples.X_target,
+        samples.target_weight,
+        samples.names,
+        sample_weight=samples.weight,
+        groups=samples.encoding.groups,
+        dates=samples.encoding.dates,
+    )
 
 
 # ``covshift diagnose -o rows.csv``: whether training rows cover each target row, and why not.

@@ -255,7 +255,9 @@ def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -
 def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapError:
     """Write the remedy as an option of the command."""
     remedy = f"Use covshift {command} --restrict overlap"
-    return NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
+    spelled = NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
+    spelled.question = command
+    return spelled
 
 
 def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:

@@ -12,6 +12,7 @@ from ..exceptions import InputError, NoOverlapError
 from ..registry import METRICS, listed
 from ..show.notes import Note
 from . import console, options
+from .diagnose import numbers_of
 from .estimate import as_options
 from .predict import check_complete, finite, load_model
 
@@ -297,27 +298,24 @@ def write_table(found: Evaluations, output: str) -> None:
 
 def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
+    from ..diagnostics.measure import corrected, diagnose_samples
     from ..report import build
-    from ..show.words import printable
 
-    trained = trained_on(samples, args.trained_on)
-    judging = slice(None) if trained is None else ~trained
+    trained, weights = trained_on(samples, args.trained_on), found.weights
+    if trained is not None:
+        samples, weights = samples.take((~trained).nonzero()[0]), weights[~trained]
+    both = numbers_of(samples)
+    shift = diagnose_samples(both, random_state=args.seed)
     text = build(
-        samples.X[judging],
-        samples.X_target,
-        evaluations=found,
-        weights=found.weights[judging],
-        weights_name=found.weighter,
-        sample_weight=None if samples.weight is None else samples.weight[judging],
-        target_weight=samples.target_weight,
-        date_names=samples.encoding.dates,
-        feature_names=[printable(name, width=1000) for name in samples.names],
+        found,
+        corrected(shift, both, weights[both.rows], found.weighter),
         title=args.title,
-        train_name=Path(args.train).name,
-        target_name=Path(args.target).name,
-        outcome_name=args.label,
+        names={
+            "train": Path(args.train).name,
+            "target": Path(args.target).name,
+            "outcome": args.label,
+        },
         command=shlex.join(["covshift", *args.argv]),
-        random_state=args.seed,
     )
     with console.text_file(args.report) as file:
         file.write(text)

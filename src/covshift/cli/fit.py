@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 def _verdict(margins: MarginSamples) -> str:
     """Return the verdict of a diagnosis; of rows that margins cannot place there is none."""
     try:
-        return str(margins.diagnosis()[0].verdict)
+        return str(margins.diagnosis().verdict)
     except InputError as error:
         console.warn(f"no diagnosis: {error}")
         return "not diagnosed"

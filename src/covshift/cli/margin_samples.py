@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..comparison.target import MarginRows
 from ..data.row_weights import RowWeights, row_weights
-from ..diagnostics.margins import MarginWeights, diagnose_margins_and_weigh
+from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_corrected
 from ..exceptions import InputError
 from ..files.columns import Kind
 from ..files.declared import named_dates
@@ -54,22 +54,27 @@ class MarginSamples:
         free = tuple(name for name in names if name not in self.margins.columns)
         return MarginRows(replace(known, free=free), self.columns)
 
-    def diagnosis(self) -> tuple[Any, MarginWeights | None]:
-        """Compare the rows with the margins; warn loudly where they do not overlap.
-
-        Rows of weight zero are not there, and have a weight of zero.
-        """
-        known, weight = self.read().known, self.samples.weight
-        there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
-        own = None if weight is None else weight[there]
-        found, nearest = diagnose_margins_and_weigh(known.rows(there), weight=own)
+    def diagnosis(self) -> MarginsDiagnosis:
+        """Compare the rows with the margins; warn loudly where they do not overlap."""
+        known, own, _ = self._there()
+        found = diagnose_margins(known, weight=own)
         if found.verdict == "no overlap":
             console.warn(NO_OVERLAP)
-        if nearest is None:
-            return found, None
-        final = np.zeros(len(known))
-        final[there] = nearest.w
-        return found, nearest._replace(w=final)
+        return found
+
+    def diagnosis_weighted(
+        self, found: MarginsDiagnosis, method: str, seed: int
+    ) -> MarginsDiagnosis:
+        """Show the published numbers under the weights of another weighter."""
+        known, own, there = self._there()
+        w = self.weighed(method, seed)[there]
+        return margins_corrected(found, known, own, w if own is None else w * own, method)
+
+    def _there(self) -> tuple[KnownRows, Any, Rows]:
+        """Rows of positive weight, their weights, and which they are."""
+        known, weight = self.read().known, self.samples.weight
+        there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
+        return known.rows(there), None if weight is None else weight[there], there
 
     def weighed(self, method: str, seed: int) -> Any:
         """Weights (N,) by the weighter of this name, factors on those of the design."""

@@ -15,8 +15,9 @@ from ..show.words import in_order
 from . import compare, console, options
 from .diagnose import (
     check_targets,
-    diagnosis_and_weights,
+    diagnosis_of,
     in_their_order,
+    numbers_of,
     samples_of_each,
     short_names,
 )
@@ -48,13 +49,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--title", help="title of the report")
     options.add_output(parser, what="report", required=True)
     options.add_verdict(parser)
-    parser.set_defaults(run=run, found=None)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Diagnose, estimate and compare where there is a label, and write the report."""
     from ..margins.files import is_margins_file
-    from ..show.words import printable
 
     targets = in_their_order([args.target, *args.more])
     check_targets(args, targets)
@@ -64,26 +64,22 @@ def run(args: argparse.Namespace) -> int:
         return _with_margins(args)
     console.step("reading")
     samples = options.samples_of(args)
-    names = [printable(name, width=1000) for name in samples.names]  # as the page shows them
     console.step("diagnosing the shift")
-    found, weights = diagnosis_and_weights(samples, names, args.seed)
-    if args.label and args.found is None:
-        args.found = compare.comparison_of(samples, args)
-    comparison = args.found.to_dict() if args.found else None
-    answer = None
+    found = diagnosis_of(samples, args)
+    answer = comparison = judged = None
     if args.label:
+        comparison = compare.comparison_of(samples, args)
         answer = estimate_of(samples, found, args)
-    judged = None
-    if args.found is not None:
-        judge = Judge(args, str(args.found.learner), args.found.recommended)
+    if comparison is not None:
+        judge = Judge(args, str(comparison.learner), comparison.recommended)
         judged = judge(samples, found)
-    write_report(args, samples, names, found, weights, comparison, answer, judged)
+        found = _with_recommended_weights(found, samples, comparison, args.seed)
+    _write(args, found, answer, judged, comparison)
     return _told(args, samples, found, comparison, answer, judged)
 
 
 def _with_margins(args: argparse.Namespace) -> int:
     """Do the same with a file of margins."""
-    from ..report import build
     from ..weights import WEIGHTERS
     from .margin_samples import read_margin_samples
 
@@ -91,46 +87,35 @@ def _with_margins(args: argparse.Namespace) -> int:
     beside = read_margin_samples(args)
     samples = beside.samples
     console.step("diagnosing the shift")
-    found, weights = beside.diagnosis()
-    if args.label and args.found is None:
-        args.found = compare.comparison_of(samples, args, beside.read())
-    comparison = args.found.to_dict() if args.found else None
-    answer = None
+    found = beside.diagnosis()
+    answer = comparison = None
     if args.label:
+        comparison = compare.comparison_of(samples, args, beside.read())
         answer = estimate_of(samples, found, args, beside)
-    name, w = (None, None) if weights is None else weights
-    if comparison and comparison["recommended"] in WEIGHTERS:
-        name = comparison["recommended"]
-        w = beside.weighed(name, args.seed)
-        w = w if samples.weight is None else w * samples.weight
-    console.step("drawing the report")
-    text = build(
-        beside.frame,
-        beside.margins,
-        y=None if samples.labels is None else samples.labels.y,
-        weights=w,
-        weights_name=name,
-        sample_weight=samples.weight,
-        comparison=comparison,
-        diagnosis=found,
-        estimates=answer,
-        **_top(args),
-        command=shlex.join(["covshift", *args.argv]),
-        random_state=args.seed,
-    )
-    with console.text_file(args.output) as file:
-        file.write(text)
+    if comparison is not None and comparison.recommended in WEIGHTERS:
+        found = beside.diagnosis_weighted(found, comparison.recommended, args.seed)
+    _write(args, found, answer, comparison)
     return _told(args, samples, found, comparison, answer)
 
 
-def _top(args: argparse.Namespace) -> dict[str, Any]:
-    """What stands on top of the page: the title, the names of the files, the outcome."""
-    return {
-        "title": args.title,
-        "train_name": _file_name(args.train),
-        "target_name": _file_name(args.target),
-        "outcome_name": args.label,
+def _write(args: argparse.Namespace, *answers: Any) -> None:
+    """Write the report of the answers that there are."""
+    from ..report import build
+
+    console.step("drawing the report")
+    names = {
+        "train": _file_name(args.train),
+        "target": _file_name(args.target),
+        "outcome": args.label,
     }
+    text = build(
+        *(answer for answer in answers if answer is not None),
+        title=args.title,
+        names=names,
+        command=shlex.join(["covshift", *args.argv]),
+    )
+    with console.text_file(args.output) as file:
+        file.write(text)
 
 
 def _file_name(path: str) -> str:
@@ -148,14 +133,15 @@ def _told(
     """Print the answers, the verdict and the recommendation."""
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
     if args.json:
-        more = {"comparison": comparison, "estimate": _data(answer), "evaluation": _data(judged)}
+        data = None if comparison is None else comparison.to_dict()
+        more = {"comparison": data, "estimate": _data(answer), "evaluation": _data(judged)}
         print(console.as_json({**facts, **more}))
     else:
         lines = [] if answer is None else [_sentence(answer)]
         if judged is not None and not isinstance(judged, NoOverlapError):
             lines.append(judged.sentence)
         lines += [f"Shift: {found.verdict}."]
-        lines += [comparison["recommendation"]] if comparison else []
+        lines += [comparison.recommendation] if comparison else []
         print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
     return options.exit_code(found.verdict, args)
 
@@ -198,63 +184,25 @@ def estimate_of(
         return as_options(error)
 
 
-def write_report(
-    args: argparse.Namespace,
-    whole: Samples,
-    names: list[str],
-    diagnosis: Any,
-    weights: Any,
-    comparison: dict[str, Any] | None,
-    answer: Any = None,
-    judged: Any = None,
-) -> None:
-    """Write the report with the weights of the recommended weighter, or of the diagnosis."""
-    from ..report import build
-
-    labels = whole.labels
-    name = comparison["recommended"] if comparison else ""
-    chosen = _weights(whole, name, args.seed)
-    scored = labels is not None and len(labels.scored) == len(whole.X_target)
-    console.step("drawing the report")
-    text = build(
-        whole.X,
-        whole.X_target,
-        y=None if labels is None else labels.y,
-        y_target=labels.y_target if labels is not None and scored else None,
-        weights=weights if chosen is None else chosen,
-        weights_name="CDFWeights" if chosen is None else name,
-        sample_weight=whole.weight,
-        target_weight=whole.target_weight,
-        groups=whole.encoding.groups,
-        date_names=whole.encoding.dates,
-        comparison=comparison,
-        diagnosis=diagnosis,
-        estimates=answer,
-        evaluations=judged,
-        feature_names=names,
-        **_top(args),
-        command=shlex.join(["covshift", *args.argv]),
-        random_state=args.seed,
-    )
-    with console.text_file(args.output) as file:
-        file.write(text)
-
-
-def _weights(samples: Samples, name: str, seed: int) -> Any:
-    """Weights of the method; None, for the report's own, where it has none or is too slow."""
+def _with_recommended_weights(found: Any, samples: Samples, comparison: Any, seed: int) -> Any:
+    """Show the weights of the recommended method, unless it has none or is too slow."""
     from sklearn.preprocessing import StandardScaler
 
     from ..comparison.methods import fit_weights
+    from ..diagnostics.measure import corrected
     from ..diagnostics.verdict import row_limit
     from ..encoding import scaled
     from ..weights import WEIGHTERS
 
+    name = comparison.recommended
     if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > row_limit(name):
-        return None
+        return found
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
     w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
-    return w if samples.weight is None else w * samples.weight
+    both = numbers_of(samples)
+    w = w if samples.weight is None else w * samples.weight
+    return corrected(found, both, w[both.rows], name)
 
 
 # How good a model is on the targets of ``covshift report``.
@@ -395,36 +343,27 @@ def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
     from ..show.words import printable
 
     judge = Judge(args)
-    samples, found, weights, names = {}, {}, {}, {}
-    answers, judged = {}, {}
+    found, answers, judged = {}, {}, {}
     for name, part in _samples(args, paths):
         console.step(f"diagnosing the shift of {printable(name)}")
-        samples[name] = part
-        names[name] = [printable(column, width=1000) for column in part.names]
-        found[name], weights[name] = diagnosis_and_weights(part, names[name], args.seed)
+        found[name] = diagnosis_of(part, args)
         if args.label:
             answers[name] = estimate_of(part, found[name], args)
             judged[name] = judge(part, found[name])
     console.step("drawing the report")
+    every = {
+        name: tuple(part[name] for part in (found, answers, judged) if part.get(name) is not None)
+        for name in found
+    }
     text = build_batches(
-        {name: part.X for name, part in samples.items()},
-        {name: part.X_target for name, part in samples.items()},
-        estimates=answers or None,
-        evaluations=judged or None,
-        diagnosis=found,
-        weights=weights,
-        weights_name="CDFWeights",
-        feature_names=names,
-        sample_weight={name: part.weight for name, part in samples.items()},
-        target_weight={name: part.target_weight for name, part in samples.items()},
-        groups={name: part.encoding.groups for name, part in samples.items()},
-        date_names={name: part.encoding.dates for name, part in samples.items()},
+        every,
         title=args.title,
-        train_name=Path(args.train).name,
-        target_name=", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),
-        outcome_name=args.label,
+        names={
+            "train": Path(args.train).name,
+            "target": ", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),
+            "outcome": args.label,
+        },
         command=shlex.join(["covshift", *args.argv]),
-        random_state=args.seed,
     )
     with console.text_file(args.output) as file:
         file.write(text)

@@ -42,6 +42,7 @@ from .methods import (
     refuse_what_needs_rows,
     resolve,
 )
+from .reliability import Classified, Reliability, reliability_curves
 from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (
@@ -371,6 +372,18 @@ class ComparedRows:
         kept, found = self._rows(), np.zeros(len(self.X))
         found[kept] = self._weighed(self.judge if name is None else name, kept)
         return found
+
+    def reliability(self, name: str, weights: Real | None) -> Reliability | None:
+        """Curves of a method's probabilities; ``weights`` are those of rows of positive weight."""
+        if self.task != "classification":
+            return None
+        kept, samples = self._rows(), self.samples
+        T = None
+        if not isinstance(samples, MarginRows) and self.share is not None:
+            T = samples.T[self.share.kept]
+        rows = Classified(self.X[kept], self.y[kept], self._design(kept), T, self._target_weight())
+        weights = None if weights is None or len(weights) != len(kept) else weights
+        return reliability_curves(rows, self.learner, name, weights, self.random_state)
 
     def _weighed(self, name: Any, kept: NDArray[np.intp]) -> Real:
         _, X, target = self._scaled(kept)

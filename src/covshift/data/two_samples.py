@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,11 +96,12 @@ def two_samples(
     *,
     sample_weight: Any = None,
     groups: Any = None,
+    dates: Collection[str] = (),
 ) -> TwoSamples:
     """Check both samples, their weights and their names.
 
     Data frames with text, dates or gaps are encoded as numbers: several columns may belong to one
-    feature, as ``groups`` (n,) says of arrays.
+    feature, as ``groups`` (n,) says of arrays, of which ``dates`` names columns that hold days.
     """
     target = unwrap_target(X_target)
     if target is None:
@@ -119,6 +120,7 @@ def two_samples(
     if encoder is not None:
         _refuse_of_arrays(feature_names=feature_names, groups=groups)
         names, groups, made = list(encoder.columns), encoder.groups, encoder.made
+        dates = [feature.name for feature in encoder.features_ if feature.kind == "date"]
         X, target = encoded.X, encoded.X_target
     else:
         names = column_names(X) or column_names(target)
@@ -138,17 +140,10 @@ def two_samples(
         target_rows,
         check_groups(groups, X.shape[1]),
         made_of(labels) if made is None else made,
-        _date_columns(encoder),
+        frozenset(k for k, name in enumerate(labels) if name in dates),
         len(T),
         () if encoder is None else encoder.notes_,
     )
-
-
-def _date_columns(encoder: TableEncoder | None) -> frozenset[int]:
-    if encoder is None:
-        return frozenset()
-    dates = {feature.name for feature in encoder.features_ if feature.kind == "date"}
-    return frozenset(k for k, name in enumerate(encoder.columns) if name in dates)
 
 
 def _refuse_of_arrays(**given: Any) -> None:

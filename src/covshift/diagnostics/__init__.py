@@ -7,7 +7,7 @@ from .covered import RowFlags, Support
 from .features import FeatureShift, IntervalOutlook
 from .joint import TwoSampleAUC
 from .margins import MarginsDiagnosis, MarginShift, PublishedNumber
-from .measure import Restricted, diagnose, diagnose_and_weigh, restrict
+from .measure import Restricted, diagnose, restrict
 from .result import Diagnosis
 from .verdict import MethodSize
 
@@ -26,7 +26,6 @@ __all__ = [
     "TwoSampleAUC",
     "Uncovered",
     "diagnose",
-    "diagnose_and_weigh",
     "diagnose_batches",
     "restrict",
     "standardized_mean_differences",

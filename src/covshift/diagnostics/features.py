@@ -30,7 +30,7 @@ class FeatureShift(Record):
     """How one feature differs between the samples.
 
     ``smd`` is the standardised mean difference, target minus training, and ``smd_corrected`` the
-    same with the training rows weighted by `CDFWeights` (None where no weights were found);
+    same with the training rows weighted by `Diagnosis.weights` (None where there are none);
     infinite where the feature is constant in each sample, at different values. ``ks`` is the
     Kolmogorov-Smirnov distance and ``p_value`` its p-value, given the ties and corrected by Holm's
     method for the number of features. ``energy`` is the energy distance in units of the pooled

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isinf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -46,13 +46,6 @@ _OWN = tuple(
 """Weighters that take any number of margins."""
 
 
-class MarginWeights(NamedTuple):
-    """Final weights (N,), and what made them."""
-
-    name: str
-    w: Real
-
-
 _FIRST = "cdf"  # it tells whether there is overlap
 _MET = 1e-3  # largest gap of weights that give the sample the margins
 
@@ -61,13 +54,6 @@ def diagnose_margins(
     rows: KnownRows, *, weight: Real | None = None, methods: Sequence[str] = METHODS
 ) -> MarginsDiagnosis:
     """Compare rows with their margins; ``weight`` (N,) are design weights."""
-    return diagnose_margins_and_weigh(rows, weight=weight, methods=methods)[0]
-
-
-def diagnose_margins_and_weigh(
-    rows: KnownRows, *, weight: Real | None = None, methods: Sequence[str] = METHODS
-) -> tuple[MarginsDiagnosis, MarginWeights | None]:
-    """`diagnose_margins`, and the weights that come nearest to the margins, where there are any."""
     margins = rows.margins
     d = np.ones(len(rows)) if weight is None else weight
     N = kish(d)
@@ -81,7 +67,7 @@ def diagnose_margins_and_weigh(
     best, nearest = min(balanced, key=lambda pair: _largest(pair[0]), default=(None, None))
     met = best is not None and _largest(best) <= _MET
     overlap = _overlap(rows, weight, shifts, N, met or _agrees(fits[_FIRST][0]))
-    diagnosis = MarginsDiagnosis(
+    return MarginsDiagnosis(
         *judge(shifts, sizes, N, overlap),
         n_train=len(rows),
         size=margins.size,
@@ -90,10 +76,20 @@ def diagnose_margins_and_weigh(
         methods=sizes,
         overlap=overlap,
         notes=_notes(rows),
+        columns=tuple(margins.columns),
+        source=margins.source,
+        weights=None if nearest is None else d * nearest.weights_,
+        weighter="" if nearest is None else type(nearest).__name__,
     )
-    if nearest is None:
-        return diagnosis, None
-    return diagnosis, MarginWeights(type(nearest).__name__, d * nearest.weights_)
+
+
+def margins_corrected(
+    diagnosis: MarginsDiagnosis, rows: KnownRows, weight: Real | None, weights: Real, weighter: str
+) -> MarginsDiagnosis:
+    """Show the published numbers under other final weights (N,); ``weight`` are design weights."""
+    balances = (balance_of(rows.margins, rows, part) for part in (weight, weights))
+    numbers = published_numbers(*balances)
+    return replace(diagnosis, numbers=numbers, weights=weights, weighter=weighter)
 
 
 def _weighed(method: str, rows: KnownRows, weight: Real | None) -> tuple[Any, str]:
@@ -262,6 +258,15 @@ class MarginsDiagnosis(Answer):
         Whether weights give the sample the margins.
     notes : tuple of Note
         What margins cannot tell, and columns that they do not know.
+    columns : tuple of str
+        Of the margins.
+    source : str
+        Where they come from.
+    weights : (n_train,) array or None
+        Final weights of the training rows that give the corrected numbers: those that were passed,
+        else those that come nearest to the margins.
+    weighter : str
+        What made them.
     """
 
     verdict: Verdict
@@ -274,6 +279,10 @@ class MarginsDiagnosis(Answer):
     methods: tuple[MethodSize, ...]
     overlap: bool
     notes: tuple[Note, ...]
+    columns: tuple[str, ...] = ()
+    source: str = ""
+    weights: Real | None = field(default=None, compare=False)
+    weighter: str = ""
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("verdict", "reason", "advice", "n_train", "size", "overlap"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -12,13 +12,14 @@ from sklearn.utils.validation import _num_samples
 
 from ..data.columns import NamedColumns
 from ..data.parameters import number, whole
-from ..data.row_weights import row_weights
+from ..data.row_weights import check_weight, row_weights
 from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.known import KnownRows
 from ..numerics.array import Real, Rows
+from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
 from ..numerics.quiet import quiet
 from ..numerics.support import NO_OVERLAP, STRONG
@@ -38,8 +39,9 @@ from .covered import (
 )
 from .features import feature_shifts, interval_outlook
 from .joint import FEWEST, two_sample_auc
-from .margins import MarginsDiagnosis, diagnose_margins
+from .margins import MarginsDiagnosis, diagnose_margins, margins_corrected
 from .result import Diagnosis
+from .summary import summarised
 from .verdict import METHODS, MethodSize, judge, method_size, row_limit, weigh, with_names
 
 _CLASSIFIER_ROWS = 10_000
@@ -55,6 +57,7 @@ def diagnose(
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
+    weights: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -70,6 +73,7 @@ def diagnose(
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
+    weights: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -84,6 +88,7 @@ def diagnose(
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
+    weights: Any = None,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
@@ -109,6 +114,10 @@ def diagnose(
         For arrays that were encoded elsewhere: the number of the feature that each column belongs
         to. Columns of zeros and ones that are named "region=north" are levels of a category, and
         "income missing" marks where "income" was filled. A data frame needs none.
+    weights : (N,) array, name of a column, or answer of `estimate` or `evaluate`, optional
+        Final weights of the training rows, for the corrected differences and for the pictures of a
+        report; they have no part in the verdict. Default: those of `CDFWeights`, times
+        ``sample_weight``; with margins, those that come nearest to them.
     methods : sequence of str
         Weighters whose effective sample size is wanted; names of `covshift.weights`.
     confidence : float between 0 and 1
@@ -148,8 +157,12 @@ def diagnose(
     target = unwrap_target(X_target)
     named = NamedColumns(X, None if is_margins(target) else target)
     sample_weight = named.of_rows(sample_weight, "sample_weight")
+    weighter = str(getattr(weights, "weighter", "the given weights"))
+    weights = named.of_rows(getattr(weights, "weights", weights), "weights")
+    X, target_rows = named.features
+    if weights is not None:
+        weights = check_weight(weights, _num_samples(X), "weights", of="X")
     if is_margins(target):
-        X = named.features[0]
         _check(methods, confidence, random_state)
         refuse_target_weights(
             feature_names=feature_names,
@@ -159,59 +172,33 @@ def diagnose(
         rows = row_weights(_num_samples(X), sample_weight)
         kept = np.flatnonzero(rows.kept)
         known = KnownRows.of(target, _safe_indexing(X, kept), "diagnose")
-        return diagnose_margins(known, weight=rows.w[kept], methods=methods)
-    target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
-    return diagnose_and_weigh(
-        *named.features,
-        feature_names=feature_names,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        groups=groups,
-        methods=methods,
-        confidence=confidence,
-        random_state=random_state,
-    )[0]
-
-
-@one_blas_thread(0)
-def diagnose_and_weigh(
-    X: Any,
-    X_target: Any,
-    *,
-    feature_names: Sequence[str] | None = None,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    groups: Any = None,
-    methods: Sequence[str] = METHODS,
-    confidence: float = 0.95,
-    random_state: int = 0,
-) -> tuple[Diagnosis, Real | None]:
-    """`diagnose`, and the CDF weights of the training rows that it found on the way.
-
-    They are final weights, factors times ``sample_weight``, of all rows of positive weight, and
-    have mean one; None where there are none.
-    """
+        of_margins = diagnose_margins(known, weight=rows.w[kept], methods=methods)
+        if weights is None:
+            return of_margins
+        return margins_corrected(of_margins, known, rows.w[kept], weights[kept], weighter)
     samples = two_samples(
         X,
-        X_target,
-        target_weight,
+        target_rows,
+        named.of_target(unwrap_target(target_weight), "target_weight"),
         feature_names,
         sample_weight=sample_weight,
         groups=groups,
     )
-    return diagnose_samples(
+    found = diagnose_samples(
         samples, methods=methods, confidence=confidence, random_state=random_state
     )
+    return found if weights is None else corrected(found, samples, weights[samples.rows], weighter)
 
 
+@one_blas_thread(0)
 def diagnose_samples(
     samples: TwoSamples,
     *,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
     random_state: int = 0,
-) -> tuple[Diagnosis, Real | None]:
-    """`diagnose_and_weigh` of samples that were checked already."""
+) -> Diagnosis:
+    """`diagnose` of samples that were checked already."""
     _check(methods, confidence, random_state)
     N = len(samples.X)
     sizes, cdf = _sizes(samples, methods, random_state)
@@ -229,7 +216,7 @@ def diagnose_samples(
     if cdf is not None:
         drawn = samples.cut(row_limit("cdf", samples.X.shape[1]), random_state)
         intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
-    diagnosis = Diagnosis(
+    return Diagnosis(
         *judgement,
         n_train=N,
         n_target=len(samples.T),
@@ -244,8 +231,22 @@ def diagnose_samples(
         notes=_notes(samples, features, auc, support, sizes),
         intervals=intervals,
         rows=flag_rows(samples, support, judgement.verdict, random_state),
+        weights=weights,
+        summary=summarised(samples, features, weights, support, random_state),
     )
-    return diagnosis, weights
+
+
+def corrected(diagnosis: Diagnosis, samples: TwoSamples, weights: Real, weighter: str) -> Diagnosis:
+    """Show what other final weights (N,) of the samples' rows leave of the differences."""
+    left = feature_differences(samples, weights)
+    features = tuple(
+        replace(feature, smd_corrected=float(value))
+        for feature, value in zip(diagnosis.features, left, strict=True)
+    )
+    summary = summarised(samples, features, weights, diagnosis.support, diagnosis.random_state)
+    return replace(
+        diagnosis, features=features, weights=weights, weighter=weighter, summary=summary
+    )
 
 
 def _check(methods: Any, confidence: float, random_state: Any) -> None:

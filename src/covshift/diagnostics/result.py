@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.features import MISSING
-from ..numerics.array import Flags
+from ..numerics.array import Flags, Real
 from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
@@ -17,6 +17,7 @@ from ..show.words import NAME, printable, signed
 from .covered import RowFlags, Support
 from .features import FeatureShift, IntervalOutlook
 from .joint import TwoSampleAUC
+from .summary import Summary
 from .verdict import MethodSize, Verdict, sizes_table
 
 _SHOWN = 10  # features
@@ -56,6 +57,14 @@ class Diagnosis(Answer):
     rows : RowFlags or None
         Which target rows have no training rows near, and why; `uncovered_rows` are the flags.
         `to_dict` has their numbers, and no flags.
+    weights : (n_train,) array or None
+        Final weights of the training rows that ``smd_corrected`` and the corrected pictures stand
+        for: those that were passed, else those of `CDFWeights`; None where there are none.
+    weighter : str
+        What made them.
+    summary : Summary or None
+        What a report shows besides: means, distributions of the features that differ most, and a
+        few rows.
     """
 
     verdict: Verdict
@@ -74,6 +83,9 @@ class Diagnosis(Answer):
     notes: tuple[Note, ...]
     intervals: IntervalOutlook | None = None
     rows: RowFlags | None = field(default=None, compare=False)
+    weights: Real | None = field(default=None, compare=False)
+    weighter: str = "CDFWeights"
+    summary: Summary | None = field(default=None, compare=False)
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("verdict", "reason", "advice", "n_train", "n_target", "overlap", "mismatch", "noise"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,17 @@ _MANY_ROWS = 20_000
 _SCORES = "scores"  # what scores without a name are called
 
 
+@contextmanager
+def _asked() -> Iterator[None]:
+    """Let an error without overlap tell what has no answer."""
+    try:
+        yield
+    except NoOverlapError as error:
+        error.question = "evaluate"
+        raise
+
+
+@_asked()
 def evaluate(
     model: Any,
     X: Any,

@@ -12,16 +12,21 @@ from ..data.parameters import one_of
 from ..data.row_weights import check_weight
 from ..data.two_samples import TwoSamples, two_samples
 from ..data.values import numbers_of_rows
+from ..diagnostics.summary import (
+    Distribution,
+    distribution_of,
+    most_shifted,
+    some_rows,
+    thinned,
+)
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..numerics.distances import Known, distances, feature_differences, known_rows
-from ..show.words import readable
+from ..numerics.distances import feature_differences
 from ..weights import effective_sample_size
 from ..weights.points import pooled_units
 from . import style
 
 _MOST_LEVELS = 12  # of a category that are drawn
-_MOST_STEPS = 400  # of a drawn curve: finer steps cannot be seen
 
 
 class ECDFDisplay:
@@ -91,7 +96,7 @@ class ECDFDisplay:
         if weights is not None:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
         names = tuple(part.name for part in samples.features)
-        return cls.of_feature(samples, _column(feature, names), w).plot(ax)
+        return cls.of(distribution_of(samples, _column(feature, names), w)).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -115,31 +120,9 @@ class ECDFDisplay:
         return cls.from_samples(X, X_target, weights, feature=feature, **names, ax=ax)
 
     @classmethod
-    def of_feature(cls, samples: TwoSamples, number: int, weights: Real | None) -> Self:
-        """Compute the curves of the feature of this number, or the shares of its levels."""
-        feature = samples.features[number]
-        part = known_rows(feature, samples)
-        if part is None:  # never known in one of the samples: as it was filled
-            k = [feature.columns[0]]
-            part = Known(samples.X[:, k], samples.T[:, k], samples.own, samples.share, slice(None))
-        rows = {"training": (part.X, part.own), "target": (part.T, part.share)}
-        if weights is not None:
-            w = weights[part.rows]
-            if w.any():
-                rows["corrected"] = (part.X, w / w.max() / (w / w.max()).sum())
-        both = two_values(part)
-        if feature.kind != "category" and both is not None:
-            bars = {kind: _two(values[:, 0], share, both) for kind, (values, share) in rows.items()}
-            return cls(bars, feature.name, (readable(both[0]), readable(both[1])))
-        if feature.kind != "category":
-            curves = {kind: _curve(values[:, 0], share) for kind, (values, share) in rows.items()}
-            return cls(curves, feature.name, dates=feature.columns[0] in samples.dates)
-        bars = {kind: _shares(values, share) for kind, (values, share) in rows.items()}
-        others = max(float(heights[-1]) for _, heights in bars.values()) > 1e-12
-        last = "others" if len(feature.levels) > 1 else f"not {feature.levels[0]}"
-        levels = (*feature.levels, *([last] if others else []))
-        shown = {kind: (at[: len(levels)], h[: len(levels)]) for kind, (at, h) in bars.items()}
-        return cls(shown, feature.name, levels)
+    def of(cls, found: Distribution) -> Self:
+        """Return the display of one feature of a diagnosis, not drawn yet."""
+        return cls(found.curves, found.name, found.levels, dates=found.dates)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
@@ -155,7 +138,7 @@ class ECDFDisplay:
             "corrected": {"color": style.CORRECTED, "linewidth": 1.6},
         }
         for kind, (values, heights) in self.curves.items():
-            values, heights = _thin(style.drawable(values), heights)
+            values, heights = thinned(style.drawable(values), heights)
             ax.step(
                 np.concatenate([values[:1], values]),
                 np.concatenate([[0.0], heights]),
@@ -205,44 +188,6 @@ def _column(feature: int | str, names: tuple[str, ...]) -> int:
     if not 0 <= feature < len(names):
         raise InputError(f"feature={feature!r} is not between 0 and {len(names) - 1}.")
     return int(feature)
-
-
-def two_values(part: Known) -> tuple[float, float] | None:
-    """Return the two values of a single column, such as 0 and 1; None where it has more, or one."""
-    if part.X.shape[1] != 1:
-        return None
-    low = min(float(part.X.min()), float(part.T.min()))
-    high = max(float(part.X.max()), float(part.T.max()))
-    if low == high or any(((rows != low) & (rows != high)).any() for rows in (part.X, part.T)):
-        return None
-    return low, high
-
-
-def _two(values: Real, share: Real, both: tuple[float, float]) -> tuple[Real, Real]:
-    """Numbers of the two values and their shares."""
-    return np.arange(2.0), np.array([float(share @ (values == value)) for value in both])
-
-
-def _curve(values: Real, share: Real) -> tuple[Real, Real]:
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    last = np.append(ordered[1:] != ordered[:-1], True)
-    return ordered[last], np.minimum(np.cumsum(share[order])[last], 1.0)
-
-
-def _shares(columns: Real, share: Real) -> tuple[Real, Real]:
-    """Numbers of the levels and their shares; last, of rows in none of them."""
-    found = share @ columns
-    return np.arange(len(found) + 1.0), np.append(found, max(0.0, 1.0 - float(found.sum())))
-
-
-def _thin(values: Real, heights: Real) -> tuple[Real, Real]:
-    """Leave steps out that are too small to be seen."""
-    if len(values) <= _MOST_STEPS:
-        return values, heights
-    at = np.searchsorted(heights, np.linspace(heights[0], heights[-1], _MOST_STEPS))
-    keep = np.unique(np.concatenate([[0], np.minimum(at, len(values) - 1), [len(values) - 1]]))
-    return values[keep], heights[keep]
 
 
 # Love plot: how far the means of the features are apart, before and after a correction.
@@ -427,13 +372,8 @@ class OverlapDisplay:
         """
         samples = two_samples(X, X_target, target_weight, feature_names, groups=groups)
         one_of("shifted", "principal").check(plane, "plane")
-        project, labels = _shifted(samples) if plane == "shifted" else _principal(samples)
-        rng = np.random.default_rng(random_state)
-        rows = rng.permutation(len(samples.X))[:most]
-        share = samples.share
-        count = min(most, len(share))
-        chosen = rng.choice(len(share), count, replace=samples.weight is not None, p=share)
-        return cls(project(samples.X[rows]), project(samples.T[chosen]), labels).plot(ax)
+        project, labels = most_shifted(samples) if plane == "shifted" else _principal(samples)
+        return cls(*some_rows(samples, project, most, random_state), labels).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
@@ -471,31 +411,11 @@ class OverlapDisplay:
         return self
 
 
-def _shifted(samples: TwoSamples) -> tuple[Any, tuple[str, str]]:
-    share = samples.share
-    n = samples.X.shape[1]
-    apart = np.array([distances(samples.X[:, k], samples.T[:, k], share).ks for k in range(n)])
-    # One column of each feature: of a category the level that differs most.
-    each = [
-        feature.columns[int(np.argmax(apart[[*feature.columns]]))] for feature in samples.features
-    ]
-    first, *rest = np.array(each)[np.argsort(-apart[each], kind="stable")]
-    if not rest:  # one feature: against a scatter that only separates the points
-        return _jittered(int(first)), (samples.names[first], "(scattered at random)")
-    pair = [int(first), int(rest[0])]
-    return lambda rows: rows[:, pair], (samples.names[pair[0]], samples.names[pair[1]])
-
-
-def _jittered(column: int) -> Any:
-    rng = np.random.default_rng(0)
-    return lambda rows: np.column_stack([rows[:, column], rng.uniform(size=len(rows))])
-
-
 def _principal(samples: TwoSamples) -> tuple[Any, tuple[str, str]]:
     units = pooled_units(samples.X, samples.T, samples.share, groups=samples.groups)
     cut = samples.cut(5000, 0)
     if samples.X.shape[1] == 1:
-        return _shifted(samples)
+        return most_shifted(samples)
     both = np.concatenate([units(cut.X), units(cut.T)])
     directions = np.linalg.svd(both - both.mean(axis=0), full_matrices=False)[2][:2]
     # Signs are arbitrary: the largest entry is made positive, so that pictures can be repeated.

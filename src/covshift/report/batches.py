@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.validation import is_margins, unwrap_target
-from ..diagnostics import BatchesDiagnosis
+from ..diagnostics import BatchesDiagnosis, Diagnosis
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
 from ..evaluations import Evaluations
@@ -22,81 +21,59 @@ from ..numerics.progress import import_extra
 from ..plot import BatchesDisplay
 from ..show.table import Cell, Table
 from ..show.words import printable, shown
+from ..weights.design import kish
 from . import pictures
+from .build import TITLE, Answers
 from .pictures import Picture, draw_svg
 from .render import render
 from .sections import answer_of, data_of, evaluation_of
-from .shift import Shift, shift_of
+from .shift import shift_facts, shift_numbers, with_printable_names
 
-TITLE = "Covariate shift report"
 _LINES = 400  # columns of all sections together, roughly
 _DRAWN = 25  # targets up to which every section has a picture
 _DRAWN_WELL = 6  # up to which it has three
 _SECTIONS = 40
-_OF_ROWS = (
-    "weights",
-    "weights_name",
-    "diagnosis",
-    "feature_names",
-    "sample_weight",
-    "target_weight",
-    "groups",
-    "date_names",
-)
 
 
 def build_batches(
-    X: Any,
-    targets: Mapping[str, Any],
+    answers: Mapping[str, Any],
     *,
-    estimates: Mapping[str, Any] | None = None,
-    evaluations: Mapping[str, Any] | None = None,
     title: str | None = None,
-    train_name: str | None = None,
-    target_name: str | None = None,
-    outcome_name: str | None = None,
+    names: Mapping[str, str | None] | None = None,
     command: str | None = None,
     date: str | None = None,
-    random_state: int = 0,
-    **given: Any,
 ) -> str:
     """Return a report on several targets as the text of one HTML file that needs nothing else.
 
     Parameters
     ----------
-    X : training rows
-        Or a dict of them by the names of the targets, where they were encoded with each.
-    targets : dict of str to target rows
-        Such as the months of a year, in their order.
-    estimates, evaluations : dict, optional
-        What `covshift.estimate` and `covshift.evaluate` found, or the error without overlap, by the
-        names of the targets.
-    title, train_name, target_name, outcome_name, command, date, random_state
+    answers : dict of str to an answer, or to a tuple of answers
+        Of every target, such as the months of a year, in their order: the diagnosis, an estimate
+        and an evaluation, as in `build`. ``batches`` of what `diagnose_batches` returns are such.
+    title, names, command, date
         As in `build`.
-    **given
-        Of `build`: ``weights``, ``weights_name``, ``diagnosis`` (or what `diagnose_batches` found),
-        ``feature_names``, ``sample_weight``, ``target_weight``, ``groups``, ``date_names``: for all
-        targets, or as a dict by their names.
 
     Notes
     -----
     The page has a table of all targets, and a section for each, the first 40. The more targets
     there are, the fewer of the columns that differ most, and of the pictures, a section shows, so
     that the page stays below a megabyte; the numbers in it, as JSON, are those that it shows.
-    Cost: that of `covshift.diagnose` for each target, and up to a second for its pictures.
+    Cost: up to a second for the pictures of each target.
 
     Examples
     --------
     >>> import numpy as np
     >>> from covshift import report
+    >>> from covshift.diagnostics import diagnose_batches
     >>> rng = np.random.default_rng(0)
     >>> X, may, june = rng.normal(size=(3, 100, 2))
-    >>> page = report.build_batches(X, {"May": may, "June": june + 1.0})
-    >>> page.count('<section class="target"')
+    >>> found = diagnose_batches(X, {"May": may, "June": june + 1.0}, methods=())
+    >>> report.build_batches(found.batches).count('<section class="target"')
     2
     """
     import_extra("jinja2", extra="report", needed_by="covshift.report")
-    parts = _targets(X, targets, estimates, evaluations, random_state, given)
+    parts = _targets(answers)
+    most = max(10, _LINES // len(parts))
     sections, numbers = [], {}
     for name, anchor in anchors(list(parts)[:_SECTIONS]):
         part = parts[name]
@@ -109,15 +86,16 @@ def build_batches(
                 if part.evaluations is None
                 else evaluation_of(part.evaluations, draw=False),
                 "pictures": _pictures(part, anchor, len(parts)),
-                **part.shift.facts(),
+                **shift_facts(part.diagnosis, most),
             }
         )
         numbers[name] = {
             "estimates": data_of(part.estimates),
             "evaluations": _without_curves(data_of(part.evaluations)),
-            **part.shift.numbers(),
+            **shift_numbers(part.diagnosis, most),
         }
-    top = {"train": train_name, "target": target_name, "outcome": outcome_name}
+    outcome = next((part.outcome for part in parts.values() if part.outcome), None)
+    top = {"train": None, "target": None, "outcome": outcome, **(names or {})}
     facts = {"title": title or TITLE, "command": command, "date": date}
     return render(
         "batches.html",
@@ -131,74 +109,51 @@ def build_batches(
     )
 
 
-def write_batches(
-    path: str | os.PathLike[str], X: Any, targets: Mapping[str, Any], **options: Any
-) -> None:
+def write_batches(path: str | os.PathLike[str], answers: Mapping[str, Any], **options: Any) -> None:
     """Write the report of `build_batches` to ``path``: whole, or not at all."""
-    write_atomically(path, build_batches(X, targets, **options))
+    write_atomically(path, build_batches(answers, **options))
 
 
-def _targets(
-    X: Any,
-    targets: Mapping[str, Any],
-    estimates: Mapping[str, Any] | None,
-    evaluations: Mapping[str, Any] | None,
-    random_state: int,
-    given: dict[str, Any],
-) -> dict[str, Target]:
-    """Compare every target with its training rows."""
-    if not isinstance(targets, Mapping) or not targets:
+def _targets(answers: Mapping[str, Any]) -> dict[str, Target]:
+    """Sort the answers of every target."""
+    if not isinstance(answers, Mapping) or not answers:
         raise InputError(
-            f"targets={targets!r:.60} is no dict of target rows by their names. Pass for example "
-            '{"May": X_may, "June": X_june}.'
+            f"answers={answers!r:.60} is no dict of answers by the names of the targets. Pass for "
+            'example {"May": (diagnosis, estimate), "June": ...}.'
         )
-    unknown = sorted(set(given) - set(_OF_ROWS))
-    if unknown:
-        raise InputError(
-            f"{unknown[0]} is no parameter of a report on several targets. Those of the rows are "
-            f"{', '.join(_OF_ROWS)}."
-        )
-    diagnosis = given.get("diagnosis")
-    if isinstance(diagnosis, BatchesDiagnosis):
-        given = {**given, "diagnosis": diagnosis.batches}
-    for name, found in {"estimates": estimates, "evaluations": evaluations, **given}.items():
-        strange = sorted(map(str, set(found) - set(targets))) if isinstance(found, Mapping) else []
-        if strange:
-            raise InputError(f"{name} has {strange[0]!r}, which is none of the targets.")
-    most = max(10, _LINES // len(targets))
     parts = {}
-    for name, rows in targets.items():
-        if is_margins(unwrap_target(rows)):
+    for name, given in answers.items():
+        found = Answers.of(given if isinstance(given, tuple | list) else (given,))
+        if found.comparison is not None or found.intervals is not None:
+            raise InputError(
+                f"The answers for {name!r} have a comparison or intervals. A report on several "
+                "targets shows diagnoses, estimates and evaluations: write one report for each "
+                "with report.build."
+            )
+        if not isinstance(found.diagnosis, Diagnosis):
             raise InputError(
                 f"The target {name!r} is margins. A report on several targets needs rows: write "
                 "one report for each with report.build."
             )
-        own = {option: _of(value, name) for option, value in given.items()}
-        shift = shift_of(_of(X, name), rows, **own, most=most, random_state=random_state)
-        parts[str(name)] = Target(shift, _of(estimates, name), _of(evaluations, name))
+        diagnosis = with_printable_names(found.diagnosis)
+        parts[str(name)] = Target(diagnosis, found.estimates, found.evaluations, found.outcome)
     return parts
 
 
 def _pictures(part: Target, anchor: str, count: int) -> list[pictures.Picture]:
     """Pictures of one of so many targets."""
-    shift, prefix = part.shift, f"{anchor}-"
+    prefix = f"{anchor}-"
     if count > _DRAWN:
         return []
-    love = pictures.love_plot(shift.diagnosis, shift.after, most=12, prefix=prefix)
+    love = pictures.love_plot(part.diagnosis, most=12, prefix=prefix)
     if count > _DRAWN_WELL:
         return [love]
-    given = shift.samples, shift.diagnosis, shift.weights
-    return [love, *pictures.distribution_functions(*given, most=2, prefix=prefix)]
+    return [love, *pictures.distribution_functions(part.diagnosis, most=2, prefix=prefix)]
 
 
 def _without_curves(data: Any) -> Any:
     """A section shows none of them."""
     return data and {key: value for key, value in data.items() if key != "curves"}
-
-
-def _of(given: Any, name: str) -> Any:
-    """What is given for one target: all of it, or its entry."""
-    return given.get(name) if isinstance(given, Mapping) else given
 
 
 # What a report on several targets opens with: one line per target, and what they say together.
@@ -210,9 +165,10 @@ _SAID = 12  # targets in a text alternative
 class Target(NamedTuple):
     """What is known of one target; no number, or the error that says why there is none."""
 
-    shift: Shift
+    diagnosis: Diagnosis
     estimates: Any
     evaluations: Any
+    outcome: str | None
 
 
 @dataclass(frozen=True)
@@ -229,9 +185,9 @@ class Overview:
 
 def overview_of(targets: Mapping[str, Target]) -> Overview:
     """Set the targets side by side, in their order."""
-    found = BatchesDiagnosis({name: part.shift.diagnosis for name, part in targets.items()})
+    found = BatchesDiagnosis({name: part.diagnosis for name, part in targets.items()})
     estimated, judged = _estimated(targets), _judged(targets)
-    counts = Counter(part.shift.diagnosis.verdict for part in targets.values())
+    counts = Counter(part.diagnosis.verdict for part in targets.values())
     lines = [
         (
             Cell(printable(name, width=1000)),
@@ -239,7 +195,7 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
             *(() if judged is None else (_cell(judged.rows.get(name)),)),
             Cell(line["verdict"]),
             Cell(f"{line['rows']:,}", line["rows"]),
-            _precise(targets[name].shift),
+            _precise(targets[name].diagnosis),
             Cell(printable(line["worst_feature"], width=1000), None, line["worst_level"]),
         )
         for name, line in zip(targets, found.lines, strict=True)
@@ -259,7 +215,7 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
             title="The targets, side by side",
             about=shown_below.strip(),
         ),
-        tuple(_drawn(part, len(targets)) for part in (estimated, judged) if part is not None),
+        tuple(_drawn(part, len(targets)) for part in (estimated, judged) if part and part.rows),
     )
 
 
@@ -304,8 +260,8 @@ def _cell(row: Any) -> Cell:
     return Cell(shown(row.value, row), row.value, interval)
 
 
-def _precise(shift: Shift) -> Cell:
-    effective = shift.facts()["effective"]
+def _precise(diagnosis: Diagnosis) -> Cell:
+    effective = None if diagnosis.weights is None else kish(diagnosis.weights)
     return Cell("" if effective is None else f"{effective:,.0f}", effective)
 
 

@@ -1,205 +1,180 @@
-"""From two samples to the text of one HTML file."""
+"""From answers to the text of one HTML file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils.validation import _num_samples
-
+from ..comparison import Comparison
 from ..conformal import Intervals, Sets
-from ..data.labels import labels_of_rows
-from ..data.row_weights import row_weights
-from ..data.validation import is_margins, refuse_target_weights, unwrap_target
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..exceptions import NoOverlapError
+from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..files.writing import write_atomically
 from ..numerics.progress import import_extra
 from . import pictures
-from .labels import Labelled, recommended_model, reliability_curves
 from .margins import margins_page
 from .render import render
-from .sections import answer_of, checked, data_of, evaluation_of, intervals_of
-from .shift import shift_of
+from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of
+from .shift import shift_facts, shift_numbers, with_printable_names
 
 TITLE = "Covariate shift report"
 
 
+@dataclass
+class Answers:
+    """The answers of one report, each by what it answers."""
+
+    diagnosis: Diagnosis | MarginsDiagnosis
+    estimates: Estimates | NoOverlapError | None = None
+    evaluations: Evaluations | NoOverlapError | None = None
+    comparison: Comparison | None = None
+    intervals: Intervals | Sets | None = None
+
+    @classmethod
+    def of(cls, answers: Any) -> Answers:
+        """Sort answers by their kinds; the diagnosis may be that of an estimate or evaluation."""
+        found: dict[str, Any] = {}
+        for answer in answers:
+            kind = _kind(answer)
+            if kind in found:
+                raise InputError(
+                    f"Two answers are {kind}. A report shows one of each; use "
+                    "report.build_batches for several targets."
+                )
+            found[kind] = answer
+        for kind in ("estimates", "evaluations"):
+            diagnosis = getattr(found.get(kind), "diagnosis", None)
+            if diagnosis is not None:
+                found.setdefault("diagnosis", diagnosis)
+        if "diagnosis" not in found:
+            raise InputError(
+                "The report has no diagnosis. Pass the result of covshift.diagnose as well."
+            )
+        if isinstance(found["diagnosis"], MarginsDiagnosis) and "evaluations" in found:
+            raise InputError(
+                "An evaluation needs target rows, but the diagnosis is of margins. Leave one of "
+                "the two out."
+            )
+        return cls(**found)
+
+    @property
+    def outcome(self) -> str | None:
+        """Name of the outcome, where there is one."""
+        if not isinstance(self.estimates, Estimates):
+            return None
+        names = dict.fromkeys(row.outcome for row in self.estimates.table)
+        return next(iter(names)) if len(names) == 1 else None
+
+
+_KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("diagnosis", (Diagnosis, MarginsDiagnosis)),
+    ("estimates", (Estimates,)),
+    ("evaluations", (Evaluations,)),
+    ("comparison", (Comparison,)),
+    ("intervals", (Intervals, Sets)),
+)
+
+
+def _kind(answer: Any) -> str:
+    if isinstance(answer, NoOverlapError):
+        return "evaluations" if answer.question == "evaluate" else "estimates"
+    for kind, types in _KINDS:
+        if isinstance(answer, types):
+            return kind
+    raise InputTypeError(
+        f"A report takes answers, not {type(answer).__name__}: results of covshift.diagnose, "
+        "estimate, evaluate, compare, predict_interval and predict_set."
+    )
+
+
 def build(
-    X: Any,
-    X_target: Any,
-    *,
-    y: Any = None,
-    y_target: Any = None,
-    weights: Any = None,
-    weights_name: str | None = None,
-    comparison: Mapping[str, Any] | None = None,
-    diagnosis: Diagnosis | MarginsDiagnosis | None = None,
-    estimates: Estimates | NoOverlapError | None = None,
-    evaluations: Evaluations | NoOverlapError | None = None,
-    intervals: Intervals | Sets | None = None,
-    feature_names: Sequence[str] | None = None,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    groups: Any = None,
-    date_names: Sequence[str] | None = None,
+    *answers: Any,
     title: str | None = None,
-    train_name: str | None = None,
-    target_name: str | None = None,
-    outcome_name: str | None = None,
+    names: Mapping[str, str | None] | None = None,
     command: str | None = None,
     date: str | None = None,
-    random_state: int = 0,
 ) -> str:
     """Return the report as the text of one HTML file that needs nothing else.
 
     Parameters
     ----------
-    X, X_target : training and target rows
-        As in `covshift.diagnose`. With `covshift.Margins` as the target the report shows every
-        published number, and says what would need rows.
-    y : (N,) array, optional
-        Labels of the training rows. With two classes the report shows a reliability diagram: of the
-        model that the ``comparison`` recommends, without one of a logistic regression, and none
-        beside ``evaluations``, which have their own.
-    y_target : (M,) array, optional
-        Labels of the target rows, used only to score.
-    weights : (N,) array, optional
-        Final weights of the training rows for the corrected pictures. Default: those of
-        `CDFWeights`, times ``sample_weight``; with margins, those that come nearest to them.
-    weights_name : str, optional
-        What made the weights.
-    comparison : dict, optional
-        Methods and their estimated risks, as `Comparison.to_dict` and `covshift compare --json`
-        give them: "loss", "recommended", "recommendation", "scored_on_target_labels", "rows" and
-        the "learner", if there is one.
-    diagnosis : Diagnosis or MarginsDiagnosis, optional
-        What `covshift.diagnose` found for the same samples and names, where it is known already;
-        the weights are then those given, or none. Default: it is made here.
-    estimates : Estimates or NoOverlapError, optional
-        What `covshift.estimate` found, or why it refused: the report opens with it.
-    evaluations : Evaluations or NoOverlapError, optional
-        What `covshift.evaluate` found, or why it refused: it comes next.
-    intervals : Intervals or Sets, optional
-        What `ConformalRegressor.predict_interval` or `ConformalClassifier.predict_set` returned,
-        usually for the target: coverage and width come after that.
-    feature_names, random_state
-        As in `covshift.diagnose`.
-    sample_weight, target_weight, groups
-        As in `covshift.diagnose`.
-    date_names : sequence of str, optional
-        Names of columns that hold days since 1970-01-01, which are shown as dates; those of data
-        frames are found.
+    *answers : results of diagnose, estimate, evaluate, compare, predict_interval or predict_set
+        At most one of each, in any order, all about the same samples. Without a diagnosis, that of
+        the estimate or evaluation is shown. In place of an estimate or evaluation, the
+        `NoOverlapError` that it raised: the report says why there is no number. The corrected
+        numbers and pictures are those of the weights of the diagnosis: ``diagnose(..., weights=w)``
+        shows others.
     title : str, optional
         Heading of the page.
-    train_name, target_name, outcome_name : str, optional
-        What the samples are called, such as the names of their files, and the outcome: they stand
-        below the heading.
+    names : dict, optional
+        What stands below the heading: "train", "target" and "outcome", such as the names of files.
+        The outcome is by default that of the estimate.
     command : str, optional
         The command that made the report, for the block on reproducibility.
     date : str, optional
-        Shown as it is. None: no date, and the same input gives the same bytes.
+        Shown as it is. None: no date, and the same answers give the same bytes.
 
     Notes
     -----
     The page loads nothing, runs one script (it sorts tables, copies them as CSV) that its content
     security policy names by hash, shows every name as text, follows the reader's choice of light
-    or dark, and holds all its numbers as JSON in the element with the id "numbers". Cost: that of
-    `covshift.diagnose`, and about a second for the pictures; with labels and a comparison, six fits
-    of the model.
+    or dark, and holds all its numbers as JSON in the element with the id "numbers". Cost: about a
+    second for the pictures; with the comparison of a classifier and no evaluation, also
+    `Comparison.reliability`.
 
     Examples
     --------
-    >>> from covshift import report
+    >>> from covshift import diagnose, report
     >>> from covshift.datasets import make_survey
     >>> survey = make_survey(200, 300, random_state=0)
-    >>> page = report.build(survey.X, survey.X_target, feature_names=survey.feature_names)
+    >>> page = report.build(diagnose(survey.X, survey.X_target))
     >>> page[:15], "<svg" in page
     ('<!doctype html>', True)
     """
     import_extra("jinja2", extra="report", needed_by="covshift.report")
-    margins = is_margins(unwrap_target(X_target))
-    if margins:
-        refuse_target_weights(
-            y_target=y_target,
-            feature_names=feature_names,
-            target_weight=target_weight,
-            groups=groups,
-            evaluations=evaluations,
-        )
+    found = Answers.of(answers)
+    comparison, diagnosis = found.comparison, found.diagnosis
     facts: dict[str, Any] = {
         "title": title or TITLE,
-        "top": {"train": train_name, "target": target_name, "outcome": outcome_name},
-        "comparison": None if comparison is None else checked(comparison),
-        "answer": None if estimates is None else answer_of(estimates),
-        "evaluation": None if evaluations is None else evaluation_of(evaluations),
-        "promise": None if intervals is None else intervals_of(intervals),
+        "top": {"train": None, "target": None, "outcome": found.outcome, **(names or {})},
+        "comparison": None if comparison is None else comparison_of(comparison),
+        "answer": None if found.estimates is None else answer_of(found.estimates),
+        "evaluation": None if found.evaluations is None else evaluation_of(found.evaluations),
+        "promise": None if found.intervals is None else intervals_of(found.intervals),
         "command": command,
         "date": date,
     }
     numbers = {
         **{key: facts[key] for key in ("title", "command", "date")},
         "samples": facts["top"],
-        "estimates": data_of(estimates),
-        "evaluations": data_of(evaluations),
-        "intervals": data_of(intervals),
-        "comparison": comparison,
+        "estimates": data_of(found.estimates),
+        "evaluations": data_of(found.evaluations),
+        "intervals": data_of(found.intervals),
+        "comparison": data_of(comparison),
     }
-    model = recommended_model(facts["comparison"])
-    if margins:
-        return margins_page(
-            X,
-            unwrap_target(X_target),
-            y=y,
-            weights=weights,
-            weights_name=weights_name,
-            diagnosis=diagnosis,
-            rows=row_weights(_num_samples(X), sample_weight),
-            random_state=random_state,
-            model=model,
-            numbers=numbers,
-            **facts,
-        )
-    shift = shift_of(
-        X,
-        X_target,
-        weights=weights,
-        weights_name=weights_name,
-        diagnosis=diagnosis,
-        feature_names=feature_names,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        groups=groups,
-        date_names=date_names,
-        random_state=random_state,
-    )
-    samples, found = shift.samples, shift.weights
-    if y is not None:
-        y = labels_of_rows(y, "y", _num_samples(X), "X")[samples.rows]
-    if y_target is not None:
-        count = _num_samples(unwrap_target(X_target))
-        y_target = labels_of_rows(y_target, "y_target", count, "X_target")[samples.target_rows]
-    curves = None
-    if evaluations is None:  # which show that of their own model
-        train = Labelled(samples.X, y, samples.sample_weight)
-        target = Labelled(samples.T, y_target, samples.weight)
-        curves = reliability_curves(train, found, random_state, target, model)
+    facts["reliability"] = None
+    if comparison is not None and found.evaluations is None:  # which show that of their own model
+        curves = comparison.reliability(diagnosis.weights)
+        facts["reliability"] = None if curves is None else pictures.reliability(*curves)
+    if isinstance(diagnosis, MarginsDiagnosis):
+        return margins_page(diagnosis, numbers=numbers, **facts)
+    diagnosis, w = with_printable_names(diagnosis), diagnosis.weights
     return render(
         "rows.html",
-        numbers={**numbers, **shift.numbers()},
-        love=pictures.love_plot(shift.diagnosis, shift.after),
-        ecdfs=pictures.distribution_functions(samples, shift.diagnosis, found),
-        histogram=None if found is None else pictures.weight_histogram(found),
-        map=pictures.overlap_map(samples, shift.diagnosis, random_state),
-        reliability=None if curves is None else pictures.reliability(*curves),
-        **shift.facts(),
+        numbers={**numbers, **shift_numbers(diagnosis)},
+        love=pictures.love_plot(diagnosis),
+        ecdfs=pictures.distribution_functions(diagnosis),
+        histogram=None if w is None else pictures.weight_histogram(w),
+        map=pictures.overlap_map(diagnosis),
+        **shift_facts(diagnosis),
         **facts,
     )
 
 
-def write(path: str | os.PathLike[str], X: Any, X_target: Any, **options: Any) -> None:
+def write(path: str | os.PathLike[str], *answers: Any, **options: Any) -> None:
     """Write the report of `build` to ``path``: whole, or not at all."""
-    write_atomically(path, build(X, X_target, **options))
+    write_atomically(path, build(*answers, **options))

@@ -12,8 +12,8 @@ from xml.dom import minidom
 import numpy as np
 
 from ..conformal import Intervals
-from ..data.two_samples import TwoSamples
 from ..diagnostics import Diagnosis, FeatureShift, MarginsDiagnosis
+from ..diagnostics.summary import Distribution
 from ..estimates import Estimates
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
@@ -34,7 +34,6 @@ from ..plot.style import write_dates
 from ..show.table import Table
 from ..show.words import as_date, readable
 
-_FEATURES = 6  # distribution functions shown
 _WORDS = 8  # features named in a text alternative
 _UNITS = {"mse": "squares", "r2": "share"}  # of the outcome's own units are the others
 
@@ -146,12 +145,13 @@ def intervals(found: Intervals) -> Picture:
     return Picture(svg, title, "At most 400 of them. Infinite ones reach from edge to edge.")
 
 
-def love_plot(
-    diagnosis: Diagnosis, after: Real | None, *, most: int = 30, prefix: str = ""
-) -> Picture:
+def love_plot(diagnosis: Diagnosis, *, most: int = 30, prefix: str = "") -> Picture:
     """Mean differences before and after the correction; ``prefix`` is that of the ids."""
     features = diagnosis.features
     before = [feature.smd for feature in features]
+    after = None
+    if diagnosis.weights is not None:
+        after = [feature.smd_corrected for feature in features]
     display = LovePlotDisplay([feature.name for feature in features], before, after, most=most)
     order = np.argsort(-np.abs(np.array(before)), kind="stable")
     said = [f"{features[k].name} {before[k]:+.2f}" for k in order[:_WORDS]]
@@ -208,24 +208,19 @@ def published_numbers(diagnosis: MarginsDiagnosis) -> Picture:
 
 
 def distribution_functions(
-    samples: TwoSamples,
-    diagnosis: Diagnosis,
-    weights: Real | None,
-    *,
-    most: int = _FEATURES,
-    prefix: str = "",
+    diagnosis: Diagnosis, *, most: int | None = None, prefix: str = ""
 ) -> list[Picture]:
     """Training, target and corrected training, for the features that differ most."""
+    assert diagnosis.summary is not None
     found = []
-    index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
-    for feature in [f for f in diagnosis.worst if not f.constant][:most]:
-        k = index[id(feature)]
-        title, text, caption = _of_feature(samples, k, feature)
-        display = ECDFDisplay.of_feature(samples, k, weights)
+    for part in diagnosis.summary.distributions[:most]:
+        feature = diagnosis.features[part.feature]
+        title, text, caption = _of_feature(part, feature)
+        display = ECDFDisplay.of(part)
         svg = draw_svg(
             lambda ax, display=display: _draw(display, ax),  # type: ignore[misc]
             size=(4.6, 3.1),
-            name=f"{prefix}ecdf{k}",
+            name=f"{prefix}ecdf{part.feature}",
             title=title,
             text=text,
         )
@@ -233,7 +228,7 @@ def distribution_functions(
     return found
 
 
-def _of_feature(samples: TwoSamples, k: int, feature: FeatureShift) -> tuple[str, str, str]:
+def _of_feature(part: Distribution, feature: FeatureShift) -> tuple[str, str, str]:
     """Title, text and caption of the picture of one feature."""
     energy = f"energy distance {feature.energy:.3f}"
     if feature.kind == "category":
@@ -241,11 +236,10 @@ def _of_feature(samples: TwoSamples, k: int, feature: FeatureShift) -> tuple[str
             f"Share that differs most: {feature.detail}; total variation distance {feature.ks:.2f}."
         )
         return f"Levels of {feature.name}", text, f"Distance {feature.ks:.3f}, {energy}"
-    columns = samples.features[k].columns[0]
-    form = as_date if columns in samples.dates else readable
-    quartiles = [_quartiles(values[:, columns], form) for values in (samples.X, samples.T)]
+    form = as_date if part.dates else readable
+    train, target = (", ".join(map(form, quartiles)) for quartiles in part.quartiles)
     text = (
-        f"Quartiles of the training rows {quartiles[0]}, of the target rows {quartiles[1]}; "
+        f"Quartiles of the training rows {train}, of the target rows {target}; "
         f"largest vertical distance {feature.ks:.2f}."
     )
     return (
@@ -272,22 +266,18 @@ def weight_histogram(weights: Real) -> Picture:
     return Picture(svg, title, f"As precise as {size:,.0f} equally weighted rows.")
 
 
-def overlap_map(samples: TwoSamples, diagnosis: Diagnosis, random_state: int) -> Picture:
+def overlap_map(diagnosis: Diagnosis) -> Picture:
     """Both samples in the plane of the two features that differ most."""
-    options: Any = {"feature_names": samples.names, "target_weight": samples.weight}
-    options["groups"] = samples.groups
+    assert diagnosis.summary is not None
+    plane = diagnosis.summary.plane
     outside = diagnosis.support.outside
     share = "" if outside is None else f" {outside:.1%} of the target lies outside the support."
     title = "Where the two samples lie"
-    days = {samples.names[k] for k in samples.dates}
 
     def draw(ax: Any) -> None:
-        options["ax"] = ax
-        display = OverlapDisplay.from_samples(
-            samples.X, samples.T, most=400, random_state=random_state, **options
-        )
-        for name, axis in zip(display.labels, (ax.xaxis, ax.yaxis), strict=True):
-            if name in days:
+        OverlapDisplay(plane.train, plane.target, plane.labels).plot(ax)
+        for dates, axis in zip(plane.dates, (ax.xaxis, ax.yaxis), strict=True):
+            if dates:
                 write_dates(axis)
 
     svg = draw_svg(
@@ -320,8 +310,8 @@ def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Pic
     return Picture(svg, title, caption)
 
 
-def _quartiles(values: Real, form: Callable[[float], str] = readable) -> str:
-    return ", ".join(form(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+def _quartiles(values: Real) -> str:
+    return ", ".join(map(readable, np.quantile(values, [0.25, 0.5, 0.75])))
 
 
 def _draw(display: Any, ax: Any) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..comparison.result import LOSS_WORDS, Scale
+from ..comparison.result import LOSS_WORDS, Comparison, Scale, empty_row
 from ..conformal import ExpectedCoverage, Intervals, Sets
-from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimate, Estimates
 from ..estimates.result import METHOD_WORDS
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..evaluations.result import WORDS, Performance
-from ..exceptions import InputError, InputTypeError, NoOverlapError
-from ..numerics.array import Real
+from ..exceptions import NoOverlapError
+from ..show.notes import plain
 from ..show.table import Cell, Column, Table, number
 from ..show.words import printable, shown
-from ..weights.design import kish
 from . import pictures
 
 _NO_NUMBER = "There is no number for the model on this target."
@@ -44,10 +42,6 @@ def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> 
     """Return what the page shows of evaluations, or of the reason why there are none."""
     if isinstance(found, NoOverlapError):
         return Evaluation(_NO_NUMBER, printable(str(found), width=5000))
-    if not isinstance(found, Evaluations):
-        raise InputTypeError(
-            f"evaluations={found!r:.80} is none. Pass what covshift.evaluate found, or its error."
-        )
     metrics = _metrics(found)
     said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
     tables = (metrics, _methods(found), _batches(found), _differences(found), _checks(found))
@@ -221,10 +215,6 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
     """Return what the page shows of estimates, or of the reason why there are none."""
     if isinstance(found, NoOverlapError):
         return Answer(_NO_ANSWER, printable(str(found), width=5000))
-    if not isinstance(found, Estimates):
-        raise InputTypeError(
-            f"estimates={found!r:.80} is none. Pass what covshift.estimate found, or its error."
-        )
     table = _table(found)
     said = [
         f"{label.text}, {method.text}: {value.text}, {interval.text}"
@@ -273,42 +263,21 @@ def _answer_label(row: Estimate) -> str:
     return ", ".join(printable(part, width=1000) for part in parts if part)
 
 
-# The comparison of methods that a report may hold: plain data, checked before it is shown.
+# The comparison of methods that a report may hold.
 
 
-_TEXTS = ("loss", "recommended", "recommendation")
-_NUMBERS = (
-    "risk",
-    "standard_error",
-    "gain",
-    "gain_standard_error",
-    "true_risk",
-    "effective_sample_size",
-    "smd_before",
-    "smd_after",
-    "gap_before",
-    "gap_after",
-    "seconds",
-)
-
-
-def checked(comparison: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows; a missing or wrong entry is an error that names it."""
-    missing = [key for key in (*_TEXTS, "scored_on_target_labels", "rows") if key not in comparison]
-    if missing:
-        raise InputError(
-            f"comparison lacks {', '.join(map(repr, missing))}. Pass what covshift compare found."
-        )
-    rows = [_method_row(row, at) for at, row in enumerate(comparison["rows"])]
+def comparison_of(found: Comparison) -> dict[str, Any]:
+    """Return what the page shows."""
+    nothing = plain(empty_row("", ""))
+    rows = [nothing | row for row in found.to_dict()["rows"]]
     return {
-        **{key: str(comparison[key]) for key in _TEXTS},
-        "learner": str(comparison.get("learner") or ""),
-        "table": _comparison_table(comparison, rows),
+        "recommendation": found.recommendation,
+        "table": _comparison_table(found, rows),
         "notes": _notes(rows),
     }
 
 
-def _comparison_table(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> Table:
+def _comparison_table(comparison: Comparison, rows: list[dict[str, Any]]) -> Table:
     """Return one row per method; the recommended one stands out."""
     form, published = _form(rows), any(row["gap_before"] is not None for row in rows)
     gained, scored = (any(row[key] is not None for row in rows) for key in ("gain", "true_risk"))
@@ -325,7 +294,7 @@ def _comparison_table(comparison: Mapping[str, Any], rows: list[dict[str, Any]])
         Column(head, lambda row, key=key, form=form: number(row[key], form))
         for key, head, form in heads
     )
-    chosen = {k for k, row in enumerate(rows) if row["method"] == str(comparison["recommended"])}
+    chosen = {k for k, row in enumerate(rows) if row["method"] == comparison.recommended}
     return Table(
         rows,
         (Column("method", lambda row: row["method"], words=True), *columns),
@@ -335,39 +304,23 @@ def _comparison_table(comparison: Mapping[str, Any], rows: list[dict[str, Any]])
     )
 
 
-def _about(comparison: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+def _about(comparison: Comparison, rows: list[dict[str, Any]]) -> str:
     """Say what the columns are, and what was used."""
-    learner, loss = comparison.get("learner"), str(comparison["loss"])
-    needed = _needed(comparison.get("needed_standard_errors"), len(rows))
+    learner, loss, needed = comparison.learner, comparison.loss, comparison.needed
     used = (
         "Labels of the target were used for the column of the true risk alone."
-        if comparison["scored_on_target_labels"]
+        if comparison.scored_on_target_labels
         else "No labels of the target were used."
     )
+    clear = len(rows) > 1 and np.isfinite(needed)
     return (
         (f"Learner: {learner}. " if learner else "")
         + f"Risk: {LOSS_WORDS.get(loss, loss)} on the target, estimated from held-out training "
         "rows that are weighted to look like it. Gain: over the unweighted model"
-        + (f"; it is clear beyond {needed:.1f} standard errors" if needed else "")
+        + (f"; it is clear beyond {needed:.1f} standard errors" if clear else "")
         + ". Std. error: by how much the number before it may be off by chance. "
-        + f"{used} {_balance(rows)} Recommended: {comparison['recommended']}."
+        + f"{used} {_balance(rows)} Recommended: {comparison.recommended}."
     )
-
-
-def _method_row(row: Mapping[str, Any], at: int) -> dict[str, Any]:
-    if "method" not in row or "risk" not in row:
-        raise InputError(f"comparison: row {at} lacks 'method' or 'risk'.")
-    found: dict[str, Any] = {key: str(row.get(key, "")) for key in ("method", "kind", "note")}
-    for key in _NUMBERS:
-        value = row.get(key)
-        if value is not None and (isinstance(value, str) or not isinstance(value + 0.0, float)):
-            raise InputError(f"comparison: {key}={value!r} in row {at} is not a number.")
-        found[key] = None if value is None else float(value)
-    return found
-
-
-def _needed(value: Any, rows: int) -> float | None:
-    return float(value) if rows > 1 and isinstance(value, int | float) else None
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
@@ -430,13 +383,9 @@ def intervals_of(found: Intervals | Sets) -> Promise:
     if isinstance(found, Intervals):
         what, useful, picture = "intervals", _widths(found), pictures.intervals(found)
         sizes: tuple[Table, ...] = ()
-    elif isinstance(found, Sets):
+    else:
         what, useful, picture = "sets", _classes(found), None
         sizes = (_interval_sizes(found),)
-    else:
-        raise InputTypeError(
-            f"intervals={found!r:.80} are none. Pass what predict_interval or predict_set returned."
-        )
     expected = found.expected_coverage
     by_group = (_groups(expected),) if expected.groups else ()
     return Promise(
@@ -516,28 +465,3 @@ def data_of(found: Any) -> Any:
     if found is None:
         return None
     return {"refused": str(found)} if isinstance(found, Exception) else found.to_dict()
-
-
-def of_weights(weights: Real) -> dict[str, float]:
-    """Return how unequal weights are; the largest in units of their mean."""
-    return {
-        "effective_sample_size": kish(weights),
-        "largest_weight": float(weights.max() / weights.mean()),
-    }
-
-
-def sizes_of(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
-    """Return what the weights of every method cost."""
-    return Table(
-        diagnosis.methods,
-        (
-            Column("method", lambda row: row.method, words=True),
-            Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
-            Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
-            Column("rows used", lambda row: number(row.train_rows, "{:,}")),
-        ),
-        "Effective sample sizes",
-        "Rows of unequal weight say less than as many equal ones: with each method, the "
-        f"{diagnosis.n_train:,} training rows are as precise as this many equally weighted ones "
-        "(Kish's effective sample size).",
-    )

@@ -1,28 +1,17 @@
-"""The shift of two samples as a page shows it: the diagnosis, the weights, and what they leave."""
+"""What a page shows of a diagnosis: verdict in plain words, tables, and the same as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import _num_samples
-
-from ..data.features import FeatureColumns
-from ..data.row_weights import check_weight
-from ..data.two_samples import TwoSamples, two_samples
-from ..diagnostics import Diagnosis
-from ..diagnostics.measure import diagnose_samples
+from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..diagnostics.summary import Mean
 from ..diagnostics.verdict import Verdict
-from ..exceptions import InputTypeError
 from ..numerics.array import Real
-from ..numerics.distances import Known, feature_differences, known_rows
-from ..plot.distributions import two_values
-from ..show.table import Cell, Table
+from ..show.table import Cell, Column, Table, number
 from ..show.words import as_date, printable, readable
 from ..weights.design import kish
-from .sections import of_weights, sizes_of
 
 PLAIN: dict[Verdict, str] = {
     "no shift": "The sample looks like the target: there is nothing to correct.",
@@ -36,201 +25,128 @@ PLAIN: dict[Verdict, str] = {
 """Verdicts for a reader who knows no statistics."""
 
 
-@dataclass(frozen=True)
-class Shift:
-    """Two samples, what `covshift.diagnose` says of them, and weights of the training rows."""
-
-    samples: TwoSamples
-    diagnosis: Diagnosis
-    weights: Real | None
-    weights_name: str | None  # what made them
-    after: Real | None  # differences of the means that they leave
-    means: Table
-    most: int | None = None  # columns shown, those that differ most; None: all
-
-    def facts(self) -> dict[str, Any]:
-        """What the templates ask for."""
-        found = self.weights
-        return {
-            "d": self.diagnosis,
-            "verdict_words": PLAIN[self.diagnosis.verdict],
-            "weights_name": self.weights_name,
-            "effective": None if found is None else kish(found),
-            "worst_gap": self._worst_gap(),
-            "means": self.means,
-            "features": self._features(),
-            "sizes": sizes_of(self.diagnosis),
-        }
-
-    def numbers(self) -> dict[str, Any]:
-        """The same as plain data."""
-        found, d = self.weights, self.diagnosis
-        kept = [k for k, feature in enumerate(d.features) if feature in d.worst[: self.most]]
-        return {
-            "diagnosis": replace(d, features=tuple(d.features[k] for k in kept)).to_dict(),
-            "means": self.means.data(),
-            "corrected": None if self.after is None else self.after[kept],
-            "weights": None if found is None else {"by": self.weights_name, **of_weights(found)},
-        }
-
-    def _features(self) -> Table:
-        """The distances of all columns, and what the weights leave of them."""
-        d, after = self.diagnosis, self.after
-        left = [None] * len(d.features) if after is None else list(after)
-        features = tuple(
-            replace(feature, smd_corrected=value)
-            for feature, value in zip(d.features, left, strict=True)
-        )
-        category = any(feature.kind == "category" for feature in features)
-        return replace(
-            replace(d, features=features).table,
-            title="Distances",
-            about="All columns, the largest Kolmogorov–Smirnov (KS) distance first. p-values are "
-            "corrected for the number of columns (Holm). SMD: standardised mean difference, target "
-            "minus training"
-            + ("" if after is None else f"; corrected: with {self.weights_name}")
-            + ". Beyond range: share of the target outside the training values."
-            + " Of a category the distance is the total variation of the shares of its levels; "
-            "below its name stands the level that differs most, training → target." * category,
-            most=None,
-        )
-
-    def _worst_gap(self) -> str:
-        """Name of the feature that leaves most of the target without training rows."""
-        for part in self.diagnosis.support.uncovered[:1]:
-            return next(f.name for f in self.samples.features if part.column in f.columns)
-        return ""
-
-
-def shift_of(
-    X: Any,
-    X_target: Any,
-    *,
-    weights: Any = None,
-    weights_name: str | None = None,
-    diagnosis: Any = None,
-    feature_names: Any = None,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    groups: Any = None,
-    date_names: Collection[str] | None = None,
-    most: int | None = None,
-    random_state: int = 0,
-) -> Shift:
-    """Compare two samples, with the parameters of `build`; ``most`` columns are shown."""
-    samples = _with_printable_names(
-        two_samples(
-            X,
-            X_target,
-            target_weight,
-            feature_names,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
-    )
-    if date_names is not None:
-        days = {printable(name, width=1000) for name in date_names}
-        columns = (k for k, name in enumerate(samples.names) if name in days)
-        samples = replace(samples, dates=frozenset(columns))
-    found: Real | None = None
-    if diagnosis is None:
-        diagnosis, found = diagnose_samples(samples, random_state=random_state)
-    elif not isinstance(diagnosis, Diagnosis):
-        raise InputTypeError(
-            f"diagnosis={diagnosis!r:.80} is none of rows. Pass what covshift.diagnose found."
-        )
-    name = "CDFWeights"
-    if weights is not None:
-        found = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
-        name = weights_name or "the given weights"
-    after = None if found is None else feature_differences(samples, found)
-    means = means_of(samples, diagnosis, found, name, most)
-    by = None if found is None else name
-    return Shift(samples, diagnosis, found, by, after, means, most)
-
-
-def _with_printable_names(samples: TwoSamples) -> TwoSamples:
+def with_printable_names(diagnosis: Diagnosis) -> Diagnosis:
     """Write control characters out, which neither HTML nor SVG can hold."""
-    made = [
-        (printable(name, width=1000), None if level is None else printable(level, width=1000))
-        for name, level in samples.made
-    ]
-    names = tuple(printable(name, width=1000) for name in samples.names)
-    return replace(samples, names=names, made=made)
+    features = tuple(
+        replace(
+            feature,
+            name=printable(feature.name, width=1000),
+            level=None if feature.level is None else printable(feature.level, width=1000),
+        )
+        for feature in diagnosis.features
+    )
+    return replace(diagnosis, features=features)
 
 
-# The table that needs no statistics: means and shares in the sample, weighted, in the target.
+def shift_facts(diagnosis: Diagnosis, most: int | None = None) -> dict[str, Any]:
+    """What the templates ask for; of the ``most`` columns that differ most, or of all."""
+    assert diagnosis.summary is not None
+    weights = diagnosis.weights
+    return {
+        "d": diagnosis,
+        "verdict_words": PLAIN[diagnosis.verdict],
+        "weights_name": None if weights is None else diagnosis.weighter,
+        "effective": None if weights is None else kish(weights),
+        "worst_gap": diagnosis.summary.uncovered,
+        "means": means_table(diagnosis, most),
+        "features": _features(diagnosis),
+        "sizes": sizes_table(diagnosis),
+    }
 
 
-_LEVELS = 12  # of a category that are shown
+def shift_numbers(diagnosis: Diagnosis, most: int | None = None) -> dict[str, Any]:
+    """The same as plain data."""
+    shown = diagnosis.worst[:most]
+    features = tuple(feature for feature in diagnosis.features if feature in shown)
+    weights = diagnosis.weights
+    return {
+        "diagnosis": replace(diagnosis, features=features).to_dict(),
+        "means": means_table(diagnosis, most).data(),
+        "corrected": None if weights is None else [part.smd_corrected for part in features],
+        "weights": weights_numbers(diagnosis),
+    }
 
 
-def means_of(
-    samples: TwoSamples,
-    diagnosis: Diagnosis,
-    weights: Real | None,
-    by: str,
-    most: int | None = None,
-) -> Table:
-    """Mean of every number and share of every level, the columns that differ most first.
-
-    Rows in which a value is missing have no part in its mean. ``by`` is what made the weights.
-    Cost O((N + M) n).
-    """
-    index = {id(feature): k for k, feature in enumerate(diagnosis.features)}
-    lines: list[tuple[Cell, ...]] = []
-    for shift in diagnosis.worst[:most]:
-        feature = samples.features[index[id(shift)]]
-        part = known_rows(feature, samples)
-        if part is None:  # never known in one of the samples
-            continue
-        w = part.own if weights is None else weights[part.rows]
-        if w.any():
-            lines += _lines(samples, feature, part, w / w.max() / (w / w.max()).sum())
-    head: tuple[str, ...] = ("mean or share", "sample", "weighted", "target")
-    about = f"Weighted: with {by}; a correction works where it comes close to the target."
-    if most is not None and most < len(diagnosis.features):
-        about += f" The {most} columns of {len(diagnosis.features)} that differ most."
-    if weights is None:
-        head, about = (*head[:2], head[3]), ""
-        lines = [(*line[:2], line[3]) for line in lines]
-    return Table.of(head, lines, title="Means and shares", about=about)
+def weights_numbers(diagnosis: Diagnosis | MarginsDiagnosis) -> dict[str, Any] | None:
+    """How unequal the weights are; the largest in units of their mean."""
+    w: Real | None = diagnosis.weights
+    if w is None:
+        return None
+    largest = float(w.max() / w.mean())
+    return {
+        "by": diagnosis.weighter,
+        "effective_sample_size": kish(w),
+        "largest_weight": largest,
+    }
 
 
-def _lines(
-    samples: TwoSamples, feature: FeatureColumns, part: Known, w: Real
-) -> Iterator[tuple[Cell, ...]]:
-    def line(
-        name: str, k: int, form: Callable[[float], str], of: float = np.nan
-    ) -> tuple[Cell, ...]:
-        rows = (part.X[:, k], part.own), (part.X[:, k], w), (part.T[:, k], part.share)
-        numbers = [
-            float(share @ (values if np.isnan(of) else values == of)) for values, share in rows
-        ]
-        return (Cell(name), *(Cell(form(number), number) for number in numbers))
-
-    if feature.kind == "category":
-        lines = [
-            line(f"{feature.name} = {level}", k, _share) for k, level in enumerate(feature.levels)
-        ]
-        yield from _largest(lines)
-        if len(lines) > _LEVELS:
-            yield Cell(f"{feature.name}: {len(lines) - _LEVELS} more levels"), *[Cell("")] * 3
-    elif feature.kind == "missing":
-        yield line(feature.name, 0, _share)
-    elif (both := two_values(part)) is not None:
-        yield line(f"{feature.name} = {readable(both[1])}", 0, _share, both[1])
-    else:
-        for k, column in enumerate(feature.columns):
-            form = as_date if column in samples.dates else readable
-            yield line(samples.names[column], k, form)
-
-
-def _largest(lines: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The levels that are most frequent in the target, in their order."""
-    order = sorted(range(len(lines)), key=lambda k: -(lines[k][3].value or 0.0))
-    return [lines[k] for k in sorted(order[:_LEVELS])]
+def means_table(diagnosis: Diagnosis, most: int | None = None) -> Table:
+    """Mean of every number and share of every level, the columns that differ most first."""
+    assert diagnosis.summary is not None
+    count = len(diagnosis.features)
+    place = {id(feature): k for k, feature in enumerate(diagnosis.features)}
+    shown = {place[id(feature)] for feature in diagnosis.worst[:most]}
+    means = tuple(mean for mean in diagnosis.summary.means if mean.feature in shown)
+    weighted = Column("weighted", lambda mean: _cell(mean, mean.weighted))
+    corrected = diagnosis.weights is not None
+    about = ""
+    if corrected:
+        about = (
+            f"Weighted: with {diagnosis.weighter}; a correction works where it comes close to the "
+            "target."
+        )
+        if most is not None and most < count:
+            about += f" The {most} columns of {count} that differ most."
+    return Table(
+        means,
+        (
+            Column("mean or share", lambda mean: mean.what, words=True),
+            Column("sample", lambda mean: _cell(mean, mean.sample)),
+            *((weighted,) if corrected else ()),
+            Column("target", lambda mean: _cell(mean, mean.target)),
+        ),
+        "Means and shares",
+        about,
+    )
 
 
-def _share(value: float) -> str:
-    return f"{value:.1%}"
+def _cell(mean: Mean, value: float | None) -> Cell:
+    if value is None:
+        return Cell("")
+    form = {"share": "{:.1%}".format, "date": as_date}.get(mean.kind, readable)
+    return Cell(form(value), value)
+
+
+def _features(diagnosis: Diagnosis) -> Table:
+    """The distances of all columns, and what the weights leave of them."""
+    category = any(feature.kind == "category" for feature in diagnosis.features)
+    corrected = diagnosis.weights is not None
+    return replace(
+        diagnosis.table,
+        title="Distances",
+        about="All columns, the largest Kolmogorov–Smirnov (KS) distance first. p-values are "
+        "corrected for the number of columns (Holm). SMD: standardised mean difference, target "
+        "minus training"
+        + (f"; corrected: with {diagnosis.weighter}" if corrected else "")
+        + ". Beyond range: share of the target outside the training values."
+        + " Of a category the distance is the total variation of the shares of its levels; "
+        "below its name stands the level that differs most, training → target." * category,
+        most=None,
+    )
+
+
+def sizes_table(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
+    """Return what the weights of every method cost."""
+    return Table(
+        diagnosis.methods,
+        (
+            Column("method", lambda row: row.method, words=True),
+            Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+            Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
+            Column("rows used", lambda row: number(row.train_rows, "{:,}")),
+        ),
+        "Effective sample sizes",
+        "Rows of unequal weight say less than as many equal ones: with each method, the "
+        f"{diagnosis.n_train:,} training rows are as precise as this many equally weighted ones "
+        "(Kish's effective sample size).",
+    )
