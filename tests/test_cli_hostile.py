@@ -305,6 +305,7 @@ def assert_inert(page):
 def test_no_control_character_or_mark_of_direction_reaches_a_page():
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
+    pandas = pytest.importorskip("pandas")
     from covshift import compare, diagnose, report
 
     rng = np.random.default_rng(0)
@@ -312,7 +313,7 @@ def test_no_control_character_or_mark_of_direction_reaches_a_page():
     y = np.where(X[:, 0] > 0, TURNED, "b")
     compared = compare(X, y, T, learner="linear", methods=[])
     page = report.build(
-        diagnose(X, T, feature_names=[TURNED]),
+        diagnose(*(pandas.DataFrame({TURNED: rows[:, 0]}) for rows in (X, T))),
         compared,
         names=dict.fromkeys(("train", "target", "outcome"), TURNED),
         command=TURNED,

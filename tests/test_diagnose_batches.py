@@ -29,7 +29,7 @@ def files(tmp_path_factory):
 
 def test_each_target_is_diagnosed_as_if_alone():
     X, a, b = np.random.default_rng(0).normal(size=(3, 80, 2))
-    given = {"methods": ("cdf",), "feature_names": ["age", "income"]}
+    given = {"methods": ("cdf",)}
     found = diagnose_batches(X, {"a": a, "b": b + 1}, **given)
     assert list(found.batches) == ["a", "b"]
     assert found.batches["b"].to_dict() == diagnose(X, b + 1, **given).to_dict()

@@ -177,10 +177,11 @@ def test_a_frame_is_diagnosed_as_the_same_numbers_with_groups():
 
     def by_hand(table):
         of_region = [table["region"] == level for level in levels]
-        return np.column_stack([table["age"], *of_region, table["smoker"] == "yes"]).astype(float)
+        rows = np.column_stack([table["age"], *of_region, table["smoker"] == "yes"])
+        return pandas.DataFrame(rows.astype(float), columns=names)
 
     names = ["age", *(f"region={level}" for level in levels), "smoker"]
-    given = {"feature_names": names, "groups": [0, 1, 1, 1, 2], "random_state": 3}
+    given = {"groups": [0, 1, 1, 1, 2], "random_state": 3}
     expected = diagnose(by_hand(X), by_hand(T), **given).to_dict()
     found = diagnose(X, T, random_state=3).to_dict()
     assert encoder.columns == tuple(names)
@@ -205,10 +206,9 @@ def test_a_level_that_only_the_training_sample_has_is_covered():
     assert (found.features[1].level, found.features[1].level_target) == ("south", 0)
 
 
-def test_names_and_groups_are_refused_beside_a_frame_that_has_its_own():
-    for given in ({"feature_names": list("abc")}, {"groups": [0, 1, 2]}):
-        with pytest.raises(InputError, match="data frame has text"):
-            diagnose(frame(30), frame(30), **given)
+def test_groups_are_refused_beside_a_frame_that_has_its_own():
+    with pytest.raises(InputError, match="data frame has text"):
+        diagnose(frame(30), frame(30), groups=[0, 1, 2])
     with pytest.raises(InputError, match="number of the feature"):
         diagnose(np.zeros((5, 2)), np.zeros((5, 2)), groups=[0])
 
@@ -220,19 +220,17 @@ def with_gaps(n, share, shift=0.0, seed=0):
     """Columns "income", filled with zero where it is missing, and "income missing"."""
     rng = np.random.default_rng(seed)
     lost = rng.uniform(size=n) < share
-    return np.column_stack([np.where(lost, 0.0, rng.normal(shift, 1, n)), lost])
-
-
-NAMES = ["income", "income missing"]
+    rows = np.column_stack([np.where(lost, 0.0, rng.normal(shift, 1, n)), lost])
+    return pandas.DataFrame(rows, columns=["income", "income missing"])
 
 
 def test_more_gaps_in_the_target_are_a_finding_and_the_number_is_compared_where_known():
     X, T = with_gaps(400, 0.02), with_gaps(400, 0.3, seed=1)
-    found = diagnose(X, T, feature_names=NAMES, groups=[0, 1], methods=())
+    found = diagnose(X, T, groups=[0, 1], methods=())
     income, gaps = found.features
     assert (income.kind, gaps.kind) == ("number", "missing")
     assert income.p_value > 0.05
-    known = [rows[rows[:, 1] == 0, 0] for rows in (X, T)]
+    known = [rows.income[rows["income missing"] == 0] for rows in (X, T)]
     assert income.ks == pytest.approx(stats.ks_2samp(*known).statistic)
     assert gaps.p_value < 1e-6
     assert "the missing values of 'income'" in found.reason
@@ -241,7 +239,7 @@ def test_more_gaps_in_the_target_are_a_finding_and_the_number_is_compared_where_
 
 def test_gaps_that_training_rows_never_have_are_uncovered():
     X, T = with_gaps(300, 0.0), with_gaps(300, 0.4, seed=1)
-    found = diagnose(X, T, feature_names=NAMES, groups=[0, 1], methods=())
+    found = diagnose(X, T, groups=[0, 1], methods=())
     assert found.verdict == "no overlap"
     assert "lacks 'income', which is known in all training rows" in found.reason
 
@@ -249,7 +247,7 @@ def test_gaps_that_training_rows_never_have_are_uncovered():
 @pytest.mark.parametrize("shares", [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
 def test_a_number_that_a_sample_never_has_tells_nothing_but_its_gaps_do(shares):
     X, T = with_gaps(50, shares[0]), with_gaps(50, shares[1], seed=1)
-    found = diagnose(X, T, feature_names=NAMES, groups=[0, 1])
+    found = diagnose(X, T, groups=[0, 1])
     assert (found.features[0].ks, found.features[0].p_value) == (0, 1)
     assert found.features[1].ks == (shares[0] != shares[1])
     assert "Verdict" in str(found)

@@ -184,8 +184,8 @@ def test_options_of_rows_are_refused():
     margins = Margins({"age": AGES})
     with pytest.raises(InputError, match="target_weight is for target rows"):
         diagnose(X, margins, target_weight=np.ones(3))
-    with pytest.raises(InputError, match="feature_names is for target rows"):
-        diagnose(X, margins, feature_names=["a"])
+    with pytest.raises(InputError, match="groups is for target rows"):
+        diagnose(X, margins, groups=[0])
     asked = diagnose(X[["age"]], margins, methods=["kmm", "raking"]).methods
     assert asked[0].share is None
     assert "needs target rows" in asked[0].note

@@ -45,7 +45,8 @@ def test_rows_far_from_all_need_a_verdict():
 def test_rows_beyond_a_column_are_flagged_with_its_name():
     X, T = normal(300, 200)
     T[:50, 1] += 10
-    found = diagnose(X, T, feature_names=["age", "income"], methods=())
+    frames = (pandas.DataFrame(rows, columns=["age", "income"]) for rows in (X, T))
+    found = diagnose(*frames, methods=())
     assert found.verdict == "no overlap"
     assert found.uncovered_rows.tolist() == (T[:, 1] > X[:, 1].max()).tolist()
     assert found.rows.why[0].startswith("lies above ")
@@ -185,5 +186,5 @@ def test_the_precision_that_weights_leave_is_told_in_rows():
 def test_large_numbers_have_four_digits_and_separators():
     X, T = normal(200, 100)
     T[:40, 0] += 10
-    found = diagnose(1e5 * X, 1e5 * T, feature_names=["income", "age"], methods=())
+    found = diagnose(1e5 * X, 1e5 * T, methods=())
     assert f"{float(f'{1e5 * X[:, 0].max():.4g}'):,.0f}, the largest training value" in found.reason

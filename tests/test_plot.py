@@ -11,6 +11,7 @@ import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pd = pytest.importorskip("pandas")
 
 from matplotlib.figure import Figure  # noqa: E402
 
@@ -44,11 +45,12 @@ def close_figures():
 def drawings(X, T, ax=None):
     """Every display on the same samples."""
     w = np.linspace(0.5, 1.5, len(X))
-    yield LovePlotDisplay.from_samples(X, T, w, feature_names=NAMES, ax=ax)
-    yield ECDFDisplay.from_samples(X, T, w, feature_names=NAMES, feature="$x_{", ax=ax)
+    named = [pd.DataFrame(rows, columns=NAMES) for rows in (X, T)]
+    yield LovePlotDisplay.from_samples(*named, w, ax=ax)
+    yield ECDFDisplay.from_samples(*named, w, feature="$x_{", ax=ax)
     yield WeightsDisplay.from_weights(w, ax=ax)
-    yield OverlapDisplay.from_samples(X, T, feature_names=NAMES, ax=ax)
-    yield OverlapDisplay.from_samples(X, T, plane="principal", feature_names=NAMES, ax=ax)
+    yield OverlapDisplay.from_samples(*named, ax=ax)
+    yield OverlapDisplay.from_samples(*named, plane="principal", ax=ax)
     yield ReliabilityDisplay.from_predictions(X[:, 0] > 0, w / 2, w, name="$p_{", ax=ax)
 
 
@@ -82,12 +84,12 @@ def test_a_display_can_be_drawn_again_elsewhere(samples):
 def test_love_plot_shows_the_differences_in_order(samples):
     X, T = samples
     w = np.linspace(0.5, 1.5, 40)
-    display = LovePlotDisplay.from_samples(X, T, w, feature_names=["a", "b", "c"])
+    display = LovePlotDisplay.from_samples(X, T, w)
     share = np.full(30, 1 / 30)
     np.testing.assert_allclose(display.before, standardized_mean_differences(X, T, share))
     np.testing.assert_allclose(display.after, standardized_mean_differences(X, T, share, w))
     shown = [text.get_text() for text in display.ax_.get_yticklabels()]
-    assert shown == ["a", "c", "b"]  # from below: the largest on top
+    assert shown == ["x0", "x2", "x1"]  # from below: the largest on top
     points = {line.get_label(): line.get_xdata() for line in display.ax_.lines}
     np.testing.assert_allclose(points["as sampled"], np.sort(display.before))
 
@@ -142,8 +144,8 @@ def test_weights_display_states_the_effective_sample_size():
 
 
 def test_overlap_map_takes_the_most_shifted_features_and_few_rows(samples):
-    display = OverlapDisplay.from_samples(*samples, feature_names=["a", "b", "c"], most=10)
-    assert display.labels == ("b", "c")
+    display = OverlapDisplay.from_samples(*samples, most=10)
+    assert display.labels == ("x1", "x2")
     assert display.train.shape == display.target.shape == (10, 2)
     one = OverlapDisplay.from_samples(samples[0][:, :1], samples[1][:, :1])
     assert one.labels[0] == "x0"

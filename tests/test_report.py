@@ -17,8 +17,10 @@ pytest.importorskip("jinja2")
 from covshift import Predictions, Target, compare, diagnose, estimate, evaluate, report
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
+from covshift.data.two_samples import two_samples
 from covshift.datasets import make_survey
 from covshift.diagnostics import standardized_mean_differences
+from covshift.diagnostics.measure import corrected, diagnose_samples
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.files import writing as _files
 from covshift.files.labels import Outcomes
@@ -83,11 +85,18 @@ def two(samples):
     return diagnose(X, T, weights=np.ones(80), methods=())
 
 
+def diagnosed(X, T, names, weights=None):
+    """A diagnosis of columns of these names, also of those that no data frame takes."""
+    both = two_samples(X, T, None, names)
+    found = diagnose_samples(both, methods=())
+    return found if weights is None else corrected(found, both, weights, "the given weights")
+
+
 @pytest.fixture(scope="module")
 def hostile(samples):
     X, T, _ = samples
     return report.build(
-        diagnose(X, T, feature_names=HOSTILE),
+        diagnosed(X, T, HOSTILE),
         compared(samples, note=HOSTILE[1]),
         title=HOSTILE[1],
         command=HOSTILE[0],
@@ -165,7 +174,7 @@ def test_the_same_input_gives_the_same_bytes(samples):
 def test_the_verdict_comes_first_and_the_numbers_are_there():
     survey = make_survey(300, 400, random_state=0)
     given = survey.X, survey.X_target, survey.y
-    found = diagnose(*given[:2], feature_names=survey.feature_names)
+    found = diagnosed(*given[:2], survey.feature_names)
     text = report.build(compared(given), found, command="covshift report a b", date="2026-11-15")
     words = " ".join(Page(text).words)
     order = [
@@ -403,7 +412,7 @@ def test_columns_of_two_values_have_shares_and_bars():
     X, T = np.repeat([0.0, 1.0], [60, 20])[:, None], np.repeat([0.0, 1.0], [20, 60])[:, None]
     X, T = (np.hstack([rows, rng.normal(size=(80, 1))]) for rows in (X, T))
     w = np.repeat([1.0, 9.0], [60, 20])
-    text = report.build(diagnose(X, T, feature_names=["urban", "age"], weights=w))
+    text = report.build(diagnosed(X, T, ["urban", "age"], w))
     words = " ".join(" ".join(Page(text).words).split())
     assert "urban = 1 25.0% 75.0% 75.0%" in words
     assert ">share of rows<" in text
@@ -435,6 +444,6 @@ def test_two_hundred_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
     names = [f"a column with a long name {k}" for k in range(200)]
-    text = report.build(diagnose(X, T, feature_names=names, methods=()))
+    text = report.build(diagnosed(X, T, names))
     assert text.count("a column with a long name 199") >= 3  # in both tables and as data
     assert len(text.encode()) < 700_000  # more rows add dots, at most 300 kB of them

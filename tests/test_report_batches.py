@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from command import covshift, rows, write
-from test_report import HOSTILE, Page, comparison
+from test_report import HOSTILE, Page, comparison, diagnosed
 
 from covshift import Margins, Predictions, diagnose, estimate, evaluate, report
 from covshift.exceptions import InputError, NoOverlapError
@@ -46,7 +46,7 @@ def months():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(0.4, 1.0, size=(60, 3))
     y = X[:, 0] + rng.normal(size=80)
-    found = diagnose(X, T, feature_names=HOSTILE[:3], weights=np.ones(80), methods=())
+    found = diagnosed(X, T, HOSTILE[:3], np.ones(80))
     judged = evaluate(Predictions({"mine": X[:, 0]}, {"mine": T[:, 0]}), X, y, T)
     answer = estimate(X, y, T, random_state=0)
     return X, T, found, answer, judged
@@ -100,7 +100,7 @@ def test_many_targets_of_many_columns_stay_below_a_megabyte():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(40, 200)), rng.normal(0.2, 1.0, size=(40, 200))
     columns = [f"a column with a long name {k}" for k in range(200)]
-    found = diagnose(X, T, feature_names=columns, weights=np.ones(40), methods=())
+    found = diagnosed(X, T, columns, np.ones(40))
     page = report.build_batches({f"batch {k}": found for k in range(1, 13)})
     assert len(page.encode()) < 800_000
     assert "The 33 columns of 200 that differ most." in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from covshift import diagnose, report
@@ -43,7 +44,7 @@ def page(tmp_path_factory):
     ]
     found = Comparison([empty_row("", "") | row for row in rows], 2.0, learner="linear")
     path = tmp_path_factory.mktemp("report") / "report.html"
-    shift = diagnose(X, T, feature_names=HOSTILE)
+    shift = diagnose(*(pd.DataFrame(part, columns=HOSTILE) for part in (X, T)))
     report.write(path, shift, found, title=HOSTILE[1], command="x")
     return path
 

@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from covshift import compare, diagnose, report
@@ -91,7 +92,7 @@ def page(tmp_path_factory, hostile):
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     report.write(
         path,
-        diagnose(X, T, feature_names=hostile),
+        diagnose(*(pd.DataFrame(part, columns=hostile) for part in (X, T))),
         found,
         title=hostile[1],
         names={"train": hostile[2], "target": hostile[9], "outcome": hostile[0]},

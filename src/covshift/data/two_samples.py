@@ -92,7 +92,7 @@ def two_samples(
     X: Any,
     X_target: Any,
     target_weight: Any,
-    feature_names: Any,
+    names: Sequence[str] | None = None,
     *,
     sample_weight: Any = None,
     groups: Any = None,
@@ -101,14 +101,14 @@ def two_samples(
     """Check both samples, their weights and their names.
 
     Data frames with text, dates or gaps are encoded as numbers: several columns may belong to one
-    feature, as ``groups`` (n,) says of arrays, of which ``dates`` names columns that hold days.
+    feature. Of arrays that were encoded before, ``names`` are those of the columns, ``groups`` (n,)
+    says which feature each belongs to, and ``dates`` names columns that hold days.
     """
     target = unwrap_target(X_target)
     if target is None:
         raise InputError(
             "X_target is None. Pass the rows of the target: there is nothing to compare."
         )
-    names: list[str] | None
     made: list[Made] | None = None
     encoded = encode_samples(
         X,
@@ -118,17 +118,21 @@ def two_samples(
     )
     encoder = encoded.encoder
     if encoder is not None:
-        _refuse_of_arrays(feature_names=feature_names, groups=groups)
-        names, groups, made = list(encoder.columns), encoder.groups, encoder.made
+        if groups is not None:
+            raise InputError(
+                "groups is for columns of numbers. This data frame has text, dates or gaps: a "
+                "category is one feature already."
+            )
+        names, groups, made = encoder.columns, encoder.groups, encoder.made
         dates = [feature.name for feature in encoder.features_ if feature.kind == "date"]
         X, target = encoded.X, encoded.X_target
     else:
-        names = column_names(X) or column_names(target)
+        names = names or column_names(X) or column_names(target)
         groups = groups_of(X) if groups is None else groups
     X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
     weights = row_weights(len(X), sample_weight)
     of_target = target_weights(len(T), unwrap_target(target_weight))
-    labels = feature_labels(feature_names, names, X.shape[1])
+    labels = tuple(names or (f"x{k}" for k in range(X.shape[1])))
     rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(of_target.kept)
     return TwoSamples(
         X[rows],
@@ -144,16 +148,6 @@ def two_samples(
         len(T),
         () if encoder is None else encoder.notes_,
     )
-
-
-def _refuse_of_arrays(**given: Any) -> None:
-    """Refuse what says which column is which where the frame says it."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(
-                f"{name} is for columns of numbers. This data frame has text, dates or gaps: its "
-                "own column names are used. Rename its columns instead."
-            )
 
 
 def _shares(weight: Real | None, count: int) -> Real:

@@ -53,7 +53,6 @@ def diagnose(
     X: Any,
     X_target: Margins,
     *,
-    feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
@@ -69,7 +68,6 @@ def diagnose(
     X: Any,
     X_target: Any,
     *,
-    feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
@@ -84,7 +82,6 @@ def diagnose(
     X: Any,
     X_target: Any,
     *,
-    feature_names: Sequence[str] | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
     groups: Any = None,
@@ -101,11 +98,10 @@ def diagnose(
     ----------
     X : (N, n) array or data frame
         Training rows. A data frame may have text, categories, dates, booleans and gaps: a category
-        is one feature, and so is the share of rows in which a number is missing.
+        is one feature, and so is the share of rows in which a number is missing. The columns of an
+        array are called x0, x1, ...
     X_target : (M, n) array or data frame, or a one-tuple of it
         Target rows; or `covshift.Margins`, of which every number is compared with the sample's.
-    feature_names : sequence of str, optional
-        Default: the columns of the data frame, else x0, x1, ...
     sample_weight, target_weight : names of columns, or (N,) and (M,) arrays, optional
         Probability weights of the rows, such as those of a survey, on any scale. The training
         sample is then the weighted sample: weights that correct it are factors on these. Tests,
@@ -148,11 +144,11 @@ def diagnose(
     >>> from covshift import diagnose
     >>> from covshift.datasets import make_survey
     >>> survey = make_survey(500, 1000, random_state=0)
-    >>> found = diagnose(survey.X, survey.X_target, feature_names=survey.feature_names)
+    >>> found = diagnose(survey.X, survey.X_target)
     >>> found.verdict
     'correctable'
     >>> found.worst[0].name
-    'age'
+    'x0'
     """
     target = unwrap_target(X_target)
     named = NamedColumns(X, None if is_margins(target) else target)
@@ -164,11 +160,7 @@ def diagnose(
         weights = check_weight(weights, _num_samples(X), "weights", of="X")
     if is_margins(target):
         _check(methods, confidence, random_state)
-        refuse_target_weights(
-            feature_names=feature_names,
-            target_weight=target_weight,
-            groups=groups,
-        )
+        refuse_target_weights(target_weight=target_weight, groups=groups)
         rows = row_weights(_num_samples(X), sample_weight)
         kept = np.flatnonzero(rows.kept)
         known = KnownRows.of(target, _safe_indexing(X, kept), "diagnose")
@@ -180,7 +172,6 @@ def diagnose(
         X,
         target_rows,
         named.of_target(unwrap_target(target_weight), "target_weight"),
-        feature_names,
         sample_weight=sample_weight,
         groups=groups,
     )
@@ -380,7 +371,7 @@ def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> R
     random_state : int
         As there.
     **given
-        Further parameters of `covshift.diagnose`: weights, names and groups.
+        Further parameters of `covshift.diagnose`: weights and groups.
 
     Notes
     -----
@@ -395,11 +386,11 @@ def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> R
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.uniform(size=(200, 2)), rng.uniform(0.1, 0.9, size=(100, 2))
     >>> T[:20, 0] += 1.0
-    >>> found = restrict(X, T, feature_names=["income", "age"])
+    >>> found = restrict(X, T)
     >>> len(found.X_target)
     80
     >>> found.flags.why[0]
-    "lies above 0.9972, the largest training value of 'income'"
+    "lies above 0.9972, the largest training value of 'x0'"
     """
     target = unwrap_target(X_target)
     flags = diagnose(X, target, methods=(), random_state=random_state, **given).rows

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..data import Samples
 from ..data.features import made_of
-from ..data.two_samples import TwoSamples
+from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import checked
-from ..diagnostics import Diagnosis, MarginsDiagnosis, diagnose
+from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..diagnostics.covered import neighborhood, set_aside, significant_parts
+from ..diagnostics.measure import diagnose_samples
 from ..exceptions import NoOverlapError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.quiet import quiet
@@ -164,15 +165,8 @@ def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
     X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
     T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
     with quiet(), checked():
-        found: Diagnosis = diagnose(
-            X,
-            T,
-            feature_names=sample.names,
-            groups=sample.one_feature,
-            methods=(),
-            random_state=random_state,
-        )
-    return found
+        both = two_samples(X, T, None, sample.names, groups=sample.one_feature)
+        return diagnose_samples(both, methods=(), random_state=random_state)
 
 
 def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:

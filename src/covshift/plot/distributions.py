@@ -78,7 +78,6 @@ class ECDFDisplay:
         weights: Any = None,
         *,
         feature: int | str = 0,
-        feature_names: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
         ax: Any = None,
@@ -89,9 +88,7 @@ class ECDFDisplay:
         final ones, in place of the former. Data frames as in `covshift.diagnose`; of a category
         the shares of its levels are drawn.
         """
-        samples = two_samples(
-            X, X_target, target_weight, feature_names, sample_weight=sample_weight
-        )
+        samples = two_samples(X, X_target, target_weight, sample_weight=sample_weight)
         w = None
         if weights is not None:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
@@ -106,7 +103,6 @@ class ECDFDisplay:
         X_target: Any,
         *,
         feature: int | str = 0,
-        feature_names: Any = None,
         target_weight: Any = None,
         ax: Any = None,
     ) -> Self:
@@ -115,9 +111,10 @@ class ECDFDisplay:
         Fitted with ``sample_weight`` its weights are factors on them: pass the products to
         `from_samples`.
         """
-        names: dict[str, Any] = {"feature_names": feature_names, "target_weight": target_weight}
         weights = fitted_weights(estimator)
-        return cls.from_samples(X, X_target, weights, feature=feature, **names, ax=ax)
+        return cls.from_samples(
+            X, X_target, weights, feature=feature, target_weight=target_weight, ax=ax
+        )
 
     @classmethod
     def of(cls, found: Distribution) -> Self:
@@ -237,7 +234,6 @@ class LovePlotDisplay:
         X_target: Any,
         weights: Any = None,
         *,
-        feature_names: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
         ax: Any = None,
@@ -248,9 +244,7 @@ class LovePlotDisplay:
         final ones, in place of the former. Data frames as in `covshift.diagnose`: a category has
         one line, for the level that differs most.
         """
-        samples = two_samples(
-            X, X_target, target_weight, feature_names, sample_weight=sample_weight
-        )
+        samples = two_samples(X, X_target, target_weight, sample_weight=sample_weight)
         after = None
         if weights is not None:
             w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
@@ -265,7 +259,6 @@ class LovePlotDisplay:
         X: Any,
         X_target: Any,
         *,
-        feature_names: Any = None,
         target_weight: Any = None,
         ax: Any = None,
     ) -> Self:
@@ -274,8 +267,8 @@ class LovePlotDisplay:
         Fitted with ``sample_weight`` its weights are factors on them: pass the products to
         `from_samples`.
         """
-        names: dict[str, Any] = {"feature_names": feature_names, "target_weight": target_weight}
-        return cls.from_samples(X, X_target, fitted_weights(estimator), **names, ax=ax)
+        weights = fitted_weights(estimator)
+        return cls.from_samples(X, X_target, weights, target_weight=target_weight, ax=ax)
 
     @classmethod
     def from_diagnosis(cls, diagnosis: Any, *, ax: Any = None) -> Self:
@@ -342,8 +335,8 @@ class OverlapDisplay:
     >>> from covshift.plot import OverlapDisplay
     >>> rng = np.random.default_rng(0)
     >>> X, T = rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [0.0, 2.0, 1.0]
-    >>> OverlapDisplay.from_samples(X, T, feature_names=["a", "b", "c"]).labels
-    ('b', 'c')
+    >>> OverlapDisplay.from_samples(X, T).labels
+    ('x1', 'x2')
     """
 
     def __init__(self, train: Real, target: Real, labels: tuple[str, str]) -> None:
@@ -356,7 +349,6 @@ class OverlapDisplay:
         X_target: Any,
         *,
         plane: str = "shifted",
-        feature_names: Any = None,
         target_weight: Any = None,
         groups: Any = None,
         most: int = 600,
@@ -370,7 +362,7 @@ class OverlapDisplay:
         units of the pooled standard deviation. Weighted target rows are drawn by their weights.
         Data frames and ``groups`` as in `covshift.diagnose`.
         """
-        samples = two_samples(X, X_target, target_weight, feature_names, groups=groups)
+        samples = two_samples(X, X_target, target_weight, groups=groups)
         one_of("shifted", "principal").check(plane, "plane")
         project, labels = most_shifted(samples) if plane == "shifted" else _principal(samples)
         return cls(*some_rows(samples, project, most, random_state), labels).plot(ax)
