@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Margins, Predictions, Ratio, Target, diagnose, estimate, evaluate
+from covshift import Margins, Predictions, Ratio, Target, compare, diagnose, estimate, evaluate
 from covshift.data import Samples
 from covshift.exceptions import InputError
 
@@ -249,3 +249,53 @@ def test_diagnose_takes_columns_of_weights():
     named = diagnose(survey[["town", "pw"]], margins, sample_weight="pw")
     given = diagnose(survey[["town"]], margins, sample_weight=SURVEY["pw"])
     assert named.to_dict() == given.to_dict()
+
+
+@pytest.mark.parametrize("features", [FEATURES, ["age"]])
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_compare_takes_columns_and_its_model_rows_that_have_them(make, features):
+    options = {"learner": "linear", "methods": ["entropy"], "n_folds": 2}
+    survey, target = (
+        make(part[[*features, "ill", "pw"]].reset_index(drop=True)) for part in (SURVEY, TARGET)
+    )
+    weights = {"sample_weight": "pw", "target_weight": "pw"}
+    named = compare(survey, "ill", target, y_target="ill", **weights, **options)
+    X, T = (make(part[features].reset_index(drop=True)) for part in (SURVEY, TARGET))
+    weights = {"sample_weight": SURVEY["pw"].to_numpy(), "target_weight": TARGET["pw"].to_numpy()}
+    y, y_target = SURVEY["ill"].to_numpy(), TARGET["ill"].to_numpy()
+    given = compare(X, y, T, y_target=y_target, **weights, **options)
+    for one, other in zip(named.rows, given.rows, strict=True):
+        for key in ("risk", "true_risk", "gain", "smd_after"):
+            assert one[key] == other[key] or np.isnan(one[key])
+    predicted = named.fit().predict_proba(target)
+    np.testing.assert_array_equal(predicted, given.fit().predict_proba(T))
+    some = compare(
+        survey, "ill", target, X_scored=target, y_target="ill", scored_weight="pw", **options
+    )
+    assert np.isfinite(some.rows[0]["true_risk"])
+
+
+def test_compare_pairs_rows_by_their_index_and_refuses_other_names():
+    options = {"learner": "linear", "methods": [], "n_folds": 2}
+    found = compare(SURVEY[["age"]], SURVEY["ill"].iloc[::-1], TARGET[["age"]], **options)
+    given = compare(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], **options)
+    assert found.rows[0]["risk"] == given.rows[0]["risk"]
+    for y, more, message in (
+        ("sick", {}, "y='sick' names a column, but X has none"),
+        ("ill", {"target_weight": "pw"}, "target_weight='pw' names a column, but X_target has"),
+        ("ill", {"y_target": "ill"}, "y_target='ill' names a column, but X_target has none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare(SURVEY[["age", "ill"]], y, TARGET[["age"]], **more, **options)
+
+
+def test_compare_of_margins_takes_columns():
+    margins = Margins({"town": {"a": 0.2, "b": 0.3, "c": 0.5}})
+    options = {"learner": "linear", "methods": ["entropy"], "n_folds": 2}
+    survey = SURVEY[["town", "ill", "pw"]]
+    named = compare(survey, "ill", margins, sample_weight="pw", **options)
+    given = compare(SURVEY[["town"]], SURVEY["ill"], margins, sample_weight=SURVEY["pw"], **options)
+    assert [row["risk"] for row in named.rows] == [row["risk"] for row in given.rows]
+    np.testing.assert_array_equal(
+        named.fit().predict(TARGET[["town", "pw"]]), given.fit().predict(TARGET[["town"]])
+    )

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
 from ..data.two_samples import BothSamples
-from ..data.validation import checked, unwrap_target
+from ..data.validation import checked, is_margins, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Rows
@@ -91,11 +92,14 @@ def compare(
 
     Parameters
     ----------
-    X, y, X_target : (N, n), (N,) and (M, n) arrays
-        X and ``X_target`` may be data frames with text, categories, dates, booleans and gaps: what
-        takes numbers alone gets numbers (`covshift.TableEncoder`). ``X_target`` may be
-        `covshift.Margins`: methods that need target rows are then left out, and a note names them;
-        a contender that needs them is refused by name.
+    X, X_target : (N, n) and (M, n) arrays or data frames
+        Data frames may have text, categories, dates, booleans and gaps: what takes numbers alone
+        gets numbers (`covshift.TableEncoder`). ``X_target`` may be `covshift.Margins`: methods that
+        need target rows are then left out, and a note names them; a contender that needs them is
+        refused by name.
+    y : name of a column of X, or (N,) array
+        Outcomes. Columns that y and the weights name are no features. Values with an index of
+        pandas are paired with the rows of a data frame by it.
     learner : str
         A name in `covshift.registry.LEARNERS`, "vsvm", "linear", "trees" or "vboost": every way to
         correct it is compared.
@@ -118,11 +122,12 @@ def compare(
         Makes the weights of the held-out rows. Default "cdf"; for margins that are means alone,
         "entropy".
     y_target, X_scored : arrays, optional
-        Labels of target rows, and these rows where they are not all of ``X_target``. They score
-        the learner's models fitted on all rows (``true_risk``) and have no part in the choice.
-    scored_weight : array, optional
-        Weights of the rows of ``X_scored``.
-    sample_weight, target_weight : (N,) and (M,) arrays, optional
+        Labels of target rows, and these rows where they are not all of ``X_target``; ``y_target``
+        may name a column of them. They score the learner's models fitted on all rows
+        (``true_risk``) and have no part in the choice.
+    scored_weight : name of a column of ``X_scored``, or array, optional
+        Weights of its rows.
+    sample_weight, target_weight : names of columns of X and X_target, or arrays, optional
         Probability weights of the rows, such as those of a survey, on any scale: the methods' own
         weights are factors on ``sample_weight``, which all contenders must take.
     n_folds : int
@@ -166,6 +171,17 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['none', 'weighted']
     """
+    target = unwrap_target(X_target)
+    rows = None if isinstance(target, MarginRows) or is_margins(target) else target
+    named = NamedColumns(X, rows)
+    scored = named if X_scored is None else NamedColumns(X, X_scored)
+    y, sample_weight = named.of_rows(y, "y"), named.of_rows(sample_weight, "sample_weight")
+    if rows is not None:
+        target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
+    if rows is not None or X_scored is not None:
+        y_target = scored.of_target(y_target, "y_target")
+        scored_weight = scored.of_target(scored_weight, "scored_weight")
+    X, X_target = named.features[0], X_target if rows is None else named.features[1]
     shared: dict[str, Any] = {
         "loss": loss,
         "weighter": weighter,

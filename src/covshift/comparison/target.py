@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.features import without_others
 from ..data.validation import (
     check_points,
     column_names,
@@ -110,9 +111,10 @@ class MarginRows:
         return cls(known, frame.made, frame)
 
     def numbers(self, X: Any, title: str) -> Real:
-        """Columns of numbers (rows, n) of such rows."""
+        """Columns of numbers (rows, n) of such rows; other columns of a frame are left out."""
         if self.frame is not None:
             return self.frame.encode(X, title)
+        X = without_others(X, [name for name, _ in self.columns])
         return to_numpy(check_points(X, title)).astype(np.float64)
 
     def rows(self, kept: Rows) -> MarginRows:

@@ -15,6 +15,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.hashing import Keys, RowUnits, mixed_hash, row_hash
+from .validation import column_names
 
 Kind = Literal["number", "category", "missing"]
 MISSING = " missing"  # how the name of a column that marks gaps ends
@@ -212,3 +213,10 @@ def select(X: Any, names: list[str]) -> Any:
     """Keep some columns of a frame."""
     labels = [column_label(X, name) for name in names]
     return X.select(labels) if hasattr(X, "select") else X[labels]
+
+
+def without_others(X: Any, names: Sequence[str]) -> Any:
+    """Leave out the columns of a frame that are none of these, if it has all of these."""
+    if names and set(names) < set(column_names(X) or ()):
+        return select(X, list(names))
+    return X

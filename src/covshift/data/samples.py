@@ -18,7 +18,7 @@ from ..numerics.crossfit import Features
 from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts
 from .row_weights import check_weight
-from .two_samples import BothSamples, feature_labels, takes_tables
+from .two_samples import BothSamples, column_numbers, takes_tables
 from .validation import Target, is_margins, unwrap_target
 
 
@@ -63,7 +63,6 @@ class Samples:
         target_weight: Any = None,
         strata: Any = None,
         cluster: Any = None,
-        feature_names: Any = None,
         outcome_model: Any = None,
         beside: Mapping[str, Any] | None = None,
         beside_target: Mapping[str, Any] | None = None,
@@ -89,7 +88,6 @@ class Samples:
                 target_weight=target_weight,
                 strata=strata,
                 cluster=cluster,
-                feature_names=feature_names,
             )
         finite_population = Target.of(X_target).finite_population
         target = unwrap_target(X_target)
@@ -125,8 +123,7 @@ class Samples:
                 both = BothSamples.of(rows, target_rows, category=category)
                 notes = both.notes
             Z, T, one_feature = both.X, both.T, both.groups
-            given_names = None if both.names is None else list(both.names)
-            names = feature_labels(None if both.encoder else feature_names, given_names, Z.shape[1])
+            names = both.names or column_numbers(Z.shape[1])
             _check_size(Z, names, "X")
             _check_size(T, names, "X_target")
             encodes = both.encoder is not None and not takes_tables(outcome_model)

@@ -18,7 +18,14 @@ from ..numerics.array import Real, Rows
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..show.notes import Note
 from ..weights.design import kish
-from .features import FeatureColumns, Made, check_groups, features_of, made_of
+from .features import (
+    FeatureColumns,
+    Made,
+    check_groups,
+    features_of,
+    made_of,
+    without_others,
+)
 from .row_weights import row_weights, target_weights
 from .validation import check_samples, column_names, unwrap_target
 
@@ -132,7 +139,7 @@ def two_samples(
     X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
     weights = row_weights(len(X), sample_weight)
     of_target = target_weights(len(T), unwrap_target(target_weight))
-    labels = tuple(names or (f"x{k}" for k in range(X.shape[1])))
+    labels = tuple(names or column_numbers(X.shape[1]))
     rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(of_target.kept)
     return TwoSamples(
         X[rows],
@@ -154,19 +161,9 @@ def _shares(weight: Real | None, count: int) -> Real:
     return np.full(count, 1 / count) if weight is None else np.asarray(weight / weight.sum())
 
 
-def feature_labels(given: Any, found: list[str] | None, n_features: int) -> tuple[str, ...]:
-    """Names of the features: as given, else of the data frame, else x0, x1, ..."""
-    if given is None:
-        return tuple(found) if found else tuple(f"x{k}" for k in range(n_features))
-    if isinstance(given, str):
-        raise InputError(f"feature_names={given!r} is one string. Pass a list of {n_features}.")
-    names = tuple(str(name) for name in given)
-    if len(names) != n_features:
-        raise InputError(
-            f"feature_names holds {len(names)} names, but X has {n_features} columns. "
-            "Pass one name per column."
-        )
-    return names
+def column_numbers(count: int) -> tuple[str, ...]:
+    """Names of the columns of an array: x0, x1, ..."""
+    return tuple(f"x{k}" for k in range(count))
 
 
 def _draw(count: int, most: int, rng: np.random.Generator) -> Any:
@@ -221,9 +218,9 @@ class BothSamples:
         return cls(Z, T, shown, encoder, order, groups[order])
 
     def rows(self, X: Any, title: str) -> Real:
-        """Return other rows in these columns."""
+        """Return other rows in these columns; further columns of a frame are left out."""
         if self.encoder is None:
-            return check_samples(X).on_host()[0]
+            return check_samples(without_others(X, self.names or ())).on_host()[0]
         values = np.asarray(self.encoder.encode(X, title))
         return values if self.order is None else np.ascontiguousarray(values[:, self.order])
 
