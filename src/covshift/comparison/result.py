@@ -91,7 +91,8 @@ class Comparison(Answer):
         Returns
         -------
         fitted estimator
-            It predicts rows like X, a data frame where X was one.
+            It predicts rows like X, a data frame where X was one. That of a learner leaves out
+            columns that are no features.
         """
         name = self.recommended if name is None else name
         names = [row["method"] for row in self.rows]
