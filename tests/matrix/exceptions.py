@@ -154,6 +154,7 @@ UNTRIED = {
     r"covshift\.persistence\..*|covshift\.(load|save)": "files; tests of model files",
     r"covshift\.distributed\.(fit|predict|from_parquet)": "Dask collections and files",
     r"covshift\.encoding\.(encoded|groups_of|read_cells|scaled)": "inside alone",
+    r"covshift\.Kernel": "options of a kernel, no rows",
     r"covshift\.machine\.LeaveOneOut.*": "made by VSVC and VSVR from checked rows",
     r"covshift\.comparison\.(Method|TargetSafeSplit)": "no rows, or their number alone",
     r"covshift\.comparison\.(log_loss|squared_error|zero_one)": "ask a fitted model, which checks",
