@@ -163,7 +163,7 @@ def test_a_tsv_file_has_tabs(files, handed):
 
 
 def test_choices_are_those_of_the_library():
-    from covshift.estimates.methods import METHODS as KNOWN_METHODS
+    from covshift.engine.methods import METHODS as KNOWN_METHODS
 
     assert set(METHODS) == set(KNOWN_METHODS)
 

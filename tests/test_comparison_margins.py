@@ -15,7 +15,7 @@ from covshift import Margins, Reweighted
 from covshift.comparison import Method, compare
 from covshift.comparison.methods import methods_for
 from covshift.exceptions import InputError
-from covshift.margins.made_rows import encoded
+from covshift.margins.target_rows import encoded
 from covshift.registry import TABLE, corrections, weighters
 from covshift.weights import CDFWeights, EntropyBalancing, Raking
 

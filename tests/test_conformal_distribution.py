@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from covshift.conformal.bands import Band, plus_interval, plus_sets
-from covshift.conformal.calibrated import ScoreDistribution
 from covshift.conformal.classifier import ClassScore
+from covshift.conformal.coverage import ScoreDistribution
 
 RECORD = json.loads((Path(__file__).parent / "data" / "conformal_peers.json").read_text("utf-8"))
 COVERAGES = ("0.5", "0.75", "0.9", "0.95")

@@ -22,7 +22,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covshift import VSVR, Reweighted
-from covshift.conformal import ConformalRegressor, calibrated, shift
+from covshift.conformal import ConformalRegressor, shift
+from covshift.conformal import coverage as calibrated
 from covshift.conformal.data import deal_folds, split_rows
 from covshift.exceptions import InputError
 from covshift.numerics.crossfit import deal

@@ -555,7 +555,7 @@ def test_v_matrix_defaults_to_additive_and_to_the_training_sample():
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ("addditive", ValueError, "unknown. Choose one of 'none'"),
+        ("addditive", ValueError, r"unknown. Did you mean 'additive'\? Choose one of 'none'"),
         (Additive, TypeError, "instance such as"),
         (3, TypeError, "no usable operator"),
     ],

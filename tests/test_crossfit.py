@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift.estimates.outcome import mixture, predict
+from covshift.engine.outcome import mixture, predict
 from covshift.exceptions import InputTypeError
 from covshift.numerics.crossfit import CrossFit, Features, cross_fit, deal
 

@@ -13,7 +13,7 @@ from covshift import Margins, diagnose
 from covshift.diagnostics import MarginsDiagnosis
 from covshift.diagnostics.margins import diagnose_margins
 from covshift.exceptions import InputError
-from covshift.margins.known import KnownRows
+from covshift.margins.sample import KnownRows
 
 rng = np.random.default_rng(0)
 N = 500

@@ -8,7 +8,7 @@ import pytest
 from covshift import diagnose, estimate
 from covshift.data.two_samples import two_samples
 from covshift.diagnostics import FeatureShift, MethodSize, Support, restrict
-from covshift.diagnostics.covered import flag_rows, set_aside
+from covshift.diagnostics.coverage import flag_rows, set_aside
 from covshift.diagnostics.measure import _support
 from covshift.diagnostics.verdict import judge
 from covshift.exceptions import NoOverlapError

@@ -17,12 +17,12 @@ from conftest import SAMPLES
 from covshift import diagnose
 from covshift.datasets import make_sigmoid_shift, make_survey
 from covshift.diagnostics import standardized_mean_differences
-from covshift.diagnostics.covered import (
+from covshift.diagnostics.classifier import two_sample_auc, weighted_auc
+from covshift.diagnostics.coverage import (
     expected_outside,
     expected_outside_range,
     outside_of_neighborhood,
 )
-from covshift.diagnostics.joint import two_sample_auc, weighted_auc
 from covshift.numerics.distances import distances
 from covshift.numerics.statistics import holm
 from covshift.registry import TABLE

@@ -22,7 +22,7 @@ from covshift import (
     diagnose,
     estimate,
 )
-from covshift.estimates.methods import METHODS
+from covshift.engine.methods import METHODS
 from covshift.exceptions import InputError
 from covshift.weights import CDFWeights, EntropyBalancing, TiltedCDFWeights
 

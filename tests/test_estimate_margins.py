@@ -10,8 +10,8 @@ import pytest
 from calls import estimate_with
 
 from covshift import CDF, Difference, Margins, Ratio, Target, Total, diagnose, estimate
+from covshift.engine.outcome import predict_linear, random_folds
 from covshift.estimates import Trimmed
-from covshift.estimates.outcome import predict_linear, random_folds
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.numerics.crossfit import deal
 from covshift.numerics.ridge import LeaveOneOutRidge

@@ -19,13 +19,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from covshift import Cost, Predictions, Target, diagnose, evaluate
 from covshift.data import Samples
-from covshift.estimates.weighing import weigh
+from covshift.engine.weights import weigh
 from covshift.evaluations import masses as on
-from covshift.evaluations.judged import Judged
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Classified, Scored
 from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.notes import Labelled
+from covshift.evaluations.problem import Judged
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.numerics.crossfit import deal
 from covshift.registry import METRICS

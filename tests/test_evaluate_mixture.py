@@ -23,10 +23,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import diagnose, evaluate
 from covshift.data import Samples
-from covshift.estimates.intervals import Errors
-from covshift.estimates.outcome import BoostedClasses, tree_settings
-from covshift.estimates.weighing import weigh
-from covshift.evaluations.judged import Judged, likeliest, mixed
+from covshift.engine.intervals import Errors
+from covshift.engine.outcome import BoostedClasses, tree_settings
+from covshift.engine.weights import weigh
+from covshift.evaluations.problem import Judged, likeliest, mixed
 from covshift.numerics.crossfit import Features, FoldFits
 from covshift.numerics.influence import Design, Influence
 

@@ -14,12 +14,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import Cost, Predictions, diagnose, evaluate
 from covshift.data.columns import spelled
-from covshift.estimates.intervals import Errors
+from covshift.engine.intervals import Errors
 from covshift.evaluations import masses as on
 from covshift.evaluations.core import rows_of_batches
-from covshift.evaluations.judged import _with_scores
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Scored
+from covshift.evaluations.problem import _with_scores
 from covshift.exceptions import FewRowsWarning, InputError, InputTypeError
 from covshift.numerics.influence import Design, Influence
 

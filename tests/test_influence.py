@@ -10,10 +10,10 @@ from reference import design_variance, doubly_robust, ratio_of
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift.data import Groups, Samples
+from covshift.engine.methods import METHODS, Engine, Signal
+from covshift.engine.problem import Problem
+from covshift.engine.weights import Weights
 from covshift.estimates import quantities as regression
-from covshift.estimates.methods import METHODS, Engine, Signal
-from covshift.estimates.problem import Problem
-from covshift.estimates.weighing import Weights
 from covshift.numerics.crossfit import CrossFit, Features
 from covshift.numerics.influence import Design, Influence, mean_influence
 from covshift.weights import Discriminative, EntropyBalancing

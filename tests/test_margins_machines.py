@@ -33,7 +33,7 @@ from covshift.corrections import (
     Uniform,
 )
 from covshift.exceptions import InputError, MarginsWarning
-from covshift.margins.made_rows import side_by_side
+from covshift.margins.target_rows import side_by_side
 
 V_OF_COLUMNS = [
     "additive",

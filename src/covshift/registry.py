@@ -290,9 +290,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 # fmt: off
-_correction(NONE, "given:Unweighted", "no correction, V = I", "", in_auto=True)
-_correction("uniform", "known:Uniform", "a target uniform on a box", "all pairs of rows")
-_correction("gaussian", "known:Gaussian", "a target with normal, independent features",
+_correction(NONE, "elementary:Unweighted", "no correction, V = I", "", in_auto=True)
+_correction("uniform", "distributions:Uniform", "a target uniform on a box", "all pairs of rows")
+_correction("gaussian", "distributions:Gaussian", "a target with normal, independent features",
             "target rows, all pairs of rows")
 _correction("blended", "empirical:blended", "each feature's distribution function, mixed with I",
             "target rows", compared_up_to=inf, in_auto=True, margins=True)

@@ -82,7 +82,7 @@ def _of_rows(args: argparse.Namespace, targets: list[str]) -> tuple[Any, list[No
 def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     """Compare the training rows with a file of margins."""
     from ..diagnostics.margins import diagnose_margins
-    from ..margins.known import KnownRows
+    from ..margins.sample import KnownRows
     from .margin_samples import margins_of, training_rows
 
     margins = margins_of(args, beside=() if args.label is None else (args.label,))

@@ -152,7 +152,7 @@ def fit_model(
         n_target = len(samples.X_target)
         target = scaled(scaler, samples.X_target)
     else:
-        from ..margins.made_rows import encoded
+        from ..margins.target_rows import encoded
 
         target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
         if method in WEIGHTERS:

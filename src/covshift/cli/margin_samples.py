@@ -23,8 +23,8 @@ from ..files.tables import Samples, read_table
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.files import read_margins
-from ..margins.known import KnownRows
-from ..margins.made_rows import Made
+from ..margins.sample import KnownRows
+from ..margins.target_rows import Made
 from ..numerics.array import Rows
 from . import console, options
 from .diagnose import NO_OVERLAP

@@ -17,7 +17,7 @@ from ..data.row_weights import RowWeights, row_weights, target_weights
 from ..data.two_samples import BothSamples
 from ..diagnostics import RowFlags
 from ..encoding import encoded, scaled
-from ..estimates.weighing import DEFAULT
+from ..engine.weights import DEFAULT
 from ..exceptions import InputError, NoOverlapError
 from ..files.tables import Samples
 from ..numerics.array import Real, Rows

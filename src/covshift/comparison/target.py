@@ -25,9 +25,9 @@ from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.known import KnownRows, balance_of
-from ..margins.made_rows import Made, encoded
 from ..margins.reading import cell_columns, named_levels
+from ..margins.sample import KnownRows, balance_of
+from ..margins.target_rows import Made, encoded
 from ..numerics.array import Real, Rows, to_numpy
 from ..registry import TABLE, CorrectionEntry
 from ..show.notes import Note

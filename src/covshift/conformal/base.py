@@ -39,7 +39,7 @@ from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .calibrated import ScoreDistribution, expected, lifted
+from .coverage import ScoreDistribution, expected, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
 from .result import ExpectedCoverage
 from .shift import Shift

@@ -40,7 +40,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
 
     The outcomes of calibration rows are compared with their predictions, each gets a score, and the
     threshold is the quantile of the scores weighted as the target asks for, the new row's own
-    weight among them (`covshift.conformal.calibrated`). If the weights are the density ratio,
+    weight among them (`covshift.conformal.coverage`). If the weights are the density ratio,
     the coverage is ``coverage`` at least, for any estimator and any sample size (Tibshirani et al.
     2019). Where the new row alone weighs too much, the interval is infinite.
 
@@ -63,7 +63,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         ``quantile`` or ``alpha``.
     threshold : {"weighted", "dr"}
         "dr" is doubly robust: coverage in large samples if either the weights or a model of the
-        scores is right (`covshift.conformal.calibrated`). For "split" and ``prefit``.
+        scores is right (`covshift.conformal.coverage`). For "split" and ``prefit``.
     by : str or int, optional
         A column of groups: the coverage is then kept in every group, by its own rows.
     prefit : bool

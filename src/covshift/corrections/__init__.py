@@ -1,9 +1,9 @@
 """How V is made from (X, X_target): by name or as objects with options."""
 
 from .base import Correction, VMatrixCorrection
+from .distributions import Gaussian, Product, Uniform
+from .elementary import Importance, Precomputed, Unweighted
 from .empirical import Additive, EmpiricalCorrection, Multiplicative, Pairwise, Sliced
-from .given import Importance, Precomputed, Unweighted
-from .known import Gaussian, Product, Uniform
 from .matrix import CORRECTIONS, as_correction, v_matrix
 
 __all__ = [

@@ -26,8 +26,8 @@ from ..data.row_weights import RowWeights
 from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.made_rows import side_by_side
 from ..margins.reading import VALUE, cdf_features, cell_columns, reading_of, refuse_outside
+from ..margins.target_rows import side_by_side
 from ..numerics.array import Array, Real, Rows
 from ..operators import Sums, TargetSums, VOperator
 from ..operators.target_sums import Squares, weighted_gram

@@ -28,7 +28,7 @@ from ..numerics.array import Real
 from ..numerics.statistics import least, paired_gains, rounding_of
 from ..registry import AUTO, NONE, corrections, weighters
 from .base import Correction
-from .given import Importance
+from .elementary import Importance
 
 BASELINE = NONE
 _LEVEL = 0.2  # of k; about 1.2 standard errors for three candidates that are much alike

@@ -12,8 +12,8 @@ from ..numerics.array import Array, namespace
 from ..registry import AUTO, CorrectionEntry, Names
 from ..weights import WEIGHTERS
 from .base import Correction
+from .elementary import Importance
 from .empirical import EmpiricalCorrection
-from .given import Importance
 
 CORRECTIONS: Mapping[str, Callable[[], Correction]] = Names(CorrectionEntry)
 """The corrections that a name stands for."""

@@ -16,8 +16,8 @@ from ..corrections.matrix import warn_if_unseen
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import EncodedSamples, encode_samples
 from ..exceptions import ConstantColumnWarning, InputError
-from ..margins.made_rows import value_rows
 from ..margins.reading import named_levels
+from ..margins.target_rows import value_rows
 from ..numerics.array import Real, Rows, like, take_rows, to_numpy
 from ..numerics.hashing import RowUnits
 from ..numerics.support import parts_apart, warn_of_apart

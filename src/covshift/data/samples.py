@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..encoding import MISSING, TableEncoder
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.known import KnownRows
+from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
 from ..show.notes import Note

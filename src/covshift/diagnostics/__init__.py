@@ -3,9 +3,9 @@
 from ..numerics.distances import standardized_mean_differences
 from ..numerics.support import Uncovered
 from .batches import BatchesDiagnosis, diagnose_batches
-from .covered import RowFlags, Support
+from .classifier import TwoSampleAUC
+from .coverage import RowFlags, Support
 from .features import FeatureShift, IntervalOutlook
-from .joint import TwoSampleAUC
 from .margins import MarginsDiagnosis, MarginShift, PublishedNumber
 from .measure import Restricted, diagnose, restrict
 from .result import Diagnosis

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from ..exceptions import NoOverlapError
 from ..margins import Margins
 from ..margins.cells import Brackets, Margin, Moments
-from ..margins.known import Balance, KnownRows, balance_of
 from ..margins.reading import table_parts
+from ..margins.sample import Balance, KnownRows, balance_of
 from ..numerics.array import Real, Whole
 from ..numerics.quiet import quiet
 from ..numerics.statistics import holm

@@ -17,7 +17,7 @@ from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
-from ..margins.known import KnownRows
+from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows
 from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
@@ -26,7 +26,8 @@ from ..numerics.support import NO_OVERLAP, STRONG
 from ..show.notes import Note
 from ..show.table import card
 from ..show.words import percent
-from .covered import (
+from .classifier import FEWEST, two_sample_auc
+from .coverage import (
     RowFlags,
     Support,
     expected_outside,
@@ -38,7 +39,6 @@ from .covered import (
     significant_parts,
 )
 from .features import feature_shifts, interval_outlook
-from .joint import FEWEST, two_sample_auc
 from .margins import MarginsDiagnosis, diagnose_margins, margins_corrected
 from .result import Diagnosis
 from .summary import summarised
@@ -376,7 +376,7 @@ def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> R
     Notes
     -----
     The rows left out are those that `Diagnosis.uncovered_rows` flags, by the rules of
-    `covshift.diagnostics.covered`. What is learned then holds for the kept part of the target.
+    `covshift.diagnostics.coverage`. What is learned then holds for the kept part of the target.
     Cost: that of a diagnosis without weighters.
 
     Examples

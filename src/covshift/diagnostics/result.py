@@ -14,9 +14,9 @@ from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
 from ..show.words import NAME, printable, signed
-from .covered import RowFlags, Support
+from .classifier import TwoSampleAUC
+from .coverage import RowFlags, Support
 from .features import FeatureShift, IntervalOutlook
-from .joint import TwoSampleAUC
 from .summary import Summary
 from .verdict import MethodSize, Verdict, sizes_table
 

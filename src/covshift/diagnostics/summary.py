@@ -13,7 +13,7 @@ from ..data.two_samples import TwoSamples
 from ..numerics.array import Real
 from ..numerics.distances import Known, distances, known_rows
 from ..show.words import printable, readable
-from .covered import Support
+from .coverage import Support
 from .features import FeatureShift
 
 _DRAWN = 6  # features whose distributions are kept

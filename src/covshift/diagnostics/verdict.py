@@ -37,9 +37,9 @@ from ..registry import WeighterEntry, weighters
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import printable
 from ..weights import CDFWeights, Weighter, as_weighter
-from .covered import Support
+from .classifier import TwoSampleAUC
+from .coverage import Support
 from .features import FeatureShift
-from .joint import TwoSampleAUC
 
 Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
 

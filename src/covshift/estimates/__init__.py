@@ -1,5 +1,6 @@
 """What is it in the population? Estimates from a biased sample, with honest errors."""
 
+from ..engine.weights import Trimmed
 from .core import estimate
 from .quantities import (
     CDF,
@@ -14,7 +15,6 @@ from .quantities import (
     Total,
 )
 from .result import Change, Estimate, Estimates
-from .weighing import Trimmed
 
 __all__ = [
     "CDF",

@@ -10,14 +10,14 @@ from ..data import Samples
 from ..data.columns import are_categories, check_outcomes, refuse_old_order
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
+from ..engine.methods import METHODS, Method
+from ..engine.overlap import check_overlap
+from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError
 from .margins import covered_by_margins, refuse_what_needs_rows
-from .methods import METHODS, Method
-from .overlap import check_overlap
 from .quantities import Proportion, Quantity, Total, as_quantity
 from .result import Estimates
 from .run import Run, Settings
-from .weighing import Trimmed, are_weights
 
 _MANY_ROWS = 100_000
 

@@ -13,6 +13,8 @@ from ..data.row_weights import check_weight
 from ..data.validation import refuse_target_weights
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins
+from ..engine.overlap import Covered
+from ..engine.weights import Weights, are_weights, trimmed
 from ..exceptions import InputError, MarginsWarning, NoOverlapError, WeightWarning
 from ..margins.reading import cell_columns
 from ..numerics.array import Real, Rows
@@ -21,9 +23,7 @@ from ..show.notes import Note
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights.base import Weighter
 from ..weights.design import kish
-from .overlap import Covered
 from .quantities import Coefficients, Quantity
-from .weighing import Weights, are_weights, trimmed
 
 
 def refuse_what_needs_rows(

@@ -17,14 +17,14 @@ from scipy.special import expit
 from ..data import Samples
 from ..data.columns import check_outcomes, spelled
 from ..data.parameters import number, one_of
+from ..engine.intervals import Errors, Number
+from ..engine.methods import METHODS, Method, Signal, leaning
+from ..engine.problem import Item, Problem
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from ..registry import QUANTITIES
-from .intervals import Errors, Number
-from .methods import METHODS, Method, Signal, leaning
-from .problem import Item, Problem
 
 Groups = list[tuple[int | None, str | None]]
 

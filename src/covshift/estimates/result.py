@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.parameters import number
 from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..engine.methods import Method
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
@@ -17,7 +18,6 @@ from ..show.answer import ASSUMPTION, Answer
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
-from .methods import Method
 
 _POSITIVE = frozenset({"yes", "true", "1", "y", "t"})
 METHOD_WORDS = {

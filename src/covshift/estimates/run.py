@@ -13,6 +13,11 @@ from sklearn.base import clone
 from ..data import Samples
 from ..data.columns import Outcome, row_list
 from ..data.row_weights import check_weight
+from ..engine.intervals import Number, interval_of
+from ..engine.methods import METHODS, Method
+from ..engine.overlap import Covered
+from ..engine.problem import Item, Problem
+from ..engine.weights import Weights, are_weights, factors, trimmed, weigh
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
@@ -21,14 +26,9 @@ from ..numerics.quiet import quiet
 from ..numerics.resampling import bootstrap_draws
 from ..show.notes import Note
 from ..show.table import Table
-from .intervals import Number, interval_of
 from .margins import margin_factors, weigh_to_margins
-from .methods import METHODS, Method
-from .overlap import Covered
-from .problem import Item, Problem
 from .quantities import Quantity
 from .result import Change, Estimate, Estimates
-from .weighing import Weights, are_weights, factors, trimmed, weigh
 
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 

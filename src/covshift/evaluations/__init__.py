@@ -4,7 +4,7 @@ from .core import evaluate
 from .curves import ROC, Curves, Reliability
 from .metrics import Cost
 from .notes import Change, Check
-from .reader import Predictions
+from .predictions import Predictions
 from .result import Difference, Evaluations, Performance
 
 __all__ = [

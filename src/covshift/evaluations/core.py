@@ -14,15 +14,15 @@ from ..data.columns import Outcome, check_outcomes
 from ..data.features import column_label, select
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, column_names, is_margins, unwrap_target
-from ..estimates.overlap import check_overlap
-from ..estimates.weighing import Trimmed, are_weights
+from ..engine.overlap import check_overlap
+from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features
 from ..show.notes import Note
 from ..show.words import in_order
 from .methods import METHODS, Method, Scored
-from .reader import Predictions, Reader
+from .predictions import Predictions, Reader
 from .result import Evaluations
 from .run import Run, Settings
 
@@ -75,7 +75,7 @@ def evaluate(
     numbers are means of losses, or follow from these. The estimate is right if the weights or the
     outcome model are. With the default weights, up to 20,000 labelled rows, it leans to the model:
     of what the labelled rows add, r with the variance v if q is right, max(0, 1 - v / r^2) is added
-    (`evaluations.judged`). Both samples must come from one population given the features: p(y | x)
+    (`evaluations.problem`). Both samples must come from one population given the features: p(y | x)
     is the same (covariate shift).
 
     Parameters

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ..data.parameters import one_of
-from ..estimates.intervals import Errors, Number
-from ..estimates.methods import Signal
+from ..engine.intervals import Errors, Number
+from ..engine.methods import Signal
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..numerics.crossfit import CrossFit

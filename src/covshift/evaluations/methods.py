@@ -16,7 +16,7 @@ both calibrate by a logistic regression on the log-odds (Platt).
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
 values L = sum_c y_c g_c with the prediction h = sum_c q_c g_c: errors are those of this mean by
-`covshift.estimates.methods.Engine`.
+`covshift.engine.methods.Engine`.
 
 Sources: Białek, Perrakis et al. (2023), *Estimating model performance under covariate shift
 without labels* (cbpe, pape); Robins, Rotnitzky and Zhao (1994) (dr).
@@ -31,17 +31,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..data.columns import row_list
-from ..estimates.intervals import Number
-from ..estimates.methods import METHODS as ENGINE_METHODS
-from ..estimates.methods import Method as EngineMethod
-from ..estimates.methods import Signal
+from ..engine.intervals import Number
+from ..engine.methods import METHODS as ENGINE_METHODS
+from ..engine.methods import Method as EngineMethod
+from ..engine.methods import Signal
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
-from .judged import Judged
 from .masses import Masses, log_odds
 from .metrics import Metric, Needs, limits
+from .problem import Judged
 
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -64,7 +64,7 @@ class Metric:
 
 
 def limits(range_: Range) -> dict[str, bool]:
-    """Say on which scale an interval is made, for `estimates.intervals.Errors.number`."""
+    """Say on which scale an interval is made, for `engine.intervals.Errors.number`."""
     return {"proportion": range_ == "share", "positive": range_ == "positive"}
 
 

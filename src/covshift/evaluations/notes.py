@@ -12,19 +12,19 @@ from scipy.special import fdtrc
 from ..data import Groups
 from ..data.columns import Outcome, row_list
 from ..diagnostics import Diagnosis
-from ..estimates.intervals import Errors, Number
-from ..estimates.methods import Signal
+from ..engine.intervals import Errors, Number
+from ..engine.methods import Signal
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Design, Influence, mean_influence
 from ..show.notes import Note
 from ..show.table import Record, Table
 from ..weights.design import kish
-from .judged import Judged
 from .masses import Masses
 from .methods import Classified, Method, Scored, residual_parts
 from .metrics import Metric, Range, limits, words
 from .numbers import Regressed, plain
+from .problem import Judged
 
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show

@@ -17,18 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from ..estimates.intervals import Number
-from ..estimates.methods import METHODS as ENGINE_METHODS
-from ..estimates.methods import Method as EngineMethod
-from ..estimates.methods import Signal
+from ..engine.intervals import Number
+from ..engine.methods import METHODS as ENGINE_METHODS
+from ..engine.methods import Method as EngineMethod
+from ..engine.methods import Signal
 from ..estimates.quantities import Median, every_group
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence, mean_influence
 from ..registry import METRICS
-from .judged import Judged
 from .methods import Method, losses_of
 from .metrics import limits, range_of, title
+from .problem import Judged
 
 
 @dataclass(frozen=True)

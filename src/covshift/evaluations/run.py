@@ -14,11 +14,11 @@ from ..data import Samples
 from ..data.columns import Outcome
 from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
-from ..estimates.intervals import Number
-from ..estimates.overlap import Covered
-from ..estimates.problem import Size
+from ..engine.intervals import Number
+from ..engine.overlap import Covered
+from ..engine.problem import Size
+from ..engine.weights import Weights, weigh
 from ..estimates.quantities import every_group
-from ..estimates.weighing import Weights, weigh
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features
@@ -28,11 +28,11 @@ from ..show.table import Table
 from . import masses as on
 from . import notes
 from .curves import Curves, bins_of, curves_of, number_within
-from .judged import Judged, Learned
 from .methods import NUMBER_METHODS, Classified, Method, Scored, engine_method, losses_of
 from .metrics import Bins, Metric, Range, class_metrics, number_metrics, range_of, title
 from .notes import Change, Check, Labelled
 from .numbers import Regressed
+from .problem import Judged, Learned
 from .result import Difference, Evaluations, Performance
 
 _LEAST_LABELS = 5  # of the target

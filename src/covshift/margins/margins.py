@@ -242,7 +242,7 @@ class Margins:
         >>> margins.balance([[20.0], [50.0]])[0]
         Balance(what="'0' in 18 to under 40", target=0.3, sample=0.5, gap=0.2)
         """
-        from .known import balance_of
+        from .sample import balance_of
 
         return balance_of(self, X, weight)
 

@@ -59,7 +59,7 @@ import numpy as np
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence, mean_influence
-from .weighing import Weights
+from .weights import Weights
 
 Method = Literal["dr", "weights", "model", "none"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -1,7 +1,7 @@
 """The problem of `estimate`, with the scores among what the outcome model sees.
 
 What the outcome model leaves, the weighted residuals, is added to its mean only as far as it is no
-noise. It leans from flat to full weights as in `estimates.methods`; and of the sum r that this
+noise. It leans from flat to full weights as in `engine.methods`; and of the sum r that this
 makes, with the variance v that it has if the model is right, max(0, 1 - v / r^2) is added. So the
 estimate is that of the model where nothing speaks against it, and the doubly robust one where much
 does: it is still right in large samples if either part is. Errors are those of the doubly robust
@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ..estimates.methods import Engine, beyond_noise, leaning
-from ..estimates.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, predict, tree_settings
-from ..estimates.problem import Problem
+from ..engine.methods import Engine, beyond_noise, leaning
+from ..engine.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, predict, tree_settings
+from ..engine.problem import Problem
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, fit_folds
@@ -58,7 +58,7 @@ class Judged(Problem):
     scores: tuple[Real, Real] | None = None  # (N, c), (M, c): columns for the outcome model
     learned: Learned | None = None
     rest: Real | None = None  # (N, k): what the outcome model leaves of the metrics
-    caution: float = 2 / 3  # see `estimates.methods.Engine`
+    caution: float = 2 / 3  # see `engine.methods.Engine`
     fits: dict[str, FoldFits] = field(default_factory=dict)  # calibrations of the scores
 
     @cached_property

@@ -12,7 +12,7 @@ from ..data.features import made_of
 from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
-from ..diagnostics.covered import neighborhood, set_aside, significant_parts
+from ..diagnostics.coverage import neighborhood, set_aside, significant_parts
 from ..diagnostics.measure import diagnose_samples
 from ..exceptions import NoOverlapError
 from ..numerics.array import Flags, Real, Rows
@@ -48,7 +48,7 @@ def check_overlap(
     A column leaves part of the target uncovered where this part is significant and more than a
     tenth of the target beyond what chance explains (`covshift.numerics.support`); besides, the
     verdict of the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows
-    of all significant parts are left out (`covshift.diagnostics.covered`), and where the verdict
+    of all significant parts are left out (`covshift.diagnostics.coverage`), and where the verdict
     still says so, those without training rows nearby.
     """
     whole_sample, sample = sample, sample.rows(known)

@@ -17,7 +17,7 @@ from ..weights.design import kish
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, leaning
 from .outcome import NAME, classifies, predict, predict_linear, random_folds
-from .weighing import Weights
+from .weights import Weights
 
 
 class Size(NamedTuple):

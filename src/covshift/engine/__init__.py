@@ -1,0 +1,1 @@
+"""What estimate, evaluate and conformal models stand on: overlap, weights, models, errors."""
