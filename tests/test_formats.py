@@ -11,6 +11,7 @@ import os
 import threading
 import zipfile
 from datetime import date, timedelta
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -337,7 +338,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
 def test_missing_packages_are_named_with_the_line_to_install_them(tmp_path, monkeypatch):
     import sys
 
-    for module in ("openpyxl", "pyreadstat", "zstandard", "compression"):
+    for module in ("openpyxl", "pyreadstat", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
@@ -346,12 +347,30 @@ def test_missing_packages_are_named_with_the_line_to_install_them(tmp_path, monk
         (sink.getvalue(), "excel"),
         (b"$FL2" + bytes(200), "survey"),
         (b"<stata_dta>" + bytes(200), "survey"),
-        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "cli"),
     ):
         path = tmp_path / "t"
         path.write_bytes(content)
         with pytest.raises(InputError, match=f'install covshift with its extra "{extra}"'):
             read_table(str(path))
+
+
+# Zstandard
+
+
+def test_zstandard_is_unpacked_while_it_is_read(tmp_path):
+    data = ("a,b\n" + "1,2\n" * 5000).encode()
+    packed = partial(pa.Codec("zstd").compress, asbytes=True)
+    path = tmp_path / "t.csv.zst"
+    path.write_bytes(packed(data[:10_000]) + packed(data[10_000:]))  # two frames
+    table = read_table(str(path))
+    assert len(table) == 5000
+    path.write_bytes(packed(data)[:-8])
+    with pytest.raises(InputError, match="ends in the middle of its zstd data"):
+        read_table(str(path))
+    path.write_bytes(packed(data)[:12] + b"\xff" * 30)
+    with pytest.raises(InputError, match=r"cannot be unpacked|ends in the middle"):
+        read_table(str(path))
 
 
 # Quotes and separators

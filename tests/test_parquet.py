@@ -13,9 +13,8 @@ import pytest
 
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError
-from covshift.files.arrow import ParquetTable
-from covshift.files.parquet_rows import ParquetFiles
-from covshift.files.text import ReadOptions
+from covshift.files.arrow import ArrowFiles, ArrowTable
+from covshift.files.missing import MISSING, MissingValues, ReadOptions
 
 NAN = float("nan")
 NEW_YEAR = (date(2026, 1, 1) - date(1970, 1, 1)).days
@@ -53,9 +52,9 @@ def read(folder, cells, kind=None):
     """One column of a table that was written to a file."""
     path = folder / "t.parquet"
     pq.write_table(pa.table({"c": cells}), path)
-    table = ParquetTable(str(path), None, ReadOptions())
+    table = ArrowTable(str(path), None, "Parquet", ReadOptions())
     (batch,) = table.blocks(10)
-    return table.column(batch, "c", kind)
+    return table.column(batch, "c", kind, MissingValues(MISSING))
 
 
 @pytest.mark.parametrize(("cells", "kind", "values"), COLUMNS)
@@ -79,7 +78,7 @@ def test_a_column_of_lists_is_refused_whatever_it_is_called(tmp_path, kind):
 
 
 def opened(source):
-    return ParquetFiles(source, title="The file", extra="parquet", needed_by="this test")
+    return ArrowFiles(source, title="The file", extra="parquet", needed_by="this test")
 
 
 def test_a_file_a_folder_a_list_and_a_stream_give_the_same_rows_in_order(tmp_path):

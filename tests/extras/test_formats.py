@@ -212,22 +212,3 @@ def test_a_damaged_survey_file_is_an_input_error(tmp_path, form):
     path.write_bytes(path.read_bytes()[:150])
     with pytest.raises(InputError, match=r"is not a readable (Stata|SPSS) file"):
         read_table(str(path))
-
-
-# Zstandard
-
-
-def test_zstandard_is_unpacked_while_it_is_read(tmp_path):
-    zstandard = require("zstandard")
-    data = ("a,b\n" + "1,2\n" * 5000).encode()
-    packed = zstandard.ZstdCompressor().compress
-    path = tmp_path / "t.csv.zst"
-    path.write_bytes(packed(data[:10_000]) + packed(data[10_000:]))  # two frames
-    table = read_table(str(path))
-    assert len(table) == 5000
-    path.write_bytes(packed(data)[:-8])
-    with pytest.raises(InputError, match="ends in the middle of its zstd data"):
-        read_table(str(path))
-    path.write_bytes(packed(data)[:12] + b"\xff" * 30)
-    with pytest.raises(InputError, match=r"cannot be unpacked|ends in the middle"):
-        read_table(str(path))

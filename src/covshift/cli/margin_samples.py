@@ -16,7 +16,7 @@ from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_co
 from ..exceptions import InputError
 from ..files.columns import Kind
 from ..files.declared import named_dates
-from ..files.frame import TableFrame, read_known
+from ..files.frame import read_known
 from ..files.samples import repeats_of, weights_of
 from ..files.table import Table, notes_of
 from ..files.tables import Samples, read_table
@@ -36,7 +36,7 @@ class MarginSamples:
 
     samples: Samples  # its target rows are the training rows again, and mean nothing
     margins: Margins
-    frame: TableFrame  # the columns that the margins know, one row for each of the samples'
+    frame: Table  # the columns that the margins know, one row for each of the samples'
 
     @property
     def columns(self) -> list[Made]:
@@ -172,7 +172,7 @@ def kinds_of(margins: Margins, args: argparse.Namespace) -> dict[str, Kind]:
 class TrainingRows:
     """Rows of a file, each as often as it was seen; rows of weight zero are not there."""
 
-    frame: TableFrame  # of the columns that the margins know
+    frame: Table  # of the columns that the margins know
     table: Table  # the whole file
     weights: RowWeights  # of the frame's rows
     again: Rows  # row of the file that each row of the frame is

@@ -9,7 +9,7 @@ from typing import Any
 from ..data import Samples
 from ..estimates.margins import default_weighter
 from ..exceptions import InputError
-from ..files.frame import TableFrame
+from ..files.table import Table
 from ..margins import Margins
 from ..numerics.array import Real
 from ..registry import MARGINS, listed, weighters
@@ -141,7 +141,7 @@ def _said(facts: dict[str, Any]) -> str:
     )
 
 
-def _largest(margins: Margins, frame: TableFrame, weight: Real) -> tuple[float, str]:
+def _largest(margins: Margins, frame: Table, weight: Real) -> tuple[float, str]:
     rows = margins.balance(frame, weight)
     worst = max(rows, key=lambda row: abs(row.gap))
     return abs(worst.gap), worst.what

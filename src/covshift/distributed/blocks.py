@@ -15,7 +15,7 @@ from ..data.parameters import whole
 from ..data.validation import check_given, column_names, refuse_no_rows, unwrap_target
 from ..data.values import plain_values
 from ..exceptions import InputError, InputTypeError
-from ..files.parquet_rows import ParquetFiles
+from ..files.arrow import ArrowFiles
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
 from ..machine.primal import combine
@@ -206,7 +206,7 @@ def from_parquet(
     batch_rows : int
         Rows of a block.
     """
-    files = ParquetFiles(
+    files = ArrowFiles(
         path,
         title="What from_parquet was given",
         extra="parquet",
@@ -214,7 +214,7 @@ def from_parquet(
     )
     names = files.names
     extra = [name for name in (label, weight) if name is not None]
-    left_out = {*extra, *files.index_columns}
+    left_out = {*extra, *files.index}
     features = [name for name in names if name not in left_out] if columns is None else [*columns]
     absent = [name for name in (*features, *extra) if name not in names]
     if absent:

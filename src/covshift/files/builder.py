@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..numerics.array import Real
-from . import columns as dates
 from . import columns as spelling
-from .columns import LONG_NUMBERS, Column, Doubt, Kind, floats, objects, text_column, too_long
+from .columns import Column, Doubt, Kind, floats, objects
 from .missing import MissingValues
 
 _LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
@@ -31,6 +29,9 @@ class TextBlock:
     line: int  # of the first row
     cells: Sequence[Sequence[str]]
     whole_lines: bool = True  # whether every row is one line
+
+    def __len__(self) -> int:
+        return len(self.cells[0])
 
     def place(self, row: int) -> str:
         """Name the line of a row, in a message."""
@@ -62,9 +63,9 @@ class ColumnBuilder:
     """
 
     def __init__(
-        self, name: str, kind: Kind | None, missing: MissingValues, spelled: Spelling
+        self, name: str, place: int, kind: Kind | None, missing: MissingValues, spelled: Spelling
     ) -> None:
-        self.name, self.kind = name, kind
+        self.name, self._place, self.kind = name, place, kind
         self._missing, self._spelled = missing, spelled
         self._parts: list[NDArray[Any]] = []
         self._numbers = 0
@@ -72,18 +73,15 @@ class ColumnBuilder:
         self._zeros = False
         self.held = 0  # bytes, about
 
-    def add(self, block: TextBlock, place: int) -> None:
-        """Add the cells of the column ``place`` of a block."""
-        cells = block.cells[place]
+    def add(self, block: TextBlock) -> None:
+        """Add the cells of a block."""
+        cells = block.cells[self._place]
         if self.kind == "text":
             self._parts.append(objects(cells))
         elif self.kind in ("category", "ordered"):
             self._parts.append(self._text(cells))
-        elif self.kind == "date":
-            read: Any = partial(dates.days_of, form=self._spelled.date)
-            self._parts.append(self._mapped(block, cells, read, self._no_date))
-        elif self.kind == "boolean":
-            self._parts.append(self._mapped(block, cells, spelling.truth_of, self._no_truth))
+        elif self.kind in ("date", "boolean"):
+            self._parts.append(self._mapped(block, cells, self.kind))
         else:
             self._add_any(block, cells)
         last = self._parts[-1]
@@ -102,7 +100,7 @@ class ColumnBuilder:
         values = _joined([_without_nan(part) for part in self._parts], object)
         if self._numbers:  # blocks of numbers have lost their spelling, which nobody will need
             return Column(self.name, "category", values, self._doubt_of_mixture())
-        return text_column(self.name, values)
+        return spelling.text_column(self.name, values)
 
     def _add_any(self, block: TextBlock, cells: Sequence[str]) -> None:
         values = self._fast(cells)
@@ -180,30 +178,32 @@ class ColumnBuilder:
                 seen[cell] = None if stripped in self._missing else stripped
         return objects([seen[cell] for cell in cells])
 
-    def _mapped(self, block: TextBlock, cells: Sequence[str], read: Any, refuse: Any) -> Real:
+    def _mapped(self, block: TextBlock, cells: Sequence[str], kind: Kind) -> Real:
         seen: dict[str, float] = {}
         for k, cell in enumerate(cells):
             if cell not in seen:
-                stripped = cell.strip()
+                text = cell.strip()
                 try:
-                    seen[cell] = np.nan if stripped in self._missing else read(stripped)
+                    gap = text in self._missing
+                    seen[cell] = np.nan if gap else spelling.read_as(kind, text, self._spelled.date)
                 except ValueError:
+                    refuse = self._no_date if kind == "date" else self._no_truth
                     raise refuse(block, k, cell) from None
         return floats([seen[cell] for cell in cells])
 
     def _no_date(self, block: TextBlock, row: int, cell: str) -> InputError:
         wanted = "date of the form 2026-11-15 or 2026-11-15T12:30"
-        advice = "Convert the column first"
+        remedy = "Convert the column first"
         if self._spelled.date is not None:
             wanted = f"date of the form {self._spelled.date}"
-            advice = "Repair it, or say that it stands for a missing value: --missing"
-            advice += f" {f'{self.name}={cell.strip()}'!r}"
+            remedy = "Repair it, or say that it stands for a missing value: --missing"
+            remedy += f" {f'{self.name}={cell.strip()}'!r}"
         else:
-            forms = dates.formats_of([cell.strip()])
+            forms = spelling.formats_of([cell.strip()])
             if forms:
-                advice = f"Say how it is written: --date {f'{self.name}={forms[0]}'!r}"
+                remedy = f"Say how it is written: --date {f'{self.name}={forms[0]}'!r}"
         return InputError(
-            f"{block.place(row)}: {cell!r} in column {self.name!r} is not a {wanted}. {advice}."
+            f"{block.place(row)}: {cell!r} in column {self.name!r} is not a {wanted}. {remedy}."
         )
 
     def _no_truth(self, block: TextBlock, row: int, cell: str) -> InputError:
@@ -215,7 +215,11 @@ class ColumnBuilder:
 
     def _no_number(self, block: TextBlock, row: int, cell: str) -> InputError:
         shown = cell.strip()
-        options = self._advice([shown]) if spelling.look_like_numbers([shown]) else ""
+        options = (
+            spelling.advice([shown], self._spelled.decimal)
+            if spelling.look_like_numbers([shown])
+            else ""
+        )
         if options:
             remedy = f"Say how numbers are spelled: {options}"
         else:
@@ -241,7 +245,7 @@ class ColumnBuilder:
     def _doubt_of_numbers(self, values: Real) -> Doubt | None:
         if self._zeros:
             return Doubt("codes", "holds numbers with leading zeros, as codes have them")
-        return LONG_NUMBERS if too_long(values) else None
+        return spelling.LONG_NUMBERS if spelling.too_long(values) else None
 
 
 def _short(text: str, limit: int = 60) -> str:

@@ -160,6 +160,13 @@ def truth_of(text: str) -> float:
     return number
 
 
+def read_as(kind: str, text: str, form: str | None = None) -> float:
+    """Read a text as a number, a boolean, or days of a date; else raise a `ValueError`."""
+    if kind == "boolean":
+        return truth_of(text)
+    return days_of(text, form) if kind == "date" else float(text)
+
+
 def look_like_numbers(levels: Iterable[str]) -> bool:
     """Tell whether every text seems to be a number in a spelling that Python does not read."""
     return all(len(level) <= _LONGEST and _LOOSE.fullmatch(level) for level in levels)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..encoding import MISSING, Cells, Feature, TableEncoder
+from ..encoding import MISSING, Feature, TableEncoder
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..show.notes import Note
@@ -94,9 +94,9 @@ class Encoding:
     def encode(self, table: Table, findings: ColumnProblems | None = None) -> Real:
         """Return X (rows, columns): finite, or an `InputError` that names column and count."""
         findings = ColumnProblems() if findings is None else findings
-        columns = {name: table.columns[name] for name in self.names}
-        check_finite(table.title, columns)
-        values, unseen = self.encoder.encode_cells(cells_of(columns), table.title)
+        columns = table[self.names]
+        check_finite(columns)
+        values, unseen = self.encoder.encode_cells(columns.read_cells(), table.title)
         findings.rows += len(table)
         for feature, found in unseen:
             if found.rows:
@@ -130,24 +130,21 @@ class Encoding:
         return cls(TableEncoder._from_saved(features_=tuple(features), _said=(), _names=names))
 
 
-def cells_of(columns: Mapping[str, Column]) -> dict[str, Cells]:
-    """Return columns of a file as the encoder takes them."""
-    found = {}
-    for name, column in columns.items():
-        kind: Any = column.kind
-        if column.values.dtype == object:
-            found[name] = Cells.of_text(name, kind, column.values.tolist(), column.levels)
-        else:
-            found[name] = Cells(name, kind, column.values)
-    return found
-
-
-def check_finite(title: str, columns: Mapping[str, Column]) -> None:
+def check_finite(table: Table) -> None:
     """Refuse infinite values, and numbers beyond all use."""
-    problems = infinite_values(columns)
+    problems = []
+    for name, column in table.columns.items():
+        infinite = count_missing(column)[1]
+        if infinite:
+            values = "value" if infinite == 1 else "values"
+            problems.append(f"column {name!r} has {infinite} infinite {values}")
     if problems:
-        raise InputError(f"{title}: {problems}. {ADVICE}")
-    for name, column in columns.items():
+        more = f" and {len(problems) - 8} more columns" if len(problems) > 8 else ""
+        raise InputError(
+            f"{table.title}: {'; '.join(problems[:8])}{more}. Drop these rows; or, when fitting "
+            "the model, leave the columns out with --drop."
+        )
+    for name, column in table.columns.items():
         if column.values.dtype == object:
             continue
         large = int((np.abs(column.values) > LARGEST).sum())
@@ -157,21 +154,6 @@ def check_finite(title: str, columns: Mapping[str, Column]) -> None:
                 "stand for a missing value: repair or rescale them, or, when fitting the model, "
                 f"leave the column out with --drop {name!r}."
             )
-
-
-ADVICE = "Drop these rows; or, when fitting the model, leave the columns out with --drop."
-
-
-def infinite_values(columns: Mapping[str, Column]) -> str:
-    """Name the columns with infinite values and how many; empty where there are none."""
-    problems = []
-    for name, column in columns.items():
-        infinite = count_missing(column)[1]
-        if infinite:
-            plural = "s" if infinite != 1 else ""
-            problems.append(f"column {name!r} has {infinite} infinite value{plural}")
-    more = f" and {len(problems) - 8} more columns" if len(problems) > 8 else ""
-    return "; ".join(problems[:8]) + more
 
 
 def count_missing(column: Column) -> tuple[int, int]:

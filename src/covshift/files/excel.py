@@ -52,7 +52,7 @@ class ExcelTable:
                 "once. Rename or remove the repeated columns."
             )
 
-    def blocks(self, size: int) -> Iterator[TextBlock]:
+    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows."""
         width, empty = len(self.names), 0
         while part := list(islice(self._rows, size)):

@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from ..encoding.cells import Cells
 from ..exceptions import InputError
-from ..numerics.array import Rows
 from ..show.notes import Note
 from .columns import Kind
 from .doubtful import find_doubts
@@ -21,57 +17,9 @@ from .samples import ColumnOptions
 from .table import Table, notes_of, read_table
 
 
-class TableFrame:
-    """Some columns of a table, read as a data frame is."""
-
-    def __init__(self, table: Table, names: list[str], rows: Rows | None = None) -> None:
-        self._table = table
-        self.columns = names
-        self._rows = np.arange(len(table)) if rows is None else rows
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return len(self), len(self.columns)
-
-    @property
-    def dtypes(self) -> list[str]:
-        """What each column holds."""
-        kinds = (self._table.columns[name].kind for name in self.columns)
-        return ["float64" if kind in ("number", "boolean", "date") else "object" for kind in kinds]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def take(self, rows: Rows) -> TableFrame:
-        """Some of the rows, in this order."""
-        return TableFrame(self._table, self.columns, self._rows[rows])
-
-    def __getitem__(self, names: Any) -> Any:
-        if isinstance(names, list):
-            return TableFrame(self._table, names, self._rows)
-        if isinstance(names, tuple):  # rows, as an array has them: frame[rows, ...]
-            return self.take(names[0])
-        return self._table.columns[names].values[self._rows]
-
-    def read_cells(self) -> dict[str, Cells]:
-        """Columns as the encoder takes them."""
-        found = {}
-        for name in self.columns:
-            column, values = self._table.columns[name], self[name]
-            if values.dtype == object:
-                found[name] = Cells.of_text(name, column.kind, values, column.levels)
-            else:
-                found[name] = Cells(name, column.kind, values)
-        return found
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
-
-
 def read_frame(
     path: str, declared: ColumnOptions, reading: ReadOptions, notes: list[Note]
-) -> tuple[TableFrame, Table]:
+) -> tuple[Table, Table]:
     """Read the features of one file; `Asked` where that would need a guess."""
     table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
     named = [*declared.settled(), *declared.roles()]
@@ -90,7 +38,7 @@ def read_frame(
     questions = [question for question in found if question is not None]
     if questions:
         raise Asked(questions)
-    return TableFrame(table, names), table
+    return table[names], table
 
 
 def _complete(table: Table, name: str, asked: Question | None) -> Question | None:
@@ -110,14 +58,14 @@ def _complete(table: Table, name: str, asked: Question | None) -> Question | Non
 
 def read_known(
     path: str, kinds: Mapping[str, Kind], roles: Mapping[str, Kind], reading: ReadOptions
-) -> tuple[TableFrame, Table]:
+) -> tuple[Table, Table]:
     """Read the columns of which it is known what they are; others do not belong to the frame.
 
     ``roles`` are columns besides, such as weights.
     """
     table = read_table(path, {**kinds, **roles}, reading)
     _check_there(table, roles)
-    return TableFrame(table, [name for name in table.names if name in kinds]), table
+    return table[[name for name in table.names if name in kinds]], table
 
 
 def _check_there(table: Table, names: Any) -> None:

@@ -18,7 +18,7 @@ from ..numerics.array import Real, Rows
 from ..show.notes import Note
 from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
-from .encoding import MISSING_LEVEL, Encoding, cells_of, check_finite
+from .encoding import MISSING_LEVEL, Encoding, check_finite
 from .labels import Labels, outcome_questions, read_labels, settle_labels
 from .missing import ReadOptions as ReadOptions
 from .questions import Asked
@@ -305,11 +305,11 @@ def learn_encoding(
     train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
 ) -> Encoding:
     """Learn the rules that make numbers of the shared columns."""
-    pair = [{name: table.columns[name] for name in names} for table in (train, target)]
-    for table, columns in zip((train, target), pair, strict=True):
-        check_finite(table.title, columns)
+    pair = train[names], target[names]
+    for table in pair:
+        check_finite(table)
     kinds = {name: "category" for name in declared.categorical if name in names}
-    cells = cells_of(pair[0]), cells_of(pair[1])
+    cells = pair[0].read_cells(), pair[1].read_cells()
     more = {}
     if declared.by is not None and declared.by in names:  # a category, with all its levels
         kinds[declared.by] = "category"
@@ -330,29 +330,17 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
                 f"{_listed(table.names)}."
             )
 
-    if declared.label is not None:
-        where(declared.label, train, "--label")
-    if declared.weight is not None:
-        where(declared.weight, train, "--weight")
-    if declared.target_weight is not None:
-        where(declared.target_weight, target, "--target-weight")
-    if declared.frequency is not None:
-        where(declared.frequency, train, "--frequency")
-    if declared.target_frequency is not None:
-        where(declared.target_frequency, target, "--target-frequency")
-    if declared.id is not None:
-        where(declared.id, train, "--id")
-    for option, name in declared.beside:
-        where(name, train, option)
-    for option, name in declared.of_target:
-        where(name, target, option)
-    if declared.target_label is not None:
-        where(declared.target_label, target, "--target-label")
-    if declared.by is not None:
-        where(declared.by, train, declared.by_option)
+    def named(*roles: str) -> list[tuple[str, str | None]]:
+        return [(f"--{role.replace('_', '-')}", getattr(declared, role)) for role in roles]
+
+    here = [*named("label", "weight", "frequency", "id"), *declared.beside, *declared.unread]
+    here.append((declared.by_option, declared.by))
+    there = [*named("target_weight", "target_frequency", "target_label"), *declared.of_target]
+    for table, columns in ((train, here), (target, there)):
+        for option, role in columns:
+            if role is not None:
+                where(role, table, option)
     unnamed = train.left_out | target.left_out
-    for option, name in declared.unread:
-        where(name, train, option)
     for option in (*_KINDS, "drop", "missing_in"):
         for name in getattr(declared, option):
             if name not in {*target.columns, *unnamed, *declared.schema}:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
-from .arrow import ArrowTable, ParquetTable
+from .arrow import ArrowTable
 from .builder import TextBlock
 from .excel import ExcelTable
 from .missing import ReadOptions as ReadOptions
@@ -82,9 +82,9 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
         name = source.rpartition(".")[0] if source.count(".") else source
         found = _packed_text(title, name, packed, form, reading)
     elif form == "Parquet":
-        found = ParquetTable(source, file if piped else None, reading)
+        found = ArrowTable(source, file if piped else None, form, reading)
     elif form.startswith(("Arrow", "Feather")):
-        found = ArrowTable(title, file, form, reading)
+        found = ArrowTable(source, file, form, reading)
     elif form in ("Stata", "SPSS"):
         found = SurveyTable(source, file if piped else None, form, reading)
     else:
@@ -115,7 +115,7 @@ def _folder(source: str, reading: ReadOptions) -> Any:
         with open_bytes(str(part)) as file:
             forms[part] = format_of(_head(str(part), file))
     if set(forms.values()) == {"Parquet"}:
-        return ParquetTable(source, None, reading)
+        return ArrowTable(source, None, "Parquet", reading)
     texts = ("text", "zip", *PACKED)
     if all(form in texts for form in forms.values()):
         return FolderTable(source, parts, lambda part: opened(part, reading))
@@ -233,7 +233,6 @@ _OPENED: dict[str, Callable[[BinaryIO], Any]] = {
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
 }
-_ZSTD_PIECE = 1024  # packed bytes at a time: at most some 30 MB when unpacked
 
 
 def unpacked(title: str, file: BinaryIO, packing: str) -> io.BufferedReader:
@@ -291,7 +290,7 @@ def _members(file: BinaryIO) -> list[str]:
 
 def damaged(title: str, packing: str, error: Exception) -> InputError:
     """Say that a file cannot be unpacked."""
-    if isinstance(error, EOFError):
+    if isinstance(error, EOFError) or str(error).startswith("Truncated"):  # so says Arrow
         return InputError(
             f"{title} ends in the middle of its {packing} data: it was cut off. Copy it again."
         )
@@ -311,53 +310,15 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._stream.read(len(buffer))
-        except InputError:
-            raise
         except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-            raise damaged(self._title, self._packing, error) from None
-        except Exception as error:  # zstd has errors of its own, by package
-            if "zstd" not in type(error).__module__ and "zstd" not in type(error).__name__.lower():
-                raise
             raise damaged(self._title, self._packing, error) from None
         buffer[: len(data)] = data
         return len(data)
 
 
 def _zstd(file: BinaryIO) -> Any:
-    try:
-        from compression.zstd import ZstdFile  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return _ZstdFile(file)
-    return ZstdFile(file)
-
-
-class _ZstdFile:
-    """Zstandard before Python 3.14."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._zstd = import_extra("zstandard", extra="zstd", needed_by="Reading .zst files")
-        self._file = file
-        self._frame: Any = None
-        self._packed = b""
-        self._held = memoryview(b"")
-
-    def read(self, size: int) -> Any:
-        while not self._held:
-            if not self._packed:
-                self._packed = self._file.read(_ZSTD_PIECE)
-                if not self._packed:
-                    if self._frame is not None:
-                        raise EOFError
-                    return b""
-            if self._frame is None:
-                self._frame = self._zstd.ZstdDecompressor().decompressobj()
-            self._held = memoryview(self._frame.decompress(self._packed))
-            self._packed = b""
-            if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame = None
-        data, self._held = self._held[:size], self._held[size:]
-        return data
+    arrow: Any = import_extra("pyarrow", extra="cli", needed_by="Reading .zst files")
+    return arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd")
 
 
 def _is_hidden(item: zipfile.ZipInfo) -> bool:
@@ -382,7 +343,7 @@ class FolderTable:
         text = f"{title}: {len(parts)} files were read as one table."
         self.notes: list[Note] = [Note("folder", text)] if len(parts) > 1 else []
 
-    def blocks(self, size: int) -> Iterator[TextBlock]:
+    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows, part by part."""
         said: dict[str, None] = {}
         for part in self._parts:

@@ -13,10 +13,8 @@ import numpy as np
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
-from . import columns as spelling
-from .columns import Column, Doubt, Kind, floats, objects
-from .columns import days_of as days_of
-from .missing import MissingValues, missing_in
+from .columns import Column, Doubt, Kind, floats, objects, read_as
+from .missing import MissingValues
 from .missing import ReadOptions as ReadOptions
 from .missing import title_of as title_of
 
@@ -69,9 +67,8 @@ class SurveyTable:
         for start in range(0, rows, size):
             yield range(start, min(start + size, rows))
 
-    def column(self, rows: range, name: str, kind: Kind | None, missing: Any = None) -> Column:
+    def column(self, rows: range, name: str, kind: Kind | None, missing: MissingValues) -> Column:
         """Return some rows of a column as what the file, or the user, says it is."""
-        missing = missing_in(name, self._reading) if missing is None else missing
         cells = self._cells[name][rows.start : rows.stop]
         labels = self._labels.get(name)
         if labels and kind not in ("number", "text") and self._all_labelled(name):
@@ -127,13 +124,9 @@ class SurveyTable:
         if kind not in ("number", "date", "boolean"):
             return Column(name, kind or "category", objects(stripped))
         form = self._reading.dates.get(name)
-        read: Any = {
-            "number": float,
-            "boolean": spelling.truth_of,
-            "date": lambda text: days_of(text, form),
-        }[kind]
         try:
-            return Column(name, kind, floats([np.nan if t is None else read(t) for t in stripped]))
+            numbers = [np.nan if t is None else read_as(kind, t, form) for t in stripped]
+            return Column(name, kind, floats(numbers))
         except ValueError as error:
             raise InputError(
                 f"{self.title}: column {name!r} cannot be read as {kind}: {error}. Repair it first."

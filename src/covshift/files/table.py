@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..encoding.cells import Cells
 from ..exceptions import InputError
 from ..show.notes import Note
 from .builder import ColumnBuilder
@@ -25,7 +26,7 @@ _TITLE = "\0"  # stands for the title of a table
 
 @dataclass(frozen=True)
 class Table:
-    """Columns by name, in the order of the file."""
+    """Columns by name, in the order of the file; the library reads them as a data frame's."""
 
     title: str
     columns: Mapping[str, Column]
@@ -34,16 +35,46 @@ class Table:
     unmet: frozenset[str] = frozenset()  # what --missing names, and no cell is
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return next((len(column) for column in self.columns.values()), 0)
 
     @property
     def names(self) -> list[str]:
         return list(self.columns)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), len(self.columns)
+
+    @property
+    def dtypes(self) -> list[str]:
+        """What each column holds."""
+        return [str(column.values.dtype) for column in self.columns.values()]
+
     def take(self, rows: Any) -> Table:
         """Keep some rows."""
         kept = {k: replace(part, values=part.values[rows]) for k, part in self.columns.items()}
         return replace(self, columns=kept)
+
+    def __getitem__(self, names: Any) -> Any:
+        """Values of one column, or the table of several; ``table[rows, ...]`` are some rows."""
+        if isinstance(names, list):
+            return replace(self, columns={name: self.columns[name] for name in names})
+        return self.take(names[0]) if isinstance(names, tuple) else self.columns[names].values
+
+    def read_cells(self) -> dict[str, Cells]:
+        """Columns as the encoder takes them."""
+        found = {}
+        for name, column in self.columns.items():
+            if column.values.dtype == object:
+                cells = column.values.tolist()
+                found[name] = Cells.of_text(name, column.kind, cells, column.levels)
+            else:
+                found[name] = Cells(name, column.kind, column.values)
+        return found
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
 
 
 def read_table(
@@ -116,57 +147,26 @@ class Stream:
         """Yield tables of ``size`` rows with the columns ``only``; or all rows as one table."""
         names = [name for name in self.names if only is None or name in only]
         self._missing = {name: missing_in(name, self._reading) for name in names}
-        blocks = self._text if self._source.is_text else self._typed
-        yield from blocks(size, names, whole)
-
-    def _text(self, size: int, names: list[str], whole: bool) -> Iterator[Table]:
-        places = [self._source.names.index(name) for name in names]
-        builders, room = self._builders(names), Room(self.title)
-        for block in self._source.blocks(size):
-            if not whole:
-                builders = self._builders(names)
-            for builder, place in zip(builders, places, strict=True):
-                builder.add(block, place)
-            if not whole:
+        builders: list[Any] = []
+        room = Room(self.title)
+        for block in self._source.blocks(size, names):
+            if not (whole and builders):
+                builders = [self._builder(name) for name in names]
+            for builder in builders:
+                builder.add(block)
+            if whole:
+                room.check(len(block), sum(builder.held for builder in builders))
+            else:
                 yield self._table([builder.finish() for builder in builders])
-            room.check(len(block.cells[0]), sum(builder.held for builder in builders))
-        if whole:
+        if whole and builders:
             yield self._whole([builder.finish() for builder in builders])
 
-    def _builders(self, names: list[str]) -> list[ColumnBuilder]:
-        spelled, forms = self._source.spelled, self._reading.dates
-        return [
-            ColumnBuilder(
-                name,
-                self._kinds.get(name),
-                self._missing[name],
-                replace(spelled, date=forms.get(name)),
-            )
-            for name in names
-        ]
-
-    def _typed(self, size: int, names: list[str], whole: bool) -> Iterator[Table]:
-        held: list[list[Column]] = []
-        room, taken = Room(self.title), 0
-        for block in self._source.blocks(size, names):
-            columns = [
-                self._source.column(block, name, self._kinds.get(name), self._missing[name])
-                for name in names
-            ]
-            if whole:
-                held.append(columns)
-                taken += sum(column.values.nbytes for column in columns)
-                room.check(len(columns[0].values) if columns else 0, taken)
-            else:
-                yield self._table([self._found(column) for column in columns])
-        if held:
-            yield self._whole([self._found(_joined(parts)) for parts in zip(*held, strict=True)])
-
-    def _found(self, column: Column) -> Column:
-        """Find out what undeclared text is."""
-        if column.kind != "category" or column.doubt or column.name in self._kinds:
-            return column
-        return text_column(column.name, column.values)
+    def _builder(self, name: str) -> Any:
+        kind, missing, source = self._kinds.get(name), self._missing[name], self._source
+        if not source.is_text:
+            return _TypedColumn(source, name, kind, missing)
+        spelled = replace(source.spelled, date=self._reading.dates.get(name))
+        return ColumnBuilder(name, source.names.index(name), kind, missing, spelled)
 
     def _whole(self, columns: list[Column]) -> Table:
         """Return the table of all rows, with the notes that only they allow."""
@@ -210,18 +210,32 @@ class Stream:
         return Table(self.title, {column.name: column for column in columns})
 
 
-def _joined(parts: tuple[Column, ...]) -> Column:
-    values = np.concatenate([part.values for part in parts])
-    doubt = next((part.doubt for part in parts if part.doubt), None)
-    first = parts[0]
-    kind, levels = first.kind, first.levels
-    for part in parts[1:]:
-        if part.kind != kind:
-            kind, levels = "category", ()
-        elif kind == "ordered" and part.levels != levels:
-            merged = merged_levels(levels, part.levels)
-            kind, levels = ("category", ()) if merged is None else (kind, merged)
-    return Column(first.name, kind, values, doubt, levels)
+class _TypedColumn:
+    """Collects the blocks of a column that has a type, as `ColumnBuilder` does those of text."""
+
+    def __init__(self, source: Any, name: str, kind: Kind | None, missing: MissingValues) -> None:
+        self._source, self._given = source, (name, kind, missing)
+        self._parts: list[Column] = []
+        self.held = 0
+
+    def add(self, block: Any) -> None:
+        self._parts.append(self._source.column(block, *self._given))
+        self.held += self._parts[-1].values.nbytes
+
+    def finish(self) -> Column:
+        first, *more = self._parts
+        values = np.concatenate([part.values for part in self._parts])
+        doubt = next((part.doubt for part in self._parts if part.doubt), None)
+        kind, levels = first.kind, first.levels
+        for part in more:
+            if part.kind != kind:
+                kind, levels = "category", ()
+            elif kind == "ordered" and part.levels != levels:
+                merged = merged_levels(levels, part.levels)
+                kind, levels = ("category", ()) if merged is None else (kind, merged)
+        if kind == "category" and not doubt and self._given[1] is None:  # what may text be?
+            return text_column(first.name, values)
+        return Column(first.name, kind, values, doubt, levels)
 
 
 def merged_levels(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -66,7 +66,7 @@ class TextTable:
         self.index: set[str] = set()  # known before any row is read: none
         self.names = self._check_header([name.strip() for name in header])
 
-    def blocks(self, size: int) -> Iterator[TextBlock]:
+    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows."""
         width = len(self.names)
         while True:
