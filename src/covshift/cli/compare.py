@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from ..comparison.target import MarginRows
     from ..files.tables import Samples
 
+_COMPARISON = """
+--loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of
+  their probabilities)
+--max-rows N:int  draw N rows at random from larger samples (default: %s)
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -36,18 +42,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     """Add how the comparison is made."""
     rows = ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners())
     group = parser.add_argument_group("comparison")
-    group.add_argument(
-        "--loss",
-        choices=("squared_error", "zero_one", "log_loss"),
-        default="squared_error",
-        help="loss to compare (default: squared_error; for classes, of their probabilities)",
-    )
-    group.add_argument(
-        "--max-rows",
-        type=int,
-        metavar="N",
-        help=f"draw N rows at random from larger samples (default: {rows})",
-    )
+    options.add_options(group, _COMPARISON % rows, loss={"default": "squared_error"})
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,6 +21,12 @@ from . import console, options
 _MODEL, _INTERVALS, _REPORT = "model.covshift", "intervals.csv", "report.html"
 _AGES = (18, 30, 40, 50, 60, 70, 91)
 _BAR = 24  # characters of the longest bar
+_OPTIONS = """
+-o, --output DIR  folder to write to (default: out/demo)
+--rows ROWS:int  number of answers (default: 500)
+--force  overwrite files not written by a demo
+--files-only  write only survey.csv and population.csv
+"""
 
 
 def add(commands: Any) -> None:
@@ -33,20 +39,8 @@ def add(commands: Any) -> None:
         "predictions are, where the two differ, and whether a correction helps. The truth is "
         "known, and every answer is checked against it.",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        default="out/demo",
-        help="folder to write to (default: out/demo)",
-    )
-    parser.add_argument("--rows", type=int, default=500, help="number of answers (default: 500)")
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite files not written by a demo"
-    )
-    parser.add_argument(
-        "--files-only", action="store_true", help=f"write only {SURVEY} and {POPULATION}"
-    )
+    defaults: Any = {"output": {"default": "out/demo"}, "rows": {"default": 500}}
+    options.add_options(parser, _OPTIONS, **defaults)
     options.add_seed(parser)
     parser.set_defaults(run=run)
 

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from ..persistence.files import Model
     from .margin_samples import MarginSamples
 
+_OPTIONS = """
+--method NAME  weights (%s) or a correction (%s, for learners that take V); %s uses what compare
+  recommends (default: %s)
+--calibrate SHARE  hold out this share of the training rows, such as 0.5, and calibrate the model
+  with them: covshift predict then has --interval and --set
+--unit UNIT  unit of the label, kept in the model file
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -34,15 +42,8 @@ def add(commands: Any) -> None:
 
     saved = [entry for entry in learners() if FILES in entry.can]
     defaults = ", ".join(f"{entry.default} for {entry.name}" for entry in saved)
-    parser.add_argument(
-        "--method",
-        default=None,
-        metavar="NAME",
-        help=f"weights ({names(weighters())}) or a correction ({names(corrections())}, for "
-        f"learners that take V); {AUTO} uses what compare recommends (default: {defaults})",
-    )
-    add_option(parser)
-    parser.add_argument("--unit", default="", help="unit of the label, kept in the model file")
+    table = _OPTIONS % (names(weighters()), names(corrections()), AUTO, defaults)
+    options.add_options(parser, table, calibrate={"type": _share}, unit={"default": ""})
     compare.add_comparison(parser)
     options.add_output(parser, what="model", required=True)
     options.add_verdict(parser)
@@ -243,17 +244,6 @@ LEVELS = (0.8, 0.9, 0.95)
 """Coverages whose expectation on the target a model file keeps."""
 
 SHOWN = 0.9
-
-
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Add the share of rows to hold out."""
-    parser.add_argument(
-        "--calibrate",
-        metavar="SHARE",
-        type=_share,
-        help="hold out this share of the training rows, such as 0.5, and calibrate the model with "
-        "them: covshift predict then has --interval and --set",
-    )
 
 
 def _share(text: str) -> float:

@@ -9,6 +9,17 @@ from typing import Any
 from ..exceptions import InputError
 from . import console, options
 
+_COLUMNS = """
+--weight COL  probability weights of the rows, such as those of a survey, on any scale
+--frequency COL  how often each row was seen
+--cross COL,COL...  add a table of two columns (repeatable)
+"""
+_CELLS = """
+--bins N:int  most cells of a number (default: 100)
+--min-count N:int  fewest rows of a cell (default: 10)
+--source TEXT  where the numbers come from
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -21,31 +32,10 @@ def add(commands: Any) -> None:
     parser.add_argument("table", help="sample of the target population: a table, or -")
     group = parser.add_argument_group("columns")
     options.add_columns(group)
-    group.add_argument(
-        "--weight",
-        metavar="COL",
-        help="probability weights of the rows, such as those of a survey, on any scale",
-    )
-    group.add_argument("--frequency", metavar="COL", help="how often each row was seen")
-    group.add_argument(
-        "--cross",
-        metavar="COL,COL",
-        action="append",
-        default=[],
-        help="add a table of two columns (repeatable)",
-    )
-    group = parser.add_argument_group("cells")
-    group.add_argument(
-        "--bins", type=int, default=100, metavar="N", help="most cells of a number (default: 100)"
-    )
-    group.add_argument(
-        "--min-count",
-        type=int,
-        default=10,
-        metavar="N",
-        help="fewest rows of a cell (default: 10)",
-    )
-    group.add_argument("--source", default="", metavar="TEXT", help="where the numbers come from")
+    options.add_options(group, _COLUMNS)
+    defaults: Any = {"bins": 100, "min_count": 10, "source": ""}
+    more = {name: {"default": value} for name, value in defaults.items()}
+    options.add_options(parser.add_argument_group("cells"), _CELLS, **more)
     options.add_reading(parser)
     options.add_output(parser, what="margins (JSON; tidy CSV for .csv)")
     parser.set_defaults(run=run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,14 +21,93 @@ if TYPE_CHECKING:
     from ..persistence import Model
 
 
+_GENERAL = """
+--quiet, -q  print no notes on stderr
+--debug  show the traceback of an error
+"""
+_LABEL = "--label COL  the outcome%s; in the target it is used only to score"
+_ROLES = """
+--id COL  identifies rows; copied to the output, not used as a feature
+--weight COL  probability weights of the training rows, such as those of a survey, on any scale
+--frequency COL  how often each training row was seen
+--target-weight COL  probability weights of the target rows, such as those of a survey, on any scale
+--target-frequency COL  how often each target row was seen
+"""
+_COLUMNS = """
+--numeric COL...  read as numbers (repeatable)
+--categorical COL...  read as categories: one column of 0 and 1 per level (repeatable)
+--ordered COL=LOW<HIGH...  read as ordered categories, lowest first, as in
+  'education=low<mid<high' (repeatable)
+--date COL[=FORMAT]...  read as dates: ISO dates, or those of a format such as %%d.%%m.%%Y
+  (repeatable; ISO dates are found without it)
+--drop COL...  leave out (repeatable)
+--auto  where a column could be read in two ways, take the safest, and say so
+--schema FILE  what each column is, as covshift schema wrote it; options win over it
+"""
+_READING = """
+--sep CHAR  separator of text (default: found)
+--encoding ENCODING  encoding of text files (default: found)
+--missing [COL=]VALUE...  value that stands for a missing one, in all columns or in one, besides the
+  empty cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)
+--decimal .|,  decimal mark, if it is a comma
+--thousands MARK  mark between thousands, such as ,
+--sheet NAME  sheet of a workbook (default: the first)
+"""
+_KIND_OF_LABEL = """
+--task classification|regression  kind of label (default: inferred)
+--drop-unlabelled  leave out training rows without a label (else they are an error)
+"""
+_OUTPUT = """
+-o, --output FILE  write the %s to FILE
+--force  overwrite FILE if it exists
+"""
+_VERDICT = """
+--json  print JSON on stdout
+--strict  exit with code 3 if the shift is strong or there is no overlap
+"""
+_ANSWER = """
+--weighter NAME  %s (default: cdf on top of a tilt)
+--restrict overlap|  answer for the part of the target that the training rows cover
+--confidence P:float  default: 0.95
+"""
+DESIGN = """
+--strata COL  strata of the training sample's design
+--cluster COL  clusters of rows drawn together
+"""
+
+
+def add_options(to: Any, table: str, **more: Any) -> None:
+    """Add the options of a table to a parser or a group of it.
+
+    An entry is flags, what stands for the value, two spaces and the help, which may go on in
+    indented lines. The value is a word, ``N:int`` or ``X:float`` for a number, ``a|b`` for a
+    choice, and nothing for a switch; ``...`` after it lets the option be repeated. ``more`` are
+    arguments of argparse, by the name of the option.
+    """
+    for entry in re.split(r"\n(?=-)", table.strip()):
+        spec, _, help = entry.partition("  ")
+        flags = [part.rstrip(",") for part in spec.split() if part.startswith("-")]
+        word, repeats, _ = " ".join(spec.split()[len(flags) :]).partition("...")
+        name, _, kind = word.partition(":")
+        given: dict[str, Any] = {"help": " ".join(help.split())}
+        if not word:
+            given["action"] = "store_true"
+        elif "|" in word:
+            given["choices"] = [choice for choice in word.split("|") if choice]
+        else:
+            given |= {"metavar": name, "type": {"int": int, "float": float}.get(kind)}
+        if repeats:
+            given |= {"action": "append", "default": []}
+        long = next(flag for flag in flags if flag.startswith("--"))
+        to.add_argument(*flags, **given | more.get(long[2:].replace("-", "_"), {}))
+
+
 def add_command(commands: Any, name: str, description: str) -> argparse.ArgumentParser:
     """Add a command with the options that all have."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, description=description, allow_abbrev=False
     )
-    general = parser.add_argument_group("general")
-    general.add_argument("--quiet", "-q", action="store_true", help="print no notes on stderr")
-    general.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_options(parser.add_argument_group("general"), _GENERAL)
     return parser
 
 
@@ -46,112 +126,36 @@ def add_samples(
     group = parser.add_argument_group("columns")
     parser.set_defaults(needs={"label": "--label"} if label == "required" else {})
     if label is not None:
-        optional = "" if label == "required" else " (left out of the features)"
-        group.add_argument(
-            "--label",
-            metavar="COL",
-            help=f"the outcome{optional}; in the target it is used only to score",
-        )
-    group.add_argument(
-        "--id", metavar="COL", help="identifies rows; copied to the output, not used as a feature"
-    )
-    for side, of in (("", "training"), ("target-", "target")):
-        group.add_argument(
-            f"--{side}weight",
-            metavar="COL",
-            help=f"probability weights of the {of} rows, such as those of a survey, on any scale",
-        )
-        group.add_argument(
-            f"--{side}frequency", metavar="COL", help=f"how often each {of} row was seen"
-        )
-    add_columns(group)
+        add_options(group, _LABEL % ("" if label == "required" else " (left out of the features)"))
+    add_options(group, _ROLES + _COLUMNS.lstrip())
     add_reading(parser)
     return group
 
 
 def add_columns(group: Any) -> None:
     """Add what the user can say about columns, and who answers where nothing was said."""
-    for name, help in (
-        ("numeric", "read as numbers"),
-        ("categorical", "read as categories: one column of 0 and 1 per level"),
-    ):
-        group.add_argument(
-            f"--{name}", metavar="COL", action="append", default=[], help=f"{help} (repeatable)"
-        )
-    group.add_argument(
-        "--ordered",
-        metavar="COL=LOW<HIGH",
-        action="append",
-        default=[],
-        help="read as ordered categories, lowest first, as in 'education=low<mid<high' "
-        "(repeatable)",
-    )
-    group.add_argument(
-        "--date",
-        metavar="COL[=FORMAT]",
-        action="append",
-        default=[],
-        help="read as dates: ISO dates, or those of a format such as %%d.%%m.%%Y (repeatable; ISO "
-        "dates are found without it)",
-    )
-    group.add_argument(
-        "--drop", metavar="COL", action="append", default=[], help="leave out (repeatable)"
-    )
-    group.add_argument(
-        "--auto",
-        action="store_true",
-        help="where a column could be read in two ways, take the safest, and say so",
-    )
-    group.add_argument(
-        "--schema",
-        metavar="FILE",
-        help="what each column is, as covshift schema wrote it; options win over it",
-    )
+    add_options(group, _COLUMNS)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how files are read."""
-    group = parser.add_argument_group("reading")
-    group.add_argument("--sep", metavar="CHAR", help="separator of text (default: found)")
-    group.add_argument("--encoding", help="encoding of text files (default: found)")
-    group.add_argument(
-        "--missing",
-        metavar="[COL=]VALUE",
-        action="append",
-        help="value that stands for a missing one, in all columns or in one, besides the empty "
-        "cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)",
-    )
-    group.add_argument("--decimal", choices=(".", ","), help="decimal mark, if it is a comma")
-    group.add_argument(
-        "--thousands", choices=(",", ".", "'", " "), help="mark between thousands, such as ,"
-    )
-    group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
+    marks = {"choices": (",", ".", "'", " "), "metavar": None}
+    add_options(parser.add_argument_group("reading"), _READING, thousands=marks)
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add what kind of outcome there is, and which learner predicts it."""
-    found = learners()
-    abouts = ", ".join(f"{entry.name}: {entry.about}" for entry in found)
+    names = [entry.name for entry in learners()]
+    abouts = ", ".join(f"{entry.name}: {entry.about}" for entry in learners())
     group = parser.add_argument_group("learning")
     add_label(group)
-    group.add_argument(
-        "--learner",
-        choices=[entry.name for entry in found],
-        default=found[0].name,
-        help=f"{abouts} (default: {found[0].name})",
-    )
+    help = f"{abouts} (default: {names[0]})"
+    group.add_argument("--learner", choices=names, default=names[0], help=help)
 
 
 def add_label(group: Any) -> None:
     """Add what kind of label there is, and what becomes of rows without one."""
-    group.add_argument(
-        "--task", choices=("classification", "regression"), help="kind of label (default: inferred)"
-    )
-    group.add_argument(
-        "--drop-unlabelled",
-        action="store_true",
-        help="leave out training rows without a label (else they are an error)",
-    )
+    add_options(group, _KIND_OF_LABEL)
 
 
 def add_output(
@@ -159,30 +163,20 @@ def add_output(
 ) -> Any:
     """Add where the result goes; return the group of these options."""
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "-o", "--output", metavar="FILE", required=required, help=f"write the {what} to FILE"
-    )
-    group.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    add_options(group, _OUTPUT % what, output={"required": required})
     return group
 
 
 def add_verdict(parser: argparse.ArgumentParser) -> None:
     """Add the machine-readable form, the strict mode and the seed."""
     group = parser.add_argument_group("verdict")
-    group.add_argument("--json", action="store_true", help="print JSON on stdout")
-    group.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit with code 3 if the shift is strong or there is no overlap",
-    )
+    add_options(group, _VERDICT)
     add_seed(group)
 
 
 def add_seed(parser: Any) -> None:
     """Add the seed of all that is drawn."""
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="random seed (default: 0)"
-    )
+    add_options(parser, "--seed N  random seed (default: 0)", seed={"type": _seed, "default": 0})
 
 
 def _seed(text: str) -> int:
@@ -193,17 +187,8 @@ def _seed(text: str) -> int:
 
 def add_answer(group: Any) -> None:
     """Add how the samples are weighed, and what the interval covers, to an answer's method."""
-    group.add_argument(
-        "--weighter",
-        metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
-    )
-    group.add_argument(
-        "--restrict",
-        choices=("overlap",),
-        help="answer for the part of the target that the training rows cover",
-    )
-    group.add_argument("--confidence", metavar="P", type=float, default=0.95, help="default: 0.95")
+    names = listed(entry.name for entry in weighters())
+    add_options(group, _ANSWER % names, confidence={"default": 0.95})
 
 
 def check_answer(args: argparse.Namespace) -> None:

@@ -186,6 +186,16 @@ def finite(values: Any) -> Any:
 
 _OF = {"interval": "regression", "set": "classification"}
 _WORDS = {"interval": "intervals", "set": "sets"}
+_INTERVALS = """
+--interval PERCENT...  columns lower and upper: the number is between them with this probability, as
+  in 90
+--set PERCENT...  column set: classes, joined by |, the true one among them with it, as in 90
+--calibration FILE  labelled rows that the model has not seen; needed unless covshift fit had
+  --calibrate. Coverage is then that on the table, which is read whole, else that on the target of
+  the fit
+--weight COL  probability weights of the rows of --calibration
+--json  print the summary as JSON on stdout
+"""
 BETWEEN = "|"
 """What stands between the classes of a set; in a class of that name ``\\|`` stands for it."""
 
@@ -193,24 +203,7 @@ BETWEEN = "|"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of intervals and sets."""
     group = parser.add_argument_group("intervals")
-    for name, what in (
-        ("interval", "columns lower and upper: the number is between them with this probability"),
-        ("set", f"column set: classes, joined by {BETWEEN}, the true one among them with it"),
-    ):
-        group.add_argument(
-            f"--{name}", metavar="PERCENT", type=_percent, action="append", help=f"{what}, as in 90"
-        )
-    group.add_argument(
-        "--calibration",
-        metavar="FILE",
-        help="labelled rows that the model has not seen; needed unless covshift fit had "
-        "--calibrate. Coverage is then that on the table, which is read whole, else that on the "
-        "target of the fit",
-    )
-    group.add_argument(
-        "--weight", metavar="COL", help="probability weights of the rows of --calibration"
-    )
-    group.add_argument("--json", action="store_true", help="print the summary as JSON on stdout")
+    options.add_options(group, _INTERVALS, interval={"type": _percent}, set={"type": _percent})
     options.add_seed(group)
 
 

@@ -32,6 +32,13 @@ from .diagnose import covered_part, diagnosis_of
 from .weigh_output import SIZE, Weighed, cost_line, cost_of, replicates_of, unfitted, weighter_of
 
 _LIMITED = "cdf"  # with --limits, which the weights of estimate do not have
+_OPTIONS = """
+--method NAME  %s (default: the weights that covshift estimate uses, tilted-cdf for target rows;
+  with --limits cdf)
+--by COL[,COL]  with margins and poststratification: the column, or two, whose cells are used
+--limits B:float  bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)
+--restrict overlap|  weigh towards the part of the target that the training rows cover
+"""
 
 
 def add(commands: Any) -> None:
@@ -44,29 +51,8 @@ def add(commands: Any) -> None:
         "codebook. The target may be a file of margins: see covshift margins.",
     )
     options.add_samples(parser, label="optional")
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        help=f"{listed(entry.name for entry in weighters())} (default: the weights that covshift "
-        f"estimate uses, tilted-cdf for target rows; with --limits {_LIMITED})",
-    )
-    parser.add_argument(
-        "--by",
-        metavar="COL[,COL]",
-        help="with margins and poststratification: the column, or two, whose cells are used",
-    )
-    parser.add_argument(
-        "--limits",
-        metavar=("LOW", "HIGH"),
-        nargs=2,
-        type=float,
-        help="bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)",
-    )
-    parser.add_argument(
-        "--restrict",
-        choices=("overlap",),
-        help="weigh towards the part of the target that the training rows cover",
-    )
+    table = _OPTIONS % listed(entry.name for entry in weighters())
+    options.add_options(parser, table, limits={"nargs": 2, "metavar": ("LOW", "HIGH")})
     weigh_output.add_replicates(parser)
     weigh_output.add_file(options.add_output(parser, what="weights (CSV; TSV for .tsv)"))
     options.add_verdict(parser)

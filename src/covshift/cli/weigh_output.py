@@ -209,30 +209,24 @@ def _simple(value: Any) -> Any:
 
 SIZE = "size"  # of the margins, as --sum-to names it
 LABELS = ("strata", "cluster")
+_REPLICATES = f"""
+--replicates B:int  also write B replicate weights, for errors that count the fit of the weights
+--replicate-method bootstrap|jackknife  draws of both samples, or B groups of which each is left out
+  once (default: bootstrap)
+{options.DESIGN.strip()}
+--finite-population  the target file is the whole population: it is not drawn again
+"""
+_FILE = """
+--sum-to N  scale the weights to sum to the population's size N, a number or the word size for that
+  of the margins (default: mean one)
+--codebook FILE  JSON that says what the columns are (default: beside -o, as NAME.codebook.json)
+--no-codebook  write no codebook
+"""
 
 
 def add_replicates(parser: argparse.ArgumentParser) -> None:
     """Add the replicate weights, and the design that they follow."""
-    group = parser.add_argument_group("replicates")
-    group.add_argument(
-        "--replicates",
-        metavar="B",
-        type=int,
-        help="also write B replicate weights, for errors that count the fit of the weights",
-    )
-    group.add_argument(
-        "--replicate-method",
-        choices=("bootstrap", "jackknife"),
-        help="draws of both samples, or B groups of which each is left out once (default: "
-        "bootstrap)",
-    )
-    group.add_argument("--strata", metavar="COL", help="strata of the training sample's design")
-    group.add_argument("--cluster", metavar="COL", help="clusters of rows drawn together")
-    group.add_argument(
-        "--finite-population",
-        action="store_true",
-        help="the target file is the whole population: it is not drawn again",
-    )
+    options.add_options(parser.add_argument_group("replicates"), _REPLICATES)
 
 
 def check_replicates(args: argparse.Namespace) -> None:
@@ -249,19 +243,7 @@ def check_replicates(args: argparse.Namespace) -> None:
 
 def add_file(group: Any) -> None:
     """Add the scale of the weights and their codebook to the output's options."""
-    group.add_argument(
-        "--sum-to",
-        metavar="N",
-        type=_population_size,
-        help="scale the weights to sum to the population's size N, a number or the word size for "
-        "that of the margins (default: mean one)",
-    )
-    group.add_argument(
-        "--codebook",
-        metavar="FILE",
-        help="JSON that says what the columns are (default: beside -o, as NAME.codebook.json)",
-    )
-    group.add_argument("--no-codebook", action="store_true", help="write no codebook")
+    options.add_options(group, _FILE, sum_to={"type": _population_size})
 
 
 def _population_size(text: str) -> float | str:
