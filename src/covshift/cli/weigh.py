@@ -8,30 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from ..comparison import imbalance
 from ..comparison.methods import fit_weights
-from ..data.row_weights import RowWeights, row_weights, target_weights
+from ..data import Samples as BothSides
+from ..data.row_weights import row_weights, target_weights
 from ..data.two_samples import BothSamples
 from ..diagnostics import RowFlags
 from ..encoding import encoded, scaled
 from ..engine.weights import DEFAULT
+from ..estimates.margins import default_weighter
 from ..exceptions import InputError, NoOverlapError
 from ..files.tables import Samples
-from ..numerics.array import Real, Rows
-from ..numerics.resampling import Replicates
-from ..registry import listed, weighters
+from ..margins.files import is_margins_file
+from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from ..show.words import percent
-from ..weights import effective_sample_size
+from ..weights import WEIGHTERS
 from ..weights.base import Weighter
 from . import console, options, weigh_output
 from .diagnose import covered_part, diagnosis_of
-from .weigh_output import SIZE, Weighed, cost_line, cost_of, replicates_of, unfitted, weighter_of
+from .margin_samples import TrainingRows, margins_of, training_rows
+from .weigh_output import LABELS, SIZE, Weighed, weighter_of
 
 _LIMITED = "cdf"  # with --limits, which the weights of estimate do not have
+_MET = 1e-6  # difference from a share that is none
 _OPTIONS = """
 --method NAME  %s (default: the weights that covshift estimate uses, tilted-cdf for target rows;
   with --limits cdf)
@@ -61,9 +63,6 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Weigh, write the weights and their codebook, and say how well they balance."""
-    from ..margins.files import is_margins_file
-    from ..weights import WEIGHTERS
-
     args.as_estimate = args.method is None and args.limits is None and args.by is None
     if args.method is None and not args.as_estimate:
         args.method = _LIMITED
@@ -76,12 +75,11 @@ def run(args: argparse.Namespace) -> int:
         )
     weigh_output.check_replicates(args)
     weigh_output.check_files(args)
-    from .weigh_margins import weigh_by_margins
-
     of_margins = is_margins_file(args.target)
     if of_margins and args.restrict is not None:
         raise InputError(f"--restrict needs target rows, and {args.target} holds margins.")
-    found = (weigh_by_margins if of_margins else weigh_by_rows)(args)
+    found = (_by_margins if of_margins else _by_rows)(args)
+    found = replace(found, replicates=weigh_output.replicates_of(found, args))
     weigh_output.write_weights(found, args)
     if args.codebook is not None:
         weigh_output.write_codebook(found, args)
@@ -100,7 +98,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _summary(found: Weighed, args: argparse.Namespace) -> str:
-    lines = [found.said]
+    lines = [f"Shift: {found.verdict}."] if found.verdict else []
+    facts = found.facts
+    lines.append(
+        f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
+        f"largest weight {facts['largest_weight']:.2f} ({args.method})."
+    )
+    if "gap_after" in facts:
+        gap, where = facts["gap_after"], facts["worst_after"]
+        after = f"{gap:.2g} after weighting ({where})" if gap > _MET else "none after weighting"
+        before = f"{facts['gap_before']:.3f} before"
+        lines.append(f"Largest difference from the margins: {before}, {after}.")
+    else:
+        lines.append(
+            "Balance, how far the means are from the target's on average, in standard deviations: "
+            f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
+        )
+    lines += weigh_output.cost_line(facts)
     if args.as_estimate:
         lines.append("These are the weights that covshift estimate uses.")
     drawn = found.replicates
@@ -112,14 +126,11 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
     if args.output:
         scale = "mean one" if found.population is None else f"sum {found.population:g}"
         where = f", explained in {args.codebook}" if args.codebook else ""
-        lines.append(f"Wrote {len(found.raw)} weights, {scale}, to {args.output}{where}.")
+        lines.append(f"Wrote {len(found.again)} weights, {scale}, to {args.output}{where}.")
     return "\n".join(lines)
 
 
-# ``covshift weigh`` with rows of the target.
-
-
-def weigh_by_rows(args: argparse.Namespace) -> Weighed:
+def _by_rows(args: argparse.Namespace) -> Weighed:
     """Read both files, diagnose the shift, and weigh the training rows."""
     if args.by is not None:
         raise InputError("--by is for margins: with target rows all columns are used.")
@@ -129,13 +140,15 @@ def weigh_by_rows(args: argparse.Namespace) -> Weighed:
         )
     if args.as_estimate:
         args.method = DEFAULT
-    lines = _samples(args)
+    beside = () if args.cluster is None else (("--cluster", args.cluster),)
+    # Strata that the target has too are a feature as any other.
+    more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
+    lines = options.samples_of(args, label=False, repeated=False, **more)
     samples = lines.repeated()
-    found = diagnosis_of(samples, args)
-    if args.restrict is not None and found.rows.count:
-        samples = _covered(samples, found.rows)
-        found = diagnosis_of(samples, args)
-    verdict = found.verdict
+    diagnosis = diagnosis_of(samples, args)
+    if args.restrict is not None and diagnosis.rows.count:
+        samples = _covered(samples, diagnosis.rows)
+        diagnosis = diagnosis_of(samples, args)
     rows = row_weights(len(samples.X), samples.weight)
     target = target_weights(len(samples.X_target), samples.target_weight)
     both = BothSamples.of_encoded(samples.encoding.encoder, samples.X, samples.X_target)
@@ -143,32 +156,27 @@ def weigh_by_rows(args: argparse.Namespace) -> Weighed:
     X, T = (scaled(scaler, encoded(part, both.groups)) for part in (both.X, both.T))
     fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)
-    facts = {
-        "method": args.method,
-        "verdict": verdict,
-        "n_train": rows.rows,
-        "n_written": len(lines.X),
-        "effective_sample_size": effective_sample_size(w),
-        "largest_weight": float(w.max()),
-        "smd_before": imbalance(X, T, None, target.share, rows.share),
-        "smd_after": imbalance(X, T, w, target.share, rows.share),
-        **cost_of(fitted, list(both.names or ())),
-    }
     return Weighed(
+        X,
+        T,
         rows,
         samples.rows,
         len(lines.X),
-        fitted.weights_,
         fitted,
         lines.ids,
-        facts,
-        _row_lines(facts),
+        {"strata": lines.groups, "cluster": lines.beside.get(args.cluster)},
         samples.encoding.names,
         {"kind": "rows", "file": Path(args.target).name, "rows": target.rows},
-        _replicates(args, lines, samples.rows, fitted, X, T, rows, target),
-        args.sum_to,
-        verdict,
-        samples.notes,
+        {
+            "smd_before": imbalance(X, T, None, target.share, rows.share),
+            "smd_after": imbalance(X, T, w, target.share, rows.share),
+            **weigh_output.cost_of(fitted, list(both.names or ())),
+        },
+        args.method,
+        target_rows=target,
+        population=args.sum_to,
+        verdict=diagnosis.verdict,
+        notes=samples.notes,
     )
 
 
@@ -183,46 +191,83 @@ def _covered(samples: Samples, flags: RowFlags) -> Samples:
     return replace(left, notes=[*left.notes, note])
 
 
-def _samples(args: argparse.Namespace) -> Samples:
-    """Read both files; strata that the target has too are a feature as any other."""
-    beside = () if args.cluster is None else (("--cluster", args.cluster),)
-    more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
-    return options.samples_of(args, label=False, repeated=False, **more)
-
-
-def _replicates(
-    args: argparse.Namespace,
-    lines: Samples,
-    again: Rows,
-    fitted: Weighter,
-    X: Real,
-    T: Real,
-    rows: RowWeights,
-    target: RowWeights,
-) -> Replicates | None:
-    """Fit the weights again to standardised rows; ``again`` are their lines."""
-    if args.replicates is None:
-        return None
-    kept, there = np.flatnonzero(rows.kept), np.flatnonzero(target.kept)
-    v = target.w[there]
-    made = unfitted(fitted)
-
-    def fit(d: Real, drawn: Real | None) -> Real:
-        given = {"sample_weight": d, "target_weight": v if drawn is None else v * drawn}
-        found: Real = made.fit(X[kept], X_target=(T[there],), **given).weights_
-        return found
-
-    labels = {"--strata": lines.groups, "--cluster": lines.beside.get(args.cluster)}
-    d, again = rows.w[kept], again[kept]
-    return replicates_of(args, fitted, fit, d, again, labels, len(there), len(lines.X))
-
-
-def _row_lines(facts: dict[str, object]) -> str:
-    return (
-        f"Shift: {facts['verdict']}.\n"
-        f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
-        f"largest weight {facts['largest_weight']:.2f} ({facts['method']}).\n"
-        "Balance, how far the means are from the target's on average, in standard deviations: "
-        f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
-        f"{cost_line(facts)}"
+def _by_margins(args: argparse.Namespace) -> Weighed:
+    """Read the training rows and the margins, and weigh the rows."""
+    able = [entry.name for entry in weighters() if MARGINS in entry.can]
+    if args.method is not None and args.method not in able:
+        raise InputError(
+            f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
+            f"margins. Use {listed(able)}."
+        )
+    margins = margins_of(args)
+    notes = [*margins.notes]
+    for note in notes:
+        console.tell(note)
+    population = args.sum_to
+    if population == SIZE:
+        population = margins.size
+        if population is None:
+            raise InputError(
+                f"--sum-to size: {args.target} has no size. Name the population's size."
+            )
+    named = {option: getattr(args, option) for option in LABELS if getattr(args, option)}
+    others = [name for name in named.values() if name not in margins.columns]
+    read = training_rows(args, margins, dict.fromkeys(others, "text"))
+    weighter = _of_estimate(args, read, margins, notes) if args.as_estimate else _asked(args)
+    rows, X = read.weights, read.frame
+    fitted = weighter.fit(X, X_target=margins, sample_weight=rows.w)
+    before, after = (
+        max(margins.balance(X, weight), key=lambda row: abs(row.gap))
+        for weight in (rows.w, rows.final(fitted.weights_))
     )
+    return Weighed(
+        X,
+        margins,
+        rows,
+        read.again,
+        len(read.table),
+        fitted,
+        None if args.id is None else read.table[args.id],
+        {option: read.table[name] for option, name in named.items()},
+        margins.columns,
+        {
+            "kind": "margins",
+            "file": Path(args.target).name,
+            "columns": margins.columns,
+            "size": margins.size,
+            "source": margins.source,
+        },
+        {
+            "gap_before": abs(before.gap),
+            "gap_after": abs(after.gap),
+            "worst_after": after.what,
+            **weigh_output.cost_of(fitted),
+        },
+        args.method,
+        population=population,
+        notes=notes,
+    )
+
+
+def _of_estimate(
+    args: argparse.Namespace, read: TrainingRows, margins: Any, notes: list[Note]
+) -> Weighter:
+    """Take the weighter that `estimate` would, and its name."""
+    samples = BothSides.of(read.frame, None, margins, sample_weight=read.weights.w)
+    weighter, more = default_weighter(samples)
+    args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
+    for note in more:
+        console.tell(note)
+    notes += more
+    return weighter
+
+
+def _asked(args: argparse.Namespace) -> Weighter:
+    weighter: Weighter = weighter_of(args)
+    if "allow_no_overlap" in weighter.get_params(deep=False):
+        weighter.set_params(allow_no_overlap=True)
+    if args.by is not None:
+        if "by" not in weighter.get_params(deep=False):
+            raise InputError(f"--by is for poststratification, not {args.method}.")
+        weighter.set_params(by=[name.strip() for name in args.by.split(",")])
+    return weighter

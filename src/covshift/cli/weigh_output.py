@@ -20,9 +20,10 @@ from ..data.row_weights import RowWeights
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
-from ..numerics.resampling import Fit, Replicates, replicate
+from ..numerics.resampling import Replicates, replicate
 from ..registry import listed
 from ..show.notes import Note
+from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console, options
 
@@ -40,20 +41,37 @@ _DRAWN = {
 class Weighed:
     """Weights for the lines of a training file."""
 
+    X: Any  # the rows as the weighter takes them: standardised, or beside margins a table
+    T: Any  # target rows, or margins
     rows: RowWeights  # of the rows, each line as often as it was seen
     again: Rows  # line of each row
     lines: int
-    raw: Real  # (rows,): factors on their design weights, on any scale
-    weighter: Weighter  # fitted
+    weighter: Weighter  # fitted: its weights are factors on design weights, on any scale
     ids: NDArray[Any] | None
-    facts: dict[str, Any]  # what is worth knowing, for --json
-    said: str  # the same as text
+    labels: Mapping[str, NDArray[Any] | None]  # strata and clusters of the lines
     features: list[str]
     target: dict[str, Any]
+    balance: dict[str, Any]  # how far the rows are from the target, before and after
+    method: str
     replicates: Replicates | None = None
+    target_rows: RowWeights | None = None  # where the target has rows
     population: float | None = None  # that the weights sum to; None: their mean is one
     verdict: str = ""
     notes: list[Note] = field(default_factory=list)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing, for --json."""
+        w = self.rows.final(self.weighter.weights_)
+        return {
+            "method": self.method,
+            **({"verdict": self.verdict} if self.verdict else {}),
+            "n_train": self.rows.rows,
+            "n_written": self.lines,
+            "effective_sample_size": effective_sample_size(w),
+            "largest_weight": float(w.max()),
+            **self.balance,
+        }
 
     @property
     def unit(self) -> float:
@@ -65,8 +83,9 @@ class Weighed:
         """Columns of the file by name; the first is the product of the two that follow."""
         design, factor = np.zeros(self.lines), np.zeros(self.lines)
         design[self.again] = self.rows.w * self.unit
-        mean = self.rows.w @ self.raw / self.rows.rows
-        factor[self.again] = np.where(self.rows.kept, self.raw / mean, 0.0)
+        raw = self.weighter.weights_
+        mean = self.rows.w @ raw / self.rows.rows
+        factor[self.again] = np.where(self.rows.kept, raw / mean, 0.0)
         found = {"weight": design * factor, "design_weight": design, "factor": factor}
         if self.replicates is not None:
             digits = max(3, len(str(self.replicates.count)))
@@ -283,67 +302,65 @@ def _beside_output(output: str | None) -> str | None:
 # Replicate weights of the rows of a file, as the options of ``covshift weigh`` ask for them.
 
 
-def replicates_of(
-    args: argparse.Namespace,
-    weighter: Weighter,
-    fit: Fit,
-    d: Real,
-    again: Rows,
-    labels: Mapping[str, NDArray[Any] | None],
-    target_rows: int | None,
-    lines: int,
-) -> Replicates | None:
-    """Make the replicates that were asked for; ``target_rows`` None: the target has none.
+def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None:
+    """Fit the weights again, as often as was asked for: to draws of the rows that have a weight.
 
-    The fit is that of rows with design weights ``d``, each line of the file as often as it was seen
-    (``again``): a line gets the mean weight of these. ``labels`` are the strata and clusters of the
-    ``lines``.
+    A line of the file gets the mean weight of the rows that it became.
     """
     if args.replicates is None:
         return None
-    if not weighter._takes_sample_weight:
+    if not found.weighter._takes_sample_weight:
         raise InputError(
             f"--replicates fits the weights again to other design weights, which {args.method} "
             "does not take. Use --method cdf, entropy or another that takes them."
         )
-    strata, cluster = (
-        None if labels.get(option) is None else texts(labels[option], lines, option, args.train)
-        for option in ("--strata", "--cluster")
-    )
-    design = Design.of(
-        len(again),
-        None if strata is None else strata[again],
-        None if cluster is None else cluster[again],
-    )
-    if design.lonely:
-        console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
+    kept, lines = np.flatnonzero(found.rows.kept), found.lines
+    again, X, T = found.again[kept], found.X[kept, ...], found.T
+    v = None
+    if found.target_rows is not None:
+        there = np.flatnonzero(found.target_rows.kept)
+        T, v = T[there], found.target_rows.w[there]
+    made = _unfitted(found.weighter)
+
+    def fit(d: Real, drawn: Real | None) -> Real:
+        given = {} if v is None else {"target_weight": v if drawn is None else v * drawn}
+        fitted: Real = made.fit(X, X_target=(T,), sample_weight=d, **given).weights_
+        return fitted
 
     def of_lines(w: Real) -> Real:
         times = np.bincount(again, minlength=lines)
         return np.bincount(again, weights=w, minlength=lines) / np.maximum(times, 1)
 
-    found = replicate(
+    labels = (
+        None if cells is None else texts(cells, lines, f"--{option}", args.train)[again]
+        for option in LABELS
+        for cells in [found.labels.get(option)]
+    )
+    design = Design.of(len(again), *labels)
+    if design.lonely:
+        console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
+    drawn = replicate(
         fit,
-        d,
+        found.rows.w[kept],
         design,
-        None if target_rows is None or args.finite_population else Design.simple(target_rows),
+        None if v is None or args.finite_population else Design.simple(len(v)),
         kind=args.replicate_method or "bootstrap",
         count=args.replicates,
         random_state=args.seed,
         of_lines=of_lines,
         verbose=not console.quiet,
     )
-    if found.redrawn:
+    if drawn.redrawn:
         console.warn(
-            f"in {found.redrawn} of {found.count + found.redrawn} draws no weights were found, "
+            f"in {drawn.redrawn} of {drawn.count + drawn.redrawn} draws no weights were found, "
             "such as for lack of overlap; others were drawn in place of them."
         )
-    if found.unconverged:
-        console.warn(f"the fit of {found.unconverged} of {found.count} replicates stopped early.")
-    return found
+    if drawn.unconverged:
+        console.warn(f"the fit of {drawn.unconverged} of {drawn.count} replicates stopped early.")
+    return drawn
 
 
-def unfitted(fitted: Weighter) -> Weighter:
+def _unfitted(fitted: Weighter) -> Weighter:
     """Return a weighter for the draws: where the sample has overlap, each of them must have it."""
     made: Weighter = clone(fitted)
     if getattr(fitted, "overlap_", False) and "allow_no_overlap" in made.get_params(deep=False):
@@ -385,8 +402,8 @@ def cost_of(fitted: Any, names: Sequence[str] = ()) -> dict[str, Any]:
     return {"limits": found}
 
 
-def cost_line(facts: dict[str, Any]) -> str:
+def cost_line(facts: dict[str, Any]) -> list[str]:
     """Say what the limits cost, in a line of its own."""
     from ..weights.limits import BalanceCost
 
-    return f"\n{BalanceCost(**facts['limits'])}" if "limits" in facts else ""
+    return [str(BalanceCost(**facts["limits"]))] if "limits" in facts else []
