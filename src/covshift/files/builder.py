@@ -18,7 +18,11 @@ from .missing import MissingValues
 
 _LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
 _TEXT_BYTES = 64  # of a short text
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def newlines(cell: str) -> int:
+    """Count the ends of lines in a cell."""
+    return len(re.findall(r"\r\n|\r|\n", cell))
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class TextBlock:
         """Name the line of a row, in a message."""
         more = 0
         if not self.whole_lines:
-            more = sum(len(_NEWLINE.findall(cell)) for part in self.cells for cell in part[:row])
+            more = sum(newlines(cell) for part in self.cells for cell in part[:row])
         return f"{self.title}, line {self.line + row + more}"
 
 
@@ -95,7 +99,11 @@ class ColumnBuilder:
             return Column(self.name, self.kind, _joined(self._parts, object))
         if self.kind is not None or not self._words:
             values = _joined(self._parts, np.float64)
-            doubt = None if self.kind else self._doubt_of_numbers(values)
+            doubt = None
+            if self._zeros:
+                doubt = Doubt("codes", "holds numbers with leading zeros, as codes have them")
+            elif self.kind is None and spelling.too_long(values):
+                doubt = spelling.LONG_NUMBERS
             return Column(self.name, self.kind or "number", values, doubt)
         values = _joined([_without_nan(part) for part in self._parts], object)
         if self._numbers:  # blocks of numbers have lost their spelling, which nobody will need
@@ -215,40 +223,26 @@ class ColumnBuilder:
 
     def _no_number(self, block: TextBlock, row: int, cell: str) -> InputError:
         shown = cell.strip()
-        options = (
-            spelling.advice([shown], self._spelled.decimal)
-            if spelling.look_like_numbers([shown])
-            else ""
-        )
+        spelled = spelling.look_like_numbers([shown])
+        options = spelling.advice([shown], self._spelled.decimal) if spelled else ""
+        remedy = f"Repair it, or say that it stands for a missing value: --missing {short(shown)}"
         if options:
             remedy = f"Say how numbers are spelled: {options}"
-        else:
-            remedy = (
-                f"Repair it, or say that it stands for a missing value: --missing {_short(shown)}"
-            )
         return InputError(
-            f"{block.place(row)}: {_short(cell)} in column {self.name!r} is not a number. {remedy}."
+            f"{block.place(row)}: {short(cell)} in column {self.name!r} is not a number. {remedy}."
         )
 
     def _doubt_of_mixture(self) -> Doubt:
         odd = [word for word in self._words if spelling.look_like_numbers([word])]
         if len(odd) == len(self._words):
             text = f"holds numbers written in two ways (such as {odd[0]!r})"
-            return Doubt("numbers as text", text, odd[0], self._advice(odd))
+            return Doubt("numbers as text", text)
         some = next(word for word in self._words if word not in odd)
-        text = f"holds numbers and text (such as {_short(some)})"
-        return Doubt("mixed", text, some, self._advice(odd) if odd else "")
-
-    def _advice(self, words: list[str]) -> str:
-        return spelling.advice(words, self._spelled.decimal)
-
-    def _doubt_of_numbers(self, values: Real) -> Doubt | None:
-        if self._zeros:
-            return Doubt("codes", "holds numbers with leading zeros, as codes have them")
-        return spelling.LONG_NUMBERS if spelling.too_long(values) else None
+        return Doubt("mixed", f"holds numbers and text (such as {short(some)})")
 
 
-def _short(text: str, limit: int = 60) -> str:
+def short(text: str, limit: int = 60) -> str:
+    """Quote a text, cut where it is long."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
 
 

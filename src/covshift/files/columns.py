@@ -37,8 +37,6 @@ class Doubt:
 
     kind: Literal["dates", "codes", "identifiers", "mixed", "numbers as text"]
     text: str
-    example: str = ""
-    remedy: str = ""  # options that read the column as what it seems to be, where there are some
 
 
 @dataclass(frozen=True)
@@ -82,23 +80,19 @@ def text_column(name: str, values: NDArray[Any]) -> Column:
     if all(map(is_iso, levels)):
         day = {level: days_of(level) for level in levels}
         return Column(name, "date", floats([day.get(value, np.nan) for value in values]))
-    doubt = doubt_of_text(name, levels)
+    doubt = doubt_of_text(levels)
     there = len(values) - sum(value is None for value in values)
     if doubt is None and len(levels) == there >= ID_ROWS:
         return Column(name, "text", values)
     return Column(name, "category", values, doubt)
 
 
-def doubt_of_text(name: str, levels: set[str]) -> Doubt | None:
+def doubt_of_text(levels: set[str]) -> Doubt | None:
     """Say why a column of text may be something else than categories, or nothing."""
-    some = min(levels, default="")
     if look_like_dates(levels):
-        options = [f"--date {f'{name}={form}'!r}" for form in formats_of(levels)]
-        remedy = " or ".join(options[:2])
-        return Doubt("dates", f"holds dates or times (such as {some!r})", some, remedy)
+        return Doubt("dates", f"holds dates or times (such as {min(levels)!r})")
     if look_like_numbers(levels):
-        text = f"holds numbers written as text (such as {some!r})"
-        return Doubt("numbers as text", text, some, advice(levels))
+        return Doubt("numbers as text", f"holds numbers written as text (such as {min(levels)!r})")
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from itertools import islice
@@ -14,7 +13,7 @@ from ..numerics.progress import import_extra
 from ..show.notes import Note
 from .builder import Spelling, TextBlock
 from .missing import ReadOptions as ReadOptions
-from .text import no_name
+from .text import named_columns
 
 
 class ExcelTable:
@@ -39,18 +38,8 @@ class ExcelTable:
             raise InputError(f"{self.title} is empty. It needs a header row and rows.")
         width = max(k for k, cell in enumerate(header) if _is_there(cell)) + 1
         names = [_spelled(cell).strip() for cell in header[:width]]
-        nameless = [k for k, name in enumerate(names) if not name]
-        if len(nameless) > 1:
-            raise no_name(self.title, [str(k + 1) for k in nameless])
-        self.nameless = {f"Unnamed: {k}" for k in nameless}
         self.index: set[str] = set()
-        self.names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
-        repeated = [name for name, times in Counter(self.names).items() if times > 1]
-        if repeated:
-            raise InputError(
-                f"{self.title}: the header names {', '.join(map(repr, repeated[:5]))} more than "
-                "once. Rename or remove the repeated columns."
-            )
+        self.names, self.nameless = named_columns(self.title, names)
 
     def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from ..exceptions import InputError
 from ..show.notes import Note
-from .builder import Spelling, TextBlock
+from .builder import Spelling, TextBlock, newlines, short
 from .columns import decimal_comma
 from .missing import MISSING as MISSING
 from .missing import ReadOptions as ReadOptions
@@ -41,20 +41,25 @@ class TextTable:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.notes: list[Note] = []
         plain = Utf8(title, file, head, reading.encoding, self.notes)
-        text = io.TextIOWrapper(io.BufferedReader(plain, 1 << 18), "utf-8", newline="")
-        sample = _whole_lines(text, _SAMPLE)
+        lines = io.TextIOWrapper(io.BufferedReader(plain, 1 << 18), "utf-8", newline="")
+        sample = lines.read(_SAMPLE)
+        if len(sample) == _SAMPLE:
+            sample += lines.readline()  # up to the end of a line
         said = said_separator(sample)
         usual = said or usual_separator(name)
         self._told = reading.separator is not None
         self._separator = reading.separator or usual
         rows: list[list[str]] = []
         if not self._told:
-            self._separator, rows = found_separator(_without_first(sample, said), usual)
+            rest = re.split(r"\r\n|\r|\n", sample, maxsplit=1)[1] if said else sample
+            self._separator, rows = found_separator(rest, usual)
             if self._separator != usual:
-                self._say_separator()
+                mark = SEPARATORS[self._separator]
+                text = f"Separated by {mark}: {title} (--sep says otherwise)."
+                self.notes.append(Note("separator", text))
         self.spelled = self._spelling(rows, reading)
-        lines = chain(io.StringIO(sample, newline=""), text)
-        self._reader = csv.reader(lines, delimiter=self._separator, strict=True)
+        every = chain(io.StringIO(sample, newline=""), lines)
+        self._reader = csv.reader(every, delimiter=self._separator, strict=True)
         if said:
             self._rows(1)
         header = next(iter(self._rows(1)), None)
@@ -62,9 +67,9 @@ class TextTable:
             if any(self._rows(1000)):
                 raise InputError(f"{self.title}, line 1 is empty. Remove it.")
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
-        self.nameless: set[str] = set()  # columns without a name in the header, named by place
         self.index: set[str] = set()  # known before any row is read: none
-        self.names = self._check_header([name.strip() for name in header])
+        names = self._check_header([name.strip() for name in header])
+        self.names, self.nameless = named_columns(title, names)
 
     def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows."""
@@ -95,8 +100,13 @@ class TextTable:
             if not row:
                 raise InputError(f"{self.title}, line {line} is empty. Remove it.")
             if len(row) != width:
-                raise self._ragged(len(row), line)
-            line += 1 + sum(_newlines(cell) for cell in row)
+                mark = SHOWN.get(self._separator, repr(self._separator))
+                raise InputError(
+                    f"{self.title}, line {line}: {len(row)} value{'s' * (len(row) != 1)}, but the "
+                    f"header has {width} columns. A value that holds {mark} must stand in quotes; "
+                    "if the separator is another one, say so with --sep."
+                )
+            line += 1 + sum(newlines(cell) for cell in row)
         while end < len(rows) and (more := self._rows(1)):
             if more[0]:  # rows after blank lines
                 raise InputError(f"{self.title}, line {line} is empty. Remove it.")
@@ -137,7 +147,7 @@ class TextTable:
         if len(names) == 1 and others and self._told:
             mark = max(others, key=lambda key: others[key])
             raise InputError(
-                f"{self.title} has one column, {_short(names[0])}. It looks separated by "
+                f"{self.title} has one column, {short(names[0])}. It looks separated by "
                 f"{SHOWN[mark]}: --sep is for both files: make them alike."
             )
         if all(map(is_number, names)):
@@ -145,31 +155,23 @@ class TextTable:
                 f"{self.title}: the first line holds numbers only, so the header seems to be "
                 "missing. Add a line with the names of the columns."
             )
-        nameless = [k for k, name in enumerate(names) if not name]
-        if len(nameless) > 1:
-            raise no_name(self.title, [str(k + 1) for k in nameless])
-        self.nameless |= {f"Unnamed: {k}" for k in nameless} - {*names}
-        names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
-        repeated = [name for name, times in Counter(names).items() if times > 1]
-        if repeated:
-            raise InputError(
-                f"{self.title}: the header names {', '.join(map(repr, repeated[:5]))} more than "
-                "once. Rename or remove the repeated columns."
-            )
         return names
 
-    def _ragged(self, found: int, line: int) -> InputError:
-        return InputError(
-            f"{self.title}, line {line}: {found} value{'s' * (found != 1)}, but the header has "
-            f"{len(self.names)} columns. A value that holds "
-            f"{SHOWN.get(self._separator, repr(self._separator))} must stand in quotes; if the "
-            "separator is another one, say so with --sep."
-        )
 
-    def _say_separator(self) -> None:
-        mark = SEPARATORS[self._separator]
-        text = f"Separated by {mark}: {self.title} (--sep says otherwise)."
-        self.notes.append(Note("separator", text))
+def named_columns(title: str, names: list[str]) -> tuple[list[str], set[str]]:
+    """Return the names of a header, and which of them was none and is made by its place."""
+    nameless = [k for k, name in enumerate(names) if not name]
+    if len(nameless) > 1:
+        raise no_name(title, [str(k + 1) for k in nameless])
+    given = {*names}
+    names = [name or f"Unnamed: {k}" for k, name in enumerate(names)]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"{title}: the header names {', '.join(map(repr, repeated[:5]))} more than once. "
+            "Rename or remove the repeated columns."
+        )
+    return names, {*names} - given
 
 
 def no_name(title: str, numbers: list[str]) -> InputError:
@@ -183,27 +185,6 @@ def no_name(title: str, numbers: list[str]) -> InputError:
 def may_be_index(name: str) -> bool:
     """Tell whether a column has the name that pandas gives to an index without one."""
     return _NAMELESS.fullmatch(name) is not None
-
-
-def _whole_lines(text: io.TextIOWrapper, size: int) -> str:
-    """Read about ``size`` characters, up to the end of a line."""
-    sample = text.read(size)
-    if len(sample) == size:
-        sample += text.readline()
-    return sample
-
-
-def _without_first(sample: str, said: str | None) -> str:
-    """Return a sample without the line that says the separator."""
-    return re.split(r"\r\n|\r|\n", sample, maxsplit=1)[1] if said else sample
-
-
-def _newlines(cell: str) -> int:
-    return len(re.findall(r"\r\n|\r|\n", cell))
-
-
-def _short(text: str, limit: int = 60) -> str:
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
 # Text in any encoding, handed on as UTF-8.
