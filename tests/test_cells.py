@@ -11,9 +11,9 @@ from command import covshift, write
 
 from covshift.exceptions import InputError
 from covshift.files.columns import Column, as_category, objects, plain_number
+from covshift.files.reading import ReadOptions, missing_words
 from covshift.files.samples import made_alike
-from covshift.files.table import Table, notes_of
-from covshift.files.tables import ReadOptions, missing_words, read_table
+from covshift.files.table import Table, notes_of, read_table
 
 NAN = float("nan")
 
@@ -128,7 +128,7 @@ def test_other_words_are_categories(tmp_path, cells):
 
 
 def test_a_boolean_becomes_one_feature(tmp_path):
-    from covshift.files.tables import ColumnOptions, read_samples
+    from covshift.files.samples import ColumnOptions, read_samples
 
     lines = [f"{k % 7}.5,{'yes' if k % 3 else 'no'}" for k in range(30)]
     path = str(write(tmp_path / "t.csv", "x,smoker\n" + "\n".join(lines) + "\n"))

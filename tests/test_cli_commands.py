@@ -150,7 +150,7 @@ def test_predictions_are_those_of_the_library(files, model):
 
     from covshift import VSVC
     from covshift.encoding import scaled
-    from covshift.files.tables import ColumnOptions, read_samples
+    from covshift.files.samples import ColumnOptions, read_samples
 
     declared = ColumnOptions(label="y", id="person")
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
@@ -398,7 +398,7 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
     def broken(*_, **__):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("covshift.files.tables.read_samples", broken)
+    monkeypatch.setattr("covshift.files.samples.read_samples", broken)
     result = covshift("diagnose", *pair(files))
     assert result.code == 1
     assert "ZeroDivisionError: oh" in result.err

@@ -15,7 +15,7 @@ from covshift import CDF, Coefficients, Difference, Proportion, Quantile, Ratio,
 from covshift.cli.estimate import METHODS
 from covshift.data import Samples
 from covshift.estimates import Mean, Median, Trimmed
-from covshift.files.tables import ColumnOptions, read_samples
+from covshift.files.samples import ColumnOptions, read_samples
 
 N, M = 90, 80
 

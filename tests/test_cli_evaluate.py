@@ -12,7 +12,7 @@ from command import covshift, rows, write
 
 from covshift import Predictions, evaluate
 from covshift.data import Samples
-from covshift.files.tables import ColumnOptions, read_samples
+from covshift.files.samples import ColumnOptions, read_samples
 from covshift.show.notes import Note
 
 N, M = 90, 80

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from covshift.cli.parser import COMMANDS, build_parser
 from covshift.exceptions import InputError
-from covshift.files.missing import ReadOptions as ReadOptions
 from covshift.files.questions import Asked
-from covshift.files.tables import read_table
+from covshift.files.reading import ReadOptions as ReadOptions
+from covshift.files.table import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

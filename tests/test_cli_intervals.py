@@ -15,7 +15,7 @@ from covshift import load
 from covshift.cli import fit as held_out
 from covshift.cli import predict
 from covshift.conformal import ConformalClassifier, ConformalRegressor
-from covshift.files.tables import read_table
+from covshift.files.table import read_table
 
 
 def sample(count, shift, seed, label="spend", far=0):

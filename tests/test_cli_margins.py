@@ -10,7 +10,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift import Margins, estimate, load
-from covshift.files.tables import read_table
+from covshift.files.table import read_table
 from covshift.weights import Raking
 
 

@@ -27,7 +27,8 @@ from hypothesis import strategies as st
 
 from covshift.exceptions import InputError
 from covshift.files import text as encodings
-from covshift.files.tables import ReadOptions, open_stream, read_table
+from covshift.files.reading import ReadOptions
+from covshift.files.table import open_stream, read_table
 from covshift.files.text import found_separator
 
 ROWS = 40

@@ -14,7 +14,7 @@ import pytest
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError
 from covshift.files.arrow import ArrowFiles, ArrowTable
-from covshift.files.missing import MISSING, MissingValues, ReadOptions
+from covshift.files.reading import MISSING, MissingValues, ReadOptions
 
 NAN = float("nan")
 NEW_YEAR = (date(2026, 1, 1) - date(1970, 1, 1)).days

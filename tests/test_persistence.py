@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from covshift import VSVC, VSVR, Kernel, VBoostClassifier, VBoostRegressor
 from covshift.encoding import Feature
 from covshift.exceptions import InputError
-from covshift.files.tables import Encoding
+from covshift.files.encoding import Encoding
 from covshift.persistence import Model, archive, load, save
 
 rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ import covshift
 from covshift import VSVC, VSVR, Reweighted, VBoostClassifier
 from covshift.conformal import ConformalRegressor
 from covshift.encoding import Feature
-from covshift.files.tables import Encoding
+from covshift.files.encoding import Encoding
 from covshift.persistence import Model, seal
 from covshift.weights import KLIEP, CDFWeights
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from covshift.exceptions import InputError
-from covshift.files.tables import ReadOptions, missing_words, open_stream, read_table
+from covshift.files.reading import ReadOptions, missing_words
+from covshift.files.table import open_stream, read_table
 
 from .conftest import require
 

@@ -14,7 +14,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from covshift import TableEncoder
-from covshift.files.tables import read_table
+from covshift.files.table import read_table
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=4)
 NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False) | st.integers(-(10**6), 10**6).map(float)

@@ -12,7 +12,7 @@ from .diagnose import diagnosis_of
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..comparison.target import MarginRows
-    from ..files.tables import Samples
+    from ..files.samples import Samples
 
 _COMPARISON = """
 --loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of

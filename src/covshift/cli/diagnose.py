@@ -14,7 +14,7 @@ from . import console, options
 
 if TYPE_CHECKING:
     from ..diagnostics import RowFlags
-    from ..files.tables import Samples
+    from ..files.samples import Samples
 
 NO_OVERLAP = (
     "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "

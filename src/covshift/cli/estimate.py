@@ -14,7 +14,7 @@ from . import console, options
 from .margin_samples import margins_of, training_rows
 
 if TYPE_CHECKING:
-    from ..files.tables import Samples
+    from ..files.samples import Samples
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}

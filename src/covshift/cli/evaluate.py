@@ -18,7 +18,7 @@ from .predict import check_complete, finite, load_model
 
 if TYPE_CHECKING:
     from ..evaluations import Evaluations
-    from ..files.tables import Samples
+    from ..files.samples import Samples
 
 METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
 LEAST_ROWS = 5  # of a batch, in the mean
@@ -383,7 +383,8 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
-    from ..files.tables import ColumnProblems, read_table
+    from ..files.encoding import ColumnProblems
+    from ..files.table import read_table
 
     labels = samples.labels
     assert labels is not None

@@ -13,7 +13,7 @@ from . import compare, console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from ..files.tables import Samples
+    from ..files.samples import Samples
     from ..numerics.array import Rows
     from ..persistence.files import Model
     from .margin_samples import MarginSamples
@@ -136,7 +136,7 @@ def fit_model(
 
     from ..comparison.methods import fit_method, resolve
     from ..encoding import scaled
-    from ..files.declared import reading_of
+    from ..files.reading import reading_of
     from ..persistence.files import Model
     from ..weights import WEIGHTERS
 

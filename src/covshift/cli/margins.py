@@ -43,10 +43,10 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
-    from ..files.frame import read_frame
     from ..files.samples import repeats_of, weights_of
     from ..margins import Margins
     from ..margins.files import csv_text, json_text
+    from .margin_samples import read_frame
 
     options.check_output(args)
     declared = options.column_options_of(

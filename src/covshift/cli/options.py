@@ -17,7 +17,8 @@ from ..show.notes import Note
 from . import console
 
 if TYPE_CHECKING:
-    from ..files.tables import ColumnOptions, ReadOptions, Samples
+    from ..files.reading import ReadOptions
+    from ..files.samples import ColumnOptions, Samples
     from ..persistence import Model
 
 
@@ -234,8 +235,7 @@ def _same_file(one: str, other: str) -> bool:
 
 def read_options_of(args: argparse.Namespace, model: Model | None = None) -> ReadOptions:
     """Return how the user wants files read; what is not said, a ``model`` may know."""
-    from ..files.declared import named_formats
-    from ..files.tables import MISSING, ReadOptions, missing_words
+    from ..files.reading import MISSING, ReadOptions, missing_words, named_formats
 
     separator = {"\\t": "\t", "tab": "\t"}.get(args.sep, args.sep)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
@@ -254,7 +254,7 @@ def read_options_of(args: argparse.Namespace, model: Model | None = None) -> Rea
     known = getattr(args, "known_reading", {}) if model is None else model.reading
     if not known:
         return said
-    from ..files.declared import read_options_with
+    from ..files.reading import read_options_with
 
     told = any(word not in MISSING for word in everywhere)
     return read_options_with(said, known, told=told)
@@ -262,8 +262,8 @@ def read_options_of(args: argparse.Namespace, model: Model | None = None) -> Rea
 
 def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
     """Return what the user says about columns; ``more`` are further fields."""
-    from ..files.declared import named_dates, named_levels
-    from ..files.tables import ColumnOptions
+    from ..files.reading import named_dates, named_levels
+    from ..files.samples import ColumnOptions
 
     return ColumnOptions(
         numeric=tuple(args.numeric),
@@ -298,7 +298,7 @@ def samples_of(
     a target. ``more`` are further fields of `ColumnOptions`. What could be read in two ways is
     `Asked`.
     """
-    from ..files.tables import read_samples
+    from ..files.samples import read_samples
 
     refuse_margins_file(args.target)
     named = getattr(args, "label", None)

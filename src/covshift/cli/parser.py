@@ -43,29 +43,20 @@ class Command(NamedTuple):
     module: str  # has add(commands) and run(args)
 
 
-COMMANDS = {
-    "estimate": Command("what is it in the population?", "covshift.cli.estimate"),
-    "evaluate": Command("how good is my model on the target?", "covshift.cli.evaluate"),
-    "diagnose": Command(
-        "is there a shift, where, and can it be corrected?", "covshift.cli.diagnose"
-    ),
-    "compare": Command("which correction helps, if any?", "covshift.cli.compare"),
-    "fit": Command("fit a model for the target and save it", "covshift.cli.fit"),
-    "predict": Command("apply a saved model to a table", "covshift.cli.predict"),
-    "weigh": Command(
-        "weights that make the training sample look like the target", "covshift.cli.weigh"
-    ),
-    "margins": Command(
-        "what a table says about each column, without its rows", "covshift.cli.margins"
-    ),
-    "schema": Command("write what each column is taken as, for later runs", "covshift.cli.schema"),
-    "report": Command(
-        "one self-contained HTML file with verdict, pictures and methods", "covshift.cli.report"
-    ),
-    "demo": Command(
-        "the whole path on an embedded survey, in less than a minute", "covshift.cli.demo"
-    ),
+_ABOUT = {
+    "estimate": "what is it in the population?",
+    "evaluate": "how good is my model on the target?",
+    "diagnose": "is there a shift, where, and can it be corrected?",
+    "compare": "which correction helps, if any?",
+    "fit": "fit a model for the target and save it",
+    "predict": "apply a saved model to a table",
+    "weigh": "weights that make the training sample look like the target",
+    "margins": "what a table says about each column, without its rows",
+    "schema": "write what each column is taken as, for later runs",
+    "report": "one self-contained HTML file with verdict, pictures and methods",
+    "demo": "the whole path on an embedded survey, in less than a minute",
 }
+COMMANDS = {name: Command(about, f"covshift.cli.{name}") for name, about in _ABOUT.items()}
 """The commands by name, in the order of the help."""
 
 

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..exceptions import InputError, WeightWarning
 from ..numerics.quiet import quiet
@@ -16,7 +16,8 @@ from ..show.notes import Note
 from . import console, options
 
 if TYPE_CHECKING:
-    from ..files.tables import ColumnProblems, Table
+    from ..files.encoding import ColumnProblems
+    from ..files.table import Table
     from ..persistence.files import Model
 
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
@@ -41,7 +42,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stream the table through the model."""
-    from ..files.tables import ColumnProblems, open_stream
+    from ..files.encoding import ColumnProblems
+    from ..files.table import open_stream
 
     asked = asked_of(args)
     if str(args.output).lower().endswith((".parquet", ".xlsx")):
@@ -56,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if wanted is not None and wanted not in kinds:
         kinds[wanted] = "text"
     with open_stream(args.table, kinds, reading) as stream:
-        id_name = _id_column(stream.names, wanted, asked=args.id is not None, title=stream.title)
+        id_name = wanted if wanted in stream.names else None
+        if args.id is not None and id_name is None:
+            raise InputError(f"{stream.title} has no column {wanted!r}, which --id names.")
         _check_columns(stream.names, model, id_name, stream.title)
         findings = ColumnProblems()
         only = {*model.encoding.names} | ({id_name} if id_name else set())
@@ -64,12 +68,13 @@ def run(args: argparse.Namespace) -> int:
         tally = None
         if asked is not None:
             if args.calibration is not None:
-                parts, model = _calibrated(list(parts), model, args)
+                parts = list(parts)
+                model = calibrated(model, parts, args)
             target = "the target of the fit" if args.calibration is None else stream.title
             tally = Tally(asked, model, target)
         parts = console.counted(parts, "predicting")
         with console.table_file(args.output) as writer:
-            more = [] if asked is None else asked.columns
+            more = [] if asked is None else _COLUMNS[asked.kind]
             writer.writerow(_header(model, id_name, more))
             for table in parts:
                 first = findings.rows + 1
@@ -87,20 +92,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _calibrated(
-    parts: list[Table], model: Model, args: argparse.Namespace
-) -> tuple[list[Table], Model]:
-    """Calibrate the model by a file, for the rows of the table, which is there whole."""
-    from . import predict as calibration_file
-
-    if sum(map(len, parts)) < 2:
-        raise InputError(
-            f"{args.table} has fewer than two rows, so that no weights lead to it from the rows of "
-            "--calibration."
-        )
-    return parts, calibration_file.calibrated(model, parts, args)
-
-
 def load_model(path: str) -> Model:
     """Load a model that covshift fit wrote."""
     from ..persistence import Model, load
@@ -114,14 +105,6 @@ def load_model(path: str) -> Model:
     return model
 
 
-def _id_column(names: list[str], wanted: Any, *, asked: bool, title: str) -> str | None:
-    if isinstance(wanted, str) and wanted in names:
-        return wanted
-    if asked:
-        raise InputError(f"{title} has no column {wanted!r}, which --id names.")
-    return None
-
-
 def check_complete(names: list[str], model: Model, title: str) -> None:
     """Refuse a table without some of the model's columns."""
     lacking = [name for name in model.encoding.names if name not in names]
@@ -133,11 +116,12 @@ def check_complete(names: list[str], model: Model, title: str) -> None:
 
 
 def _check_columns(names: list[str], model: Model, id_name: str | None, title: str) -> None:
+    from ..files.table import named
+
     check_complete(names, model, title)
     extra = [name for name in names if name not in {*model.encoding.names, id_name}]
     if extra:
-        more = f" and {len(extra) - 12} more" if len(extra) > 12 else ""
-        console.note(f"{title}: not used: {', '.join(map(repr, extra[:12]))}{more}.")
+        console.note(f"{title}: not used: {named(extra)}.")
 
 
 def _header(model: Model, id_name: str | None, more: list[str]) -> list[str]:
@@ -186,6 +170,7 @@ def finite(values: Any) -> Any:
 
 _OF = {"interval": "regression", "set": "classification"}
 _WORDS = {"interval": "intervals", "set": "sets"}
+_COLUMNS = {"interval": ["lower", "upper"], "set": ["set"]}
 _INTERVALS = """
 --interval PERCENT...  columns lower and upper: the number is between them with this probability, as
   in 90
@@ -221,8 +206,7 @@ def _percent(text: str) -> float:
     return percent
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """Intervals or sets, and their coverage."""
 
     kind: str  # "interval" or "set"
@@ -231,11 +215,6 @@ class Asked:
     @property
     def coverage(self) -> float:
         return self.percent / 100
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns that the output gets."""
-        return ["lower", "upper"] if self.kind == "interval" else ["set"]
 
 
 def asked_of(args: argparse.Namespace) -> Asked | None:
@@ -391,14 +370,19 @@ class Tally:
 
 
 def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> Model:
-    """Return the model, calibrated by the file for the rows of ``tables``."""
+    """Return the model, calibrated by the file for the rows of ``tables``, which are all there."""
     import numpy as np
 
     from ..conformal import ConformalClassifier, ConformalRegressor
+    from ..files.encoding import ColumnProblems
     from ..files.samples import weights_of
-    from ..files.table import notes_of
-    from ..files.tables import ColumnProblems, read_table
+    from ..files.table import notes_of, read_table
 
+    if sum(map(len, tables)) < 2:
+        raise InputError(
+            f"{args.table} has fewer than two rows, so that no weights lead to it from the rows of "
+            "--calibration."
+        )
     kinds: Any = {**model.encoding.kinds, model.label: "category"}
     if args.weight is not None:
         kinds[args.weight] = "number"

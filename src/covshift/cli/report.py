@@ -25,7 +25,7 @@ from .estimate import as_options
 from .evaluate import TASKS, Recorded, batch_labels, spelled, target_labels
 
 if TYPE_CHECKING:
-    from ..files.tables import Samples
+    from ..files.samples import Samples
 
 
 def add(commands: Any) -> None:

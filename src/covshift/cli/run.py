@@ -37,13 +37,9 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
         import_scikit_learn()
         return run_answered(args)
 
-    return _guarded(work, debug=args.debug)
-
-
-def _guarded(work: Any, *, debug: bool) -> int:
     console.prepare_streams()
     with recorded() as written:
-        return _ended(work, written, debug=debug)
+        return _ended(work, written, debug=args.debug)
 
 
 def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
@@ -194,14 +190,9 @@ def complete(args: argparse.Namespace) -> None:
         from .schema import apply_schema
 
         apply_schema(args)
-    needs = getattr(args, "needs", {})
-    lacking = [option for name, option in needs.items() if not _said(args, name)]
-    if lacking:
-        raise InputError(f"This command needs {' and '.join(lacking)} COL: name the column.")
-
-
-def _said(args: argparse.Namespace, name: str) -> bool:
-    return getattr(args, name) not in (None, [])
+    for name, option in getattr(args, "needs", {}).items():
+        if getattr(args, name) in (None, []):
+            raise InputError(f"This command needs {option} COL: name the column.")
 
 
 # scikit-learn without what a command does not use of it.

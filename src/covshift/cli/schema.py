@@ -9,8 +9,8 @@ from . import console, options
 
 if TYPE_CHECKING:
     from ..files.questions import Question
+    from ..files.samples import Samples
     from ..files.schema import Schema, SchemaColumn
-    from ..files.tables import Samples
 
 _OPTIONS = {"number": "numeric", "category": "categorical", "date": "date"}
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
 def schema_of(samples: Samples, args: argparse.Namespace) -> Schema:
     """Return what the columns of the training file were taken as."""
+    from ..files.reading import MISSING
     from ..files.schema import Schema
-    from ..files.tables import MISSING
 
     reading = options.read_options_of(args)
     asked = {question.column: question for question in getattr(args, "asked", ())}
@@ -80,26 +80,18 @@ def _column(
     if name == args.label:
         return SchemaColumn("label", missing=missing, why=why)
     if name == samples.id_name:
-        return SchemaColumn("id", why=why or "different in every row" * (not _says(args, name)))
+        said = "--id" in args.argv or f"--id={name}" in args.argv
+        return SchemaColumn("id", why=why or "different in every row" * (not said))
     for role in _WEIGHTS:
         if name == getattr(args, role):
             return SchemaColumn(role, missing=missing)
     if name not in samples.encoding.names:
-        return SchemaColumn("dropped", why=why or _why_left_out(name, samples, args))
+        left_out = "" if name in args.drop else samples.left_out.get(name, "")
+        return SchemaColumn("dropped", why=why or left_out)
     column = samples.columns[name]
     kind = column.kind if column.kind in KINDS else "category"
     levels = column.levels if kind == "ordered" else ()
     return SchemaColumn("feature", kind, levels, reading.dates.get(name), missing, why)
-
-
-def _says(args: argparse.Namespace, name: str) -> bool:
-    return "--id" in args.argv or f"--id={name}" in args.argv
-
-
-def _why_left_out(name: str, samples: Samples, args: argparse.Namespace) -> str:
-    if name in args.drop:
-        return ""
-    return samples.left_out.get(name, "")
 
 
 def apply_schema(args: argparse.Namespace) -> None:
@@ -130,7 +122,7 @@ def apply_schema(args: argparse.Namespace) -> None:
 
 def _told(args: argparse.Namespace) -> set[str]:
     """Columns that the command line says something about."""
-    from ..files.declared import named_dates, named_levels
+    from ..files.reading import named_dates, named_levels
 
     roles = ("label", "id", *_WEIGHTS, *_OTHER_ROLES)
     found = (getattr(args, role, None) for role in roles)

@@ -20,7 +20,7 @@ from ..encoding import encoded, scaled
 from ..engine.weights import DEFAULT
 from ..estimates.margins import default_weighter
 from ..exceptions import InputError, NoOverlapError
-from ..files.tables import Samples
+from ..files.samples import Samples
 from ..margins.files import is_margins_file
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note

@@ -16,9 +16,7 @@ from ..numerics.array import Real
 from ..numerics.progress import import_extra
 from ..show.notes import Note
 from .columns import EXACT, LONG_NUMBERS, Column, Kind, floats, objects, read_as
-from .missing import MissingValues
-from .missing import ReadOptions as ReadOptions
-from .missing import title_of as title_of
+from .reading import MissingValues, ReadOptions, title_of
 
 
 class ArrowFiles:

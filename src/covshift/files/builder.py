@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..numerics.array import Real
 from . import columns as spelling
 from .columns import Column, Doubt, Kind, floats, objects
-from .missing import MissingValues
+from .reading import MissingValues
 
 _LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
 _TEXT_BYTES = 64  # of a short text

@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
 from .builder import Spelling, TextBlock
-from .missing import ReadOptions as ReadOptions
+from .reading import ReadOptions
 from .text import named_columns
 
 

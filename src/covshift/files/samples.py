@@ -20,11 +20,14 @@ from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
 from .encoding import MISSING_LEVEL, Encoding, check_finite
 from .labels import Labels, outcome_questions, read_labels, settle_labels
-from .missing import ReadOptions as ReadOptions
 from .questions import Asked
-from .table import Table, merged_levels, notes_of, read_table
+from .reading import ReadOptions
+from .table import Table, merged_levels, named, notes_of, read_table
 
-_KINDS = ("numeric", "categorical", "date", "ordered", "boolean")
+_KINDS: dict[str, Kind] = {
+    **{"numeric": "number", "categorical": "category"},
+    **{"date": "date", "ordered": "ordered", "boolean": "boolean"},
+}
 
 
 @dataclass(frozen=True)
@@ -61,22 +64,14 @@ class ColumnOptions:
 
     def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
         """What to read each declared column as; ``weights`` are those of the table's weights."""
-        kinds: dict[str, Kind] = dict.fromkeys(self.numeric, "number")
-        kinds |= dict.fromkeys(self.categorical, "category")
-        kinds |= dict.fromkeys(self.date, "date")
-        kinds |= dict.fromkeys(self.ordered, "ordered")
-        kinds |= dict.fromkeys(self.boolean, "boolean")
+        kinds = {name: kind for option, kind in _KINDS.items() for name in getattr(self, option)}
         if self.by is not None:
             kinds.setdefault(self.by, "category")
-        named = (name for _, name in (*self.beside, *self.of_target))
-        kinds |= dict.fromkeys(named, "category")
-        for label in (self.label, self.target_label):
-            if label is not None:
-                kinds[label] = "category"
+        beside = (name for _, name in (*self.beside, *self.of_target))
+        texts = (name for name in (*beside, self.label, self.target_label) if name is not None)
+        kinds |= dict.fromkeys(texts, "category")
         kinds |= dict.fromkeys((name for name in weights if name is not None), "number")
-        if self.id is not None:
-            kinds[self.id] = "text"
-        return kinds
+        return kinds if self.id is None else {**kinds, self.id: "text"}
 
     def roles(self) -> set[str]:
         """Columns that are no features."""
@@ -212,7 +207,7 @@ def read_samples(
     names = [name for name in shared if name not in {doubts.id, *doubts.left_out}]
     if not names:
         raise InputError(
-            f"No column is left to compare: {_listed(shared)} identify rows or are free text. "
+            f"No column is left to compare: {named(shared)} identify rows or are free text. "
             "--categorical COL takes one as categories nevertheless."
         )
     encoding = learn_encoding(a, b, names, declared, notes)
@@ -262,7 +257,7 @@ def _with_levels(table: Table, declared: ColumnOptions) -> Table:
         strange = sorted({value for value in columns[name].values if value} - {*levels})
         if strange:
             raise InputError(
-                f"{table.title}: column {name!r} holds {_listed(strange)}, none of the levels "
+                f"{table.title}: column {name!r} holds {named(strange)}, none of the levels "
                 f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
                 f"missing values: --missing {f'{name}={strange[0]}'!r}."
             )
@@ -278,11 +273,11 @@ def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions
     known = {*declared.schema, *declared.settled()}
     lacking = [name for name in shared if name not in known]
     if lacking:
-        text = f"The schema does not know {_listed(lacking)}: taken as they come."
+        text = f"The schema does not know {named(lacking)}: taken as they come."
         notes.append(Note("schema", text))
     absent = [name for name in declared.schema if name not in {*a.names, *b.names}]
     if absent:
-        text = f"The schema knows {_listed(absent)}, which neither file has."
+        text = f"The schema knows {named(absent)}, which neither file has."
         notes.append(Note("schema", text, "warning"))
     return notes
 
@@ -327,15 +322,15 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         if name not in table.columns:
             raise InputError(
                 f"{table.title} has no column {name!r}, which {option} names. Its columns are: "
-                f"{_listed(table.names)}."
+                f"{named(table.names)}."
             )
 
-    def named(*roles: str) -> list[tuple[str, str | None]]:
+    def options(*roles: str) -> list[tuple[str, str | None]]:
         return [(f"--{role.replace('_', '-')}", getattr(declared, role)) for role in roles]
 
-    here = [*named("label", "weight", "frequency", "id"), *declared.beside, *declared.unread]
+    here = [*options("label", "weight", "frequency", "id"), *declared.beside, *declared.unread]
     here.append((declared.by_option, declared.by))
-    there = [*named("target_weight", "target_frequency", "target_label"), *declared.of_target]
+    there = [*options("target_weight", "target_frequency", "target_label"), *declared.of_target]
     for table, columns in ((train, here), (target, there)):
         for option, role in columns:
             if role is not None:
@@ -348,7 +343,7 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
     kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
     twice = sorted(name for name, times in kinds.items() if times > 1)
     if twice:
-        raise InputError(f"{_listed(twice)}: declared in two ways. Keep one of them.")
+        raise InputError(f"{named(twice)}: declared in two ways. Keep one of them.")
     taken = (declared.id, declared.weight, declared.frequency)
     if declared.label is not None and declared.label in taken:
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
@@ -363,13 +358,13 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
         names.add(declared.label)
     unused = sorted(name for name in names if name in b.columns)
     if unused:
-        text = f"{b.title} has {_listed(unused)} as well: not used."
+        text = f"{b.title} has {named(unused)} as well: not used."
         notes.append(Note("columns of the target", text))
     there = {name for _, name in declared.of_target} | {declared.target_label or ""}
     here = {declared.label, *(name for _, name in declared.beside)}
     unused = sorted(name for name in there - here if name in a.columns)
     if unused:
-        text = f"{a.title} has {_listed(unused)} as well: not used."
+        text = f"{a.title} has {named(unused)} as well: not used."
         notes.append(Note("columns of the training rows", text))
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
@@ -378,12 +373,12 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     only_b = [name for name in second if name not in first]
     if not shared:
         raise InputError(
-            f"{a.title} and {b.title} share no column. {a.title} has {_listed(first)}; {b.title} "
-            f"has {_listed(second)}. The names in the two headers must be the same."
+            f"{a.title} and {b.title} share no column. {a.title} has {named(first)}; {b.title} "
+            f"has {named(second)}. The names in the two headers must be the same."
         )
     for title, only in ((a.title, only_a), (b.title, only_b)):
         if only:
-            text = f"Only in {title}, and left out: {_listed(only)}."
+            text = f"Only in {title}, and left out: {named(only)}."
             notes.append(Note("columns of one file", text))
     if shared != [name for name in second if name in first]:
         text = f"{b.title} has its columns in another order; they were matched by name."
@@ -448,11 +443,6 @@ def _taken(values: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[Any] 
     return None if values is None else values[rows]
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(map(repr, names[:12])) + more
-
-
 # Two tables with the same columns: where one knows less about a column, both are read alike.
 #
 # A column of "no" alone is boolean in one file and the same column a country in the other; numbers
@@ -482,7 +472,8 @@ def _alike(one: Column, other: Column) -> tuple[Column, Column]:
         levels = one.levels or other.levels
         known = all({v for v in part.values if v is not None} <= {*levels} for part in (one, other))
         if known:
-            return _ordered(one, levels), _ordered(other, levels)
+            given: Any = {"kind": "ordered", "levels": levels}
+            return replace(one, **given), replace(other, **given)
         return as_category(one), as_category(other)
     if kinds == {"text", "category"} and one.kind == "category":
         return one, as_category(other)
@@ -491,10 +482,6 @@ def _alike(one: Column, other: Column) -> tuple[Column, Column]:
     if "boolean" in kinds and kinds & {*_TEXT}:
         return as_category(one), as_category(other)
     return one, other
-
-
-def _ordered(column: Column, levels: tuple[str, ...]) -> Column:
-    return replace(column, kind="ordered", levels=levels)
 
 
 def _boolean(column: Column) -> Column:

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +49,20 @@ class Schema:
     thousands: str | None = None
     task: str | None = None
     drop_unlabelled: bool = False
-    title: str = field(default="the schema", compare=False)
 
     @property
     def reading(self) -> dict[str, Any]:
         """How cells are read, as model files keep it."""
-        found: dict[str, Any] = {}
-        if self.missing is not None:
-            found["missing"] = ["", *self.missing]
-        for mark in ("decimal", "thousands"):
-            if getattr(self, mark) is not None:
-                found[mark] = getattr(self, mark)
         gaps = {name: list(part.missing) for name, part in self.columns.items() if part.missing}
         dates = {name: part.format for name, part in self.columns.items() if part.format}
-        return {
-            **found,
-            **({"missing_in": gaps} if gaps else {}),
-            **({"dates": dates} if dates else {}),
+        found = {
+            "missing": None if self.missing is None else ["", *self.missing],
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "missing_in": gaps or None,
+            "dates": dates or None,
         }
+        return {name: value for name, value in found.items() if value is not None}
 
     def of_kind(self, kind: str) -> list[str]:
         """Names of the features of one kind."""
@@ -148,7 +144,6 @@ class _Reader:
             self._text(data, "thousands", None),
             task,
             data.get("drop_unlabelled") is True,
-            self.path,
         )
 
     def _column(self, name: str, data: Any) -> SchemaColumn:

@@ -23,8 +23,7 @@ from ..show.notes import Note
 from .arrow import ArrowTable
 from .builder import TextBlock
 from .excel import ExcelTable
-from .missing import ReadOptions as ReadOptions
-from .missing import title_of as title_of
+from .reading import ReadOptions, title_of
 from .survey import SurveyTable
 from .text import TextTable
 

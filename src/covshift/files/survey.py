@@ -14,9 +14,7 @@ from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
 from .columns import Column, Doubt, Kind, floats, objects, read_as
-from .missing import MissingValues
-from .missing import ReadOptions as ReadOptions
-from .missing import title_of as title_of
+from .reading import MissingValues, ReadOptions, title_of
 
 _EPOCH = datetime(1970, 1, 1)
 _TIME = Doubt("dates", "holds times of the day")

@@ -14,8 +14,7 @@ from ..exceptions import InputError
 from ..show.notes import Note
 from .builder import ColumnBuilder
 from .columns import Column, Kind, text_column
-from .missing import MissingValues, missing_in, unmet, unmet_note
-from .missing import ReadOptions as ReadOptions
+from .reading import MissingValues, ReadOptions, missing_in, unmet, unmet_note
 from .sources import Room, opened
 from .text import may_be_index, no_name
 
@@ -179,7 +178,7 @@ class Stream:
         if ids:
             text = (
                 f"No feature, because its text is another one in every row, as ids have it: "
-                f"{_listed(ids)} of {self.title} (--categorical says otherwise)."
+                f"{named(ids)} of {self.title} (--categorical says otherwise)."
             )
             notes.append(Note("identifiers", text))
         return replace(
@@ -202,7 +201,7 @@ class Stream:
         if not names:
             return []
         text = (
-            f"Left out, because it only numbers the rows: {_listed(sorted(names))} of {self.title}."
+            f"Left out, because it only numbers the rows: {named(sorted(names))} of {self.title}."
         )
         return [Note("row numbers", text)]
 
@@ -253,7 +252,8 @@ def merged_levels(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ..
     return None
 
 
-def _listed(names: list[str]) -> str:
+def named(names: list[str]) -> str:
+    """List names in a message; of many, the first twelve."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(map(repr, names[:12])) + more
 

@@ -19,10 +19,7 @@ from ..exceptions import InputError
 from ..show.notes import Note
 from .builder import Spelling, TextBlock, newlines, short
 from .columns import decimal_comma
-from .missing import MISSING as MISSING
-from .missing import ReadOptions as ReadOptions
-from .missing import is_number
-from .missing import title_of as title_of
+from .reading import ReadOptions, is_number
 
 _SAMPLE = 1 << 16  # characters by which separator and decimal mark are found
 _NAMELESS = re.compile(r"Unnamed: \d+")

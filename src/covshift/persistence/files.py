@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..encoding import encoded, groups_of
 from ..exceptions import InputError, InputTypeError
-from ..files.declared import checked_reading
-from ..files.tables import Encoding
+from ..files.encoding import Encoding
+from ..files.reading import checked_reading
 from ..numerics.array import Real
 from .archive import Arrays, read_archive, write_archive
 from .objects import ObjectReader, ObjectWriter
