@@ -20,6 +20,32 @@ if TYPE_CHECKING:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
 METHODS = ("dr", "weights", "model", "none")
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
+_ABSENT = {"default": None}
+_COLUMNS = """
+--outcome, --label COL...  the outcome; rows without it are left out (repeatable)
+--by COL  groups, each of which gets its number too
+"""
+_QUANTITY = """
+--what NAME  default: the mean of numbers (of 0 and 1: a share), the proportions of text
+--category VALUE...  proportion of this one (repeatable)
+--population-size N:float  for a total (default: that of the margins)
+--denominator COL  for a ratio of two means
+--quantile Q:float...  between 0 and 1, such as 0.9 (repeatable)
+--at X:float...  for the share of outcomes of at most X (repeatable)
+--reference GROUP  the group of --by that others are compared with
+--family linear|logistic  of the regression
+--regressor COL...  for its coefficient (repeatable; default: all features)
+"""
+_METHOD = """
+--method dr|weights|model|none  doubly robust, weights alone, outcome model alone, or the sample as
+  it is (default: dr; all are in the table of -o)
+"""
+_FURTHER = """
+--finite-population  the target file is the whole population: no sampling error of its own
+--sensitivity D:float  also show the interval if the outcome given the features differed by up to D
+--max-weight W:float  limit of the weights, in units of their mean
+--bootstrap N:int  take the errors from N draws of both samples
+"""
 
 
 def add(commands: Any) -> None:
@@ -32,93 +58,18 @@ def add(commands: Any) -> None:
         "margins.",
     )
     columns = options.add_samples(parser, label=None)
-    columns.add_argument(
-        "--outcome",
-        "--label",
-        metavar="COL",
-        action="append",
-        help="the outcome; rows without it are left out (repeatable)",
-    )
-    columns.add_argument("--by", metavar="COL", help="groups, each of which gets its number too")
-    columns.add_argument("--strata", metavar="COL", help="strata of the training sample's design")
-    columns.add_argument("--cluster", metavar="COL", help="clusters of rows drawn together")
-    _add_quantity(parser)
-    _add_method(parser)
+    absent: Any = dict.fromkeys(("outcome", "category", "quantile", "at", "regressor"), _ABSENT)
+    options.add_options(columns, _COLUMNS + options.DESIGN.lstrip(), **absent)
+    quantities = {"choices": tuple(QUANTITIES), "metavar": None}
+    group = parser.add_argument_group("quantity")
+    options.add_options(group, _QUANTITY, what=quantities, **absent)
+    group = parser.add_argument_group("method")
+    options.add_options(group, _METHOD, method={"default": METHODS[0]})
+    options.add_answer(group)
+    options.add_options(group, _FURTHER)
     options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
     options.add_verdict(parser)
     parser.set_defaults(run=run, needs={"outcome": "--outcome"})
-
-
-def _add_quantity(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("quantity")
-    group.add_argument(
-        "--what",
-        choices=tuple(QUANTITIES),
-        help="default: the mean of numbers (of 0 and 1: a share), the proportions of text",
-    )
-    group.add_argument(
-        "--category", metavar="VALUE", action="append", help="proportion of this one (repeatable)"
-    )
-    group.add_argument(
-        "--population-size",
-        metavar="N",
-        type=float,
-        help="for a total (default: that of the margins)",
-    )
-    group.add_argument("--denominator", metavar="COL", help="for a ratio of two means")
-    group.add_argument(
-        "--quantile",
-        metavar="Q",
-        type=float,
-        action="append",
-        help="between 0 and 1, such as 0.9 (repeatable)",
-    )
-    group.add_argument(
-        "--at",
-        metavar="X",
-        type=float,
-        action="append",
-        help="for the share of outcomes of at most X (repeatable)",
-    )
-    group.add_argument(
-        "--reference", metavar="GROUP", help="the group of --by that others are compared with"
-    )
-    group.add_argument("--family", choices=("linear", "logistic"), help="of the regression")
-    group.add_argument(
-        "--regressor",
-        metavar="COL",
-        action="append",
-        help="for its coefficient (repeatable; default: all features)",
-    )
-
-
-def _add_method(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("method")
-    group.add_argument(
-        "--method",
-        choices=METHODS,
-        default=METHODS[0],
-        help="doubly robust, weights alone, outcome model alone, or the sample as it is (default: "
-        f"{METHODS[0]}; all are in the table of -o)",
-    )
-    options.add_answer(group)
-    group.add_argument(
-        "--finite-population",
-        action="store_true",
-        help="the target file is the whole population: no sampling error of its own",
-    )
-    group.add_argument(
-        "--sensitivity",
-        metavar="D",
-        type=float,
-        help="also show the interval if the outcome given the features differed by up to D",
-    )
-    group.add_argument(
-        "--max-weight", metavar="W", type=float, help="limit of the weights, in units of their mean"
-    )
-    group.add_argument(
-        "--bootstrap", metavar="N", type=int, help="take the errors from N draws of both samples"
-    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,6 +24,32 @@ METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
 LEAST_ROWS = 5  # of a batch, in the mean
 LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
 TASKS = {"classification": "classes", "regression": "numbers"}
+_COLUMNS = """
+--score COL  scores of the model, in both files
+--prediction COL  predicted classes or numbers, in both files
+--model FILE  or a model that covshift fit wrote
+--by COL  groups, each of which gets its numbers too
+--batch COL  of the target, such as its months: each gets its numbers too; no feature
+--target-label COL  labels of some target rows, if not in the column of --label: they check the
+  numbers, and test whether p(y | x) has changed
+--trained-on COL  1 where the row trained the model: it does not judge
+"""
+_METRICS = """
+--metric NAME...  %s (repeatable; default: %s, AUC first where there are scores of two classes; of
+  numbers %s)
+--threshold S:float  score from which the class is positive
+--positive CLASS  of two classes (default: the second)
+--task classification|regression  kind of label (default: inferred)
+"""
+_METHOD = """
+--method dr|weights|model|cbpe|pape|none  doubly robust, weights alone, outcome model alone,
+  calibrated scores, the same weighted, or the sample as it is (default: dr; all are in the table of
+  -o)
+"""
+_REPORT = """
+--report FILE  write one HTML file with pictures, to show a colleague
+--title TITLE  title of the report
+"""
 _FLATTERED = (
     "Model files are usually fitted on the very training rows: judged on its own training rows a "
     "model is flattered. Mark them with --trained-on COL, or give rows that were held out."
@@ -48,73 +74,21 @@ def add(commands: Any) -> None:
         "sample, with intervals.",
     )
     columns = options.add_samples(parser, label="required")
-    columns.add_argument("--score", metavar="COL", help="scores of the model, in both files")
-    columns.add_argument(
-        "--prediction", metavar="COL", help="predicted classes or numbers, in both files"
-    )
-    columns.add_argument("--model", metavar="FILE", help="or a model that covshift fit wrote")
-    columns.add_argument("--by", metavar="COL", help="groups, each of which gets its numbers too")
-    columns.add_argument(
-        "--batch",
-        metavar="COL",
-        help="of the target, such as its months: each gets its numbers too; no feature",
-    )
-    columns.add_argument(
-        "--target-label",
-        metavar="COL",
-        help="labels of some target rows, if not in the column of --label: they check the numbers, "
-        "and test whether p(y | x) has changed",
-    )
-    columns.add_argument(
-        "--trained-on", metavar="COL", help="1 where the row trained the model: it does not judge"
-    )
-    columns.add_argument("--strata", metavar="COL", help="strata of the training sample's design")
-    columns.add_argument("--cluster", metavar="COL", help="clusters of rows drawn together")
-    _add_metrics(parser)
-    _add_method(parser)
+    options.add_options(columns, _COLUMNS + options.DESIGN.lstrip())
+    defaults = [
+        ", ".join(e.word or e.name for e in METRICS.values() if e.in_default and e.task == task)
+        for task in ("classes", "numbers")
+    ]
+    metrics = _METRICS % (listed(METRICS), *defaults)
+    group = parser.add_argument_group("metrics")
+    options.add_options(group, metrics, metric={"default": None})
+    group = parser.add_argument_group("method")
+    options.add_options(group, _METHOD, method={"default": METHODS[0]})
+    options.add_answer(group)
     output = options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
-    output.add_argument(
-        "--report", metavar="FILE", help="write one HTML file with pictures, to show a colleague"
-    )
-    output.add_argument("--title", help="title of the report")
+    options.add_options(output, _REPORT)
     options.add_verdict(parser)
     parser.set_defaults(run=run)
-
-
-def _add_metrics(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("metrics")
-    defaults = {
-        task: ", ".join(
-            entry.word or entry.name
-            for entry in METRICS.values()
-            if entry.in_default and entry.task == task
-        )
-        for task in ("classes", "numbers")
-    }
-    group.add_argument(
-        "--metric",
-        metavar="NAME",
-        action="append",
-        help=f"{listed(METRICS)} (repeatable; default: {defaults['classes']}, AUC first where "
-        f"there are scores of two classes; of numbers {defaults['numbers']})",
-    )
-    group.add_argument(
-        "--threshold", metavar="S", type=float, help="score from which the class is positive"
-    )
-    group.add_argument("--positive", metavar="CLASS", help="of two classes (default: the second)")
-    group.add_argument("--task", choices=tuple(TASKS), help="kind of label (default: inferred)")
-
-
-def _add_method(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("method")
-    group.add_argument(
-        "--method",
-        choices=METHODS,
-        default=METHODS[0],
-        help="doubly robust, weights alone, outcome model alone, calibrated scores, the same "
-        f"weighted, or the sample as it is (default: {METHODS[0]}; all are in the table of -o)",
-    )
-    options.add_answer(group)
 
 
 def run(args: argparse.Namespace) -> int:
