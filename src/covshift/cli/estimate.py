@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from ..estimates import Estimates, Quantity, Trimmed, estimate
+from ..data import Samples as Both
+from ..estimates import Quantity, Trimmed, estimate
 from ..exceptions import InputError, NoOverlapError
 from ..files.labels import read_numbers, read_outcomes
+from ..files.samples import Samples
+from ..margins.files import is_margins_file
 from ..registry import MARGINS, QUANTITIES, listed, weighters
 from . import console, options
 from .margin_samples import margins_of, training_rows
-
-if TYPE_CHECKING:
-    from ..files.samples import Samples
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
@@ -76,29 +77,76 @@ def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
     what = quantity(args)
     options.check_answer(args)
-    found, notes = _found(args, what)
+    read = (_read_margins if is_margins_file(args.target) else _read_rows)(args, what)
+    categories = None if what is None else _of_categories(what)
+    y, categories = read_outcomes(read.beside, args.outcome, categories=categories)
+    what = what or ("proportion" if categories else "mean")
+    own: dict[str, Any] = {}
+    if args.denominator is not None:
+        cells = read.beside[args.denominator]
+        own["denominator"] = read_numbers(cells, args.denominator, "--denominator")
+    if what == "coefficients" and read.samples is not None:
+        own["regressors"] = _regressors(read.samples, args)
+    limit = args.max_weight
+    try:
+        found = estimate(
+            read.both(y),
+            what=made_quantity(what, args, **own),
+            method=args.method,
+            weighter=args.weighter if limit is None else Trimmed(limit, args.weighter),
+            restrict=args.restrict,
+            confidence=args.confidence,
+            bootstrap=args.bootstrap,
+            random_state=args.seed,
+        )
+    except NoOverlapError as error:
+        raise as_options(error) from None
+    if args.sensitivity is not None:
+        found = found.with_sensitivity(args.sensitivity)
     if args.output is not None:
-        write_table(found, args.output)
-    return options.show_answer(found, notes, args)
+        lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
+        console.write_lines(lines, args.output)
+    return options.show_answer(found, [] if read.samples is None else read.samples.notes, args)
 
 
-def _found(args: argparse.Namespace, what: str | None) -> tuple[Estimates, list[Any]]:
-    """Estimate from target rows or from margins; also what is worth knowing of the files."""
-    from ..margins.files import is_margins_file
+class Read(NamedTuple):
+    """What the files hold."""
 
-    if is_margins_file(args.target):
-        from . import estimate as estimate_margins
+    beside: Mapping[str, Any]  # columns of the training rows that are no features
+    both: Callable[[Any], Both]  # the samples, given the outcomes
+    samples: Samples | None = None  # the same before, where the target has rows
 
-        return estimate_margins.margin_estimates(args, what, _beside(args)), []
+
+def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
+    """Read both files."""
     if what == "total" and args.population_size is None:
         raise InputError("--what total needs --population-size.")
-    samples = options.samples_of(
-        args,
-        beside=_beside(args),
-        by=args.by,
-        categories=None if what is None else _of_categories(what),
-    )
-    return estimates_of(samples, args, what), [*samples.notes]
+    categories = None if what is None else _of_categories(what)
+    samples = options.samples_of(args, beside=_beside(args), by=args.by, categories=categories)
+
+    def both(y: Any) -> Both:
+        found: Both = options.encoded_samples(samples, y, args)
+        return replace(found, finite_population=args.finite_population)
+
+    return Read(samples.beside, both, samples)
+
+
+def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
+    """Read the training rows beside a file of margins."""
+    names = tuple(name for _, name in _beside(args))
+    _refuse(args, what)
+    margins = margins_of(args, beside=names)
+    if what == "total" and args.population_size is None and margins.size is None:
+        raise InputError(f"--what total needs --population-size: {args.target} has no size.")
+    rows = training_rows(args, margins, dict.fromkeys(names, "category"))
+    cells: dict[Any, Any] = {name: rows.table[name][rows.again] for name in names}
+    given = {
+        "by": args.by,
+        "sample_weight": None if args.weight is None else rows.weights.w,
+        "strata": cells.get(args.strata),
+        "cluster": cells.get(args.cluster),
+    }
+    return Read(cells, lambda y: Both.of(rows.frame, y, margins, **given))
 
 
 def quantity(args: argparse.Namespace) -> str | None:
@@ -137,15 +185,6 @@ def made_quantity(what: str, args: argparse.Namespace, **read: Any) -> Quantity:
     return made
 
 
-def _answered(found: Estimates, args: argparse.Namespace) -> Estimates:
-    return found if args.sensitivity is None else found.with_sensitivity(args.sensitivity)
-
-
-def _weighter(args: argparse.Namespace) -> Any:
-    limit = args.max_weight
-    return args.weighter if limit is None else Trimmed(limit, args.weighter)
-
-
 def _of_categories(what: str) -> bool:
     return bool(QUANTITIES[what].load().of_categories)
 
@@ -175,34 +214,6 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     return (*(("--outcome", name) for name in args.outcome), *beside)
 
 
-def estimates_of(samples: Samples, args: argparse.Namespace, what: str | None) -> Estimates:
-    """Estimate the quantity from two samples; ``what=None`` takes what fits the outcome."""
-    categories = None if what is None else _of_categories(what)
-    y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
-    what = what or ("proportion" if categories else "mean")
-    read: dict[str, Any] = {}
-    if args.denominator is not None:
-        cells = samples.beside[args.denominator]
-        read["denominator"] = read_numbers(cells, args.denominator, "--denominator")
-    if what == "coefficients":
-        read["regressors"] = _regressors(samples, args)
-    both = options.encoded_samples(samples, y, args)
-    try:
-        found = estimate(
-            replace(both, finite_population=args.finite_population),
-            what=made_quantity(what, args, **read),
-            method=args.method,
-            weighter=_weighter(args),
-            restrict=args.restrict,
-            confidence=args.confidence,
-            bootstrap=args.bootstrap,
-            random_state=args.seed,
-        )
-        return _answered(found, args)
-    except NoOverlapError as error:
-        raise as_options(error) from None
-
-
 def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapError:
     """Write the remedy as an option of the command."""
     remedy = f"Use covshift {command} --restrict overlap"
@@ -230,51 +241,6 @@ def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
             )
         found += features.get(name, [name])
     return found
-
-
-def write_table(found: Estimates, output: str) -> None:
-    """Write the numbers of all methods, one per line."""
-    lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
-    console.write_lines(lines, output)
-
-
-# ``covshift estimate`` with a file of margins in place of target rows.
-
-
-def margin_estimates(
-    args: argparse.Namespace, what: str | None, beside: tuple[tuple[str, str], ...]
-) -> Estimates:
-    """Estimate the quantity; columns ``beside`` (option, name) are no features."""
-    _refuse(args, what)
-    names = tuple(name for _, name in beside)
-    margins = margins_of(args, beside=names)
-    if what == "total" and args.population_size is None and margins.size is None:
-        raise InputError(f"--what total needs --population-size: {args.target} has no size.")
-    rows = training_rows(args, margins, dict.fromkeys(names, "category"))
-    cells = {name: rows.taken(rows.table.columns[name].values) for name in names}
-    categories = None if what is None else _of_categories(what)
-    y, categories = read_outcomes(cells, args.outcome, categories=categories)
-    what = what or ("proportion" if categories else "mean")
-    read: dict[str, Any] = {}
-    if args.denominator is not None:
-        denominator = cells[args.denominator]
-        read["denominator"] = read_numbers(denominator, args.denominator, "--denominator")
-    found = estimate(
-        rows.frame,
-        y,
-        margins,
-        what=made_quantity(what, args, **read),
-        by=args.by,
-        method=args.method,
-        weighter=_weighter(args),
-        sample_weight=None if args.weight is None else rows.weights.w,
-        strata=None if args.strata is None else cells[args.strata],
-        cluster=None if args.cluster is None else cells[args.cluster],
-        confidence=args.confidence,
-        bootstrap=args.bootstrap,
-        random_state=args.seed,
-    )
-    return _answered(found, args)
 
 
 def _refuse(args: argparse.Namespace, what: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, MarginsWarning, WeightWarning
 from ..numerics.quiet import quiet
@@ -79,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
     held = None
     parts = parts_of(samples, args)
     if parts is not None:
-        held = samples.take(parts.calibrates)
-        samples = samples.take(parts.trains)
-        margins = None if margins is None else margins.take(parts.trains)
+        trains, calibrates = parts
+        held, samples = samples.take(calibrates), samples.take(trains)
+        margins = None if margins is None else margins.take(trains)
     if args.method == AUTO:
         found = compare.comparison_of(samples, args, None if margins is None else margins.read())
         console.note(found.recommendation)
@@ -256,15 +256,8 @@ def _share(text: str) -> float:
     return share
 
 
-class Parts(NamedTuple):
-    """Numbers of the rows that train, and of those that calibrate."""
-
-    trains: Rows
-    calibrates: Rows
-
-
-def parts_of(samples: Samples, args: argparse.Namespace) -> Parts | None:
-    """Draw the rows that calibrate, if this was asked for."""
+def parts_of(samples: Samples, args: argparse.Namespace) -> tuple[Rows, Rows] | None:
+    """Draw the rows that train, and those that calibrate, if this was asked for."""
     from sklearn.utils import check_random_state
 
     from ..conformal.data import split_rows
@@ -283,7 +276,7 @@ def parts_of(samples: Samples, args: argparse.Namespace) -> Parts | None:
                 f"--calibrate {args.calibrate:g} leaves no row of the class {lost[0]!r} to train "
                 "the model. Hold out a smaller share, or merge rare classes."
             )
-    return Parts(trains, calibrates)
+    return trains, calibrates
 
 
 def calibrated(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..comparison.target import MarginRows
 from ..data.row_weights import RowWeights, row_weights
@@ -20,7 +19,7 @@ from ..files.encoding import count_missing
 from ..files.questions import Asked, Question, answer
 from ..files.reading import ReadOptions, named_dates
 from ..files.samples import ColumnOptions, Samples, repeats_of, weights_of
-from ..files.table import Table, notes_of, read_table
+from ..files.table import Table, notes_of, open_stream, read_table
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.files import read_margins
@@ -95,7 +94,8 @@ def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
     for found in margins.notes:
         console.tell(found)
     reading = options.read_options_of(args)
-    _refuse_absent(margins, read_table(args.train, {}, reading).names, args)
+    with open_stream(args.train, {}, reading) as stream:
+        _refuse_absent(margins, stream.names, args)
     kinds = kinds_of(margins, args)
     levels = [name for name, kind in kinds.items() if kind == "category"]
     numbers = [name for name, kind in kinds.items() if kind == "number"]
@@ -178,10 +178,6 @@ class TrainingRows:
     table: Table  # the whole file
     weights: RowWeights  # of the frame's rows
     again: Rows  # row of the file that each row of the frame is
-
-    def taken(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the file's rows, for the rows of the frame."""
-        return values[self.again]
 
 
 def training_rows(

@@ -168,8 +168,10 @@ def read_samples(
         (declared.weight, declared.frequency),
         (declared.target_weight, declared.target_frequency),
     )
-    a = read_table(train, declared.kinds(weights=of_a), reading)
-    b = read_table(target, declared.kinds(weights=of_b), reading)
+    kinds, of_target = declared.kinds(weights=of_a), declared.kinds(weights=of_b)
+    a = read_table(train, kinds, reading)
+    same = train == target and kinds == of_target  # a file beside margins, or alone
+    b = a if same else read_table(target, of_target, reading)
     _check_declared(declared, a, b)
     notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
     a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))

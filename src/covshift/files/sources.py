@@ -60,7 +60,8 @@ def open_bytes(source: str) -> BinaryIO:
 
 def _source(source: str, file: Any, reading: ReadOptions) -> Any:
     title = title_of(source)
-    refuse_devices(title, file)
+    if _is_endless(file):
+        raise InputError(f"{title} is a device, which may never end. Name a file or a pipe.")
     head = _head(source, file)
     refuse_unreadable(title, head)
     form = format_of(head)
@@ -69,8 +70,13 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
     if piped and form in _ENDED:
         file = io.BytesIO(read_whole(title, file))
     if form == "zip":
-        refuse_model(title, file)
-        if is_workbook(file):
+        members = _members(file)
+        if "manifest.json" in members and all(k.endswith((".json", ".npy")) for k in members):
+            raise InputError(
+                f"{title} is a model of covshift, not a table. Name a table here; covshift predict "
+                f"{title} TABLE applies the model to one."
+            )
+        if "xl/workbook.xml" in members or "xl/workbook.bin" in members:
             found: Any = ExcelTable(title, file, reading)
             form = "Excel"
         else:
@@ -143,14 +149,12 @@ _STARTS = (
     (b"ARROW1", "Arrow"),
     (b"FEA1", "Feather 1"),
     (b"\xff\xff\xff\xff", "Arrow stream"),
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
+    ((b"PK\x03\x04", b"PK\x05\x06"), "zip"),
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
-    (b"$FL2", "SPSS"),
-    (b"$FL3", "SPSS"),
+    ((b"$FL2", b"$FL3"), "SPSS"),
     (b"<stata_dta>", "Stata"),
 )
 _REFUSED = (
@@ -160,32 +164,17 @@ _REFUSED = (
     (b"ORC", "an ORC file", "Save the table as Parquet or CSV."),
     (b"Obj\x01", "an Avro file", "Save the table as Parquet or CSV."),
     (b"\x93NUMPY", "a NumPy array", "Save it as CSV or Parquet, with names of the columns."),
-    (b'{"', "a JSON file", "Save the table as CSV or Parquet."),
-    (b"{\n", "a JSON file", "Save the table as CSV or Parquet."),
-    (b"[{", "a JSON file", "Save the table as CSV or Parquet."),
-    (b"[\n", "a JSON file", "Save the table as CSV or Parquet."),
+    ((b'{"', b"{\n", b"[{", b"[\n"), "a JSON file", "Save the table as CSV or Parquet."),
     (b"%PDF", "a PDF", "Name a table: CSV, Parquet, Arrow, Excel, Stata or SPSS."),
     (b"7z\xbc\xaf", "a 7-zip archive", "Unpack it first."),
-    (b"<!DOCTYPE", "a web page", "Download the table itself."),
-    (b"<!doctype", "a web page", "Download the table itself."),
-    (b"<html", "a web page", "Download the table itself."),
+    ((b"<!DOCTYPE", b"<!doctype", b"<html"), "a web page", "Download the table itself."),
 )
 PACKED = ("gzip", "zstd", "bzip2", "xz")
 
 _SUFFIXES = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".parquet": "Parquet",
-    ".feather": "Arrow",
-    ".arrow": "Arrow",
-    ".xlsx": "Excel",
-    ".dta": "Stata",
-    ".sav": "SPSS",
-    ".gz": "gzip",
-    ".zst": "zstd",
-    ".bz2": "bzip2",
-    ".xz": "xz",
-    ".zip": "zip",
+    **{".csv": "text", ".tsv": "text", ".parquet": "Parquet", ".feather": "Arrow"},
+    **{".arrow": "Arrow", ".xlsx": "Excel", ".dta": "Stata", ".sav": "SPSS", ".gz": "gzip"},
+    **{".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"},
 }
 
 
@@ -262,23 +251,8 @@ def zip_member(title: str, file: BinaryIO) -> tuple[str, io.BufferedReader]:
     return members[0].filename, io.BufferedReader(raw, 1 << 18)
 
 
-def is_workbook(file: BinaryIO) -> bool:
-    """Tell whether a zip archive is an Excel workbook; the file stands at its start again."""
-    names = _members(file)
-    return "xl/workbook.xml" in names or "xl/workbook.bin" in names
-
-
-def refuse_model(title: str, file: BinaryIO) -> None:
-    """Refuse a file that covshift fit wrote; the file stands at its start again."""
-    names = _members(file)
-    if "manifest.json" in names and all(name.endswith((".json", ".npy")) for name in names):
-        raise InputError(
-            f"{title} is a model of covshift, not a table. Name a table here; covshift predict "
-            f"{title} TABLE applies the model to one."
-        )
-
-
 def _members(file: BinaryIO) -> list[str]:
+    """Names in a zip archive; the file stands at its start again."""
     try:
         names = zipfile.ZipFile(file).namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
@@ -422,13 +396,8 @@ def read_whole(title: str, file: BinaryIO) -> bytes:
     return b"".join(pieces)
 
 
-def refuse_devices(title: str, file: Any) -> None:
-    """Refuse devices that never end, such as /dev/zero."""
-    if _is_endless(file):
-        raise InputError(f"{title} is a device, which may never end. Name a file or a pipe.")
-
-
 def _is_endless(file: Any) -> bool:
+    """Whether a file is a device that never ends, such as /dev/zero."""
     try:
         found, null = os.fstat(file.fileno()), os.stat(os.devnull)
     except (AttributeError, OSError, ValueError):  # no file of the system
