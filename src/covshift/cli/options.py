@@ -84,6 +84,18 @@ def add_options(to: Any, table: str, **more: Any) -> None:
     indented lines. The value is a word, ``N:int`` or ``X:float`` for a number, ``a|b`` for a
     choice, and nothing for a switch; ``...`` after it lets the option be repeated. ``more`` are
     arguments of argparse, by the name of the option.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> table = '''
+    ... --by COL...  groups
+    ...   (repeatable)
+    ... --top N:int  how many
+    ... --order up|down  of the groups
+    ... --force  overwrite
+    ... '''
+    >>> add_options(parser, table, top={"default": 5})
+    >>> parser.parse_args(["--by", "sex", "--order", "up"])
+    Namespace(by=['sex'], top=5, order='up', force=False)
     """
     for entry in re.split(r"\n(?=-)", table.strip()):
         spec, _, help = entry.partition("  ")

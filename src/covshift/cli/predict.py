@@ -277,16 +277,14 @@ class Tally:
         columns: list[list[Any]]
         if self.asked.kind == "interval":
             found = self.model.predict_interval(X, self.asked.coverage)
-            finite = ~found.infinite
-            self.sums["width"] += (found.upper - found.lower)[finite].sum()
-            self.sums["infinite"] += int((~finite).sum())
+            width = (found.upper - found.lower)[~found.infinite].sum()
+            self.sums.update(width=width, infinite=int(found.infinite.sum()))
             columns = [found.lower.tolist(), found.upper.tolist()]
         else:
             found = self.model.predict_set(X, self.asked.coverage)
             size = found.member.sum(axis=1)
-            self.sums["size"] += int(size.sum())
-            self.sums["whole"] += int((size == len(found.classes)).sum())
-            self.sums["empty"] += int((size == 0).sum())
+            whole, empty = int((size == len(found.classes)).sum()), int((size == 0).sum())
+            self.sums.update(size=int(size.sum()), whole=whole, empty=empty)
             names = [label.replace(BETWEEN, "\\" + BETWEEN) for label in self.model.classes]
             columns = [
                 [BETWEEN.join(names[k] for k in row.nonzero()[0].tolist()) for row in found.member]

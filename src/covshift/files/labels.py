@@ -153,7 +153,7 @@ def read_labels(
     target_name: str,
 ) -> Labels:
     """Read the label of both tables; every training row has one."""
-    cells = _cells(train.columns[name])
+    cells = list(train[name])
     numbers = _numbers(cells)
     if task == "regression":
         y = _check_numbers(train.title, name, numbers)
@@ -202,7 +202,7 @@ def _target_labels(
     nothing = np.arange(0)
     if name not in target.columns:
         return None, nothing
-    cells = _cells(target.columns[name])
+    cells = list(target[name])
     scored = np.flatnonzero([cell is not None for cell in cells])
     if not len(scored):
         text = f"{target.title}: its label column {name!r} is empty, and was not used."
@@ -218,10 +218,6 @@ def _target_labels(
     if task == "regression":
         return _check_numbers(target.title, name, numbers), scored
     return np.array(_classes(present, numbers if are_numbers else None), dtype=str), scored
-
-
-def _cells(column: Column) -> list[Any]:
-    return list(column.values)
 
 
 def _numbers(cells: list[str]) -> Real | None:

@@ -118,17 +118,14 @@ class Samples:
 
     def take(self, rows: NDArray[np.intp]) -> Samples:
         """Return some of the training rows, with the whole target."""
-        labels = self.labels
-        return replace(
-            self,
-            X=self.X[rows],
-            labels=None if labels is None else replace(labels, y=labels.y[rows]),
-            ids=_taken(self.ids, rows),
-            weight=_taken(self.weight, rows),
-            rows=self.rows[rows],
-            beside={name: cells[rows] for name, cells in self.beside.items()},
-            groups=_taken(self.groups, rows),
-        )
+        labels = None if self.labels is None else replace(self.labels, y=self.labels.y[rows])
+        beside = {name: cells[rows] for name, cells in self.beside.items()}
+        own = self._taken(rows, "X", "ids", "weight", "rows", "groups")
+        return replace(self, labels=labels, beside=beside, **own)
+
+    def _taken(self, rows: NDArray[np.intp], *names: str) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in names}
+        return {name: None if values is None else values[rows] for name, values in given.items()}
 
     def repeated(self) -> Samples:
         """Return the samples with every row as often as it was seen."""
@@ -146,16 +143,10 @@ class Samples:
             scored = np.flatnonzero(place >= 0)
             y_target = labels.y_target[place[scored]]
             labels = replace(labels, scored=scored, y_target=y_target if len(scored) else None)
-        return replace(
-            self,
-            X_target=self.X_target[rows],
-            labels=labels,
-            target_ids=_taken(self.target_ids, rows),
-            target_weight=_taken(self.target_weight, rows),
-            target_rows=self.target_rows[rows],
-            target_beside={name: cells[rows] for name, cells in self.target_beside.items()},
-            target_groups=_taken(self.target_groups, rows),
-        )
+        beside = {name: cells[rows] for name, cells in self.target_beside.items()}
+        names = ("target_ids", "target_weight", "target_rows", "target_groups")
+        own = self._taken(rows, "X_target", *names)
+        return replace(self, labels=labels, target_beside=beside, **own)
 
 
 def read_samples(
@@ -358,16 +349,13 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     names = {name for _, name in declared.beside} - {*declared.beside_target}
     if declared.label is not None and declared.target_label not in (None, declared.label):
         names.add(declared.label)
-    unused = sorted(name for name in names if name in b.columns)
-    if unused:
-        text = f"{b.title} has {named(unused)} as well: not used."
-        notes.append(Note("columns of the target", text))
     there = {name for _, name in declared.of_target} | {declared.target_label or ""}
     here = {declared.label, *(name for _, name in declared.beside)}
-    unused = sorted(name for name in there - here if name in a.columns)
-    if unused:
-        text = f"{a.title} has {named(unused)} as well: not used."
-        notes.append(Note("columns of the training rows", text))
+    for table, others, whose in ((b, names, "target"), (a, there - here, "training rows")):
+        unused = sorted(name for name in others if name in table.columns)
+        if unused:
+            text = f"{table.title} has {named(unused)} as well: not used."
+            notes.append(Note(f"columns of the {whose}", text))
     first = [name for name in a.names if name not in roles]
     second = [name for name in b.names if name not in roles]
     shared = [name for name in first if name in second]
@@ -439,10 +427,6 @@ def repeats_of(table: Table, name: str | None, options: str = "--") -> Rows | No
         return repeated(values, len(values), option, of=table.title, weight=weight)
     except InputError as error:
         raise InputError(f"{table.title}, column {name!r}: {error}") from None
-
-
-def _taken(values: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[Any] | None:
-    return None if values is None else values[rows]
 
 
 # Two tables with the same columns: where one knows less about a column, both are read alike.
