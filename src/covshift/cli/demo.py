@@ -82,17 +82,16 @@ def _tell(step: Steps, rows: int) -> None:
 
     step.ask("1. How many have a chronic condition?")
     step("estimate", *survey, "--outcome", CONDITION, head=4)
-    print(f"The truth: {_mean(column(POPULATION, CONDITION)):.1%} of population.csv.\n")
+    print(f"The truth: {column(POPULATION, CONDITION).mean():.1%} of population.csv.\n")
 
     step.ask("2. How good is a model there? Minutes of sport, by a random forest")
     write_sport(Path(), rows, step.seed)
     judged = ["--prediction", FOREST, "--metric", "mae"]
     step("evaluate", HELD_OUT, *sport, *judged, head=1)
     truth, forest = column(SPORT_POPULATION, SPORT), column(SPORT_POPULATION, FOREST)
-    error = _mean([abs(y - f) for y, f in zip(truth, forest, strict=True)])
     print(
-        f"The truth: {error:.3g}. On the answers it looks better than it is: the young, whose "
-        "sport\nvaries most, seldom answer.\n"
+        f"The truth: {abs(truth - forest).mean():.3g}. On the answers it looks better than it is: "
+        "the young, whose sport\nvaries most, seldom answer.\n"
     )
 
     step.ask("3. How sure is a prediction there? Intervals for 90 %")
@@ -101,9 +100,8 @@ def _tell(step: Steps, rows: int) -> None:
     predict += ["--calibration", HELD_OUT, "-o", _INTERVALS, "--force"]
     step(*predict, grep="^Coverage", stderr=True)
     low, high, middle = (column(_INTERVALS, name) for name in ("lower", "upper", "prediction"))
-    inside = _mean([a <= y <= b for a, y, b in zip(low, truth, high, strict=True)])
-    width = step.plain_width()
-    plain = _mean([abs(y - m) <= width for y, m in zip(truth, middle, strict=True)])
+    inside = ((low <= truth) & (truth <= high)).mean()
+    plain = (abs(truth - middle) <= step.plain_width()).mean()
     print(f"The truth: {inside:.1%} are inside. Without weights: {plain:.1%}.\n")
 
     step.ask("4. Where do the samples differ, and can weights repair it?")
@@ -163,23 +161,18 @@ class Steps:
         """Half the width of ordinary 90 % intervals, from the same model and held-out rows."""
         self.run("predict", _MODEL, HELD_OUT, "-o", "held_out_predictions.csv", "--force")
         said = column("held_out_predictions.csv", "prediction")
-        errors = sorted(abs(y - m) for y, m in zip(column(HELD_OUT, SPORT), said, strict=True))
-        return errors[math.ceil(0.9 * (len(errors) + 1)) - 1]
-
-
-def _mean(values: list[Any]) -> float:
-    return float(sum(values) / len(values))
+        errors = sorted(abs(column(HELD_OUT, SPORT) - said))
+        return float(errors[math.ceil(0.9 * (len(errors) + 1)) - 1])
 
 
 def _picture() -> str:
     """Draw the ages of the survey, of the population, and of the survey once weighted."""
+    import numpy as np
+
     answers, people = column(SURVEY, "age"), column(POPULATION, "age")
-    weights = column("weights.csv", "weight")
-    bars = [
-        _shares(answers, [1.0] * len(answers)),
-        _shares(people, [1.0] * len(people)),
-        _shares(answers, weights),
-    ]
+    pairs = ((answers, None), (people, None), (answers, column("weights.csv", "weight")))
+    counts = [np.histogram(ages, _AGES, weights=w)[0] for ages, w in pairs]
+    bars = [count / count.sum() for count in counts]
     longest = max(map(max, bars))
     heads = ("survey", "population", "survey, weighted")
     lines = ["  age    " + "".join(f"{head:<{_BAR + 6}}" for head in heads).rstrip()]
@@ -190,15 +183,6 @@ def _picture() -> str:
         ]
         lines.append(f"  {low}-{high - 1}  " + "".join(cells).rstrip())
     return "\n".join(lines) + "\n"
-
-
-def _shares(ages: list[float], weights: list[float]) -> list[float]:
-    """Share of the weight in every age group."""
-    pairs = list(zip(ages, weights, strict=True))
-    return [
-        sum(w for age, w in pairs if low <= age < high) / sum(weights)
-        for low, high in itertools.pairwise(_AGES)
-    ]
 
 
 # The files of ``covshift demo``: a survey that some people answer more often than others.
@@ -260,7 +244,8 @@ def _write(path: Path, names: list[str], X: Any, *columns: Any) -> None:
             writer.writerow([f"{path.name[0]}{k}", *(f"{value:g}" for value in (*x, *outcomes))])
 
 
-def column(path: str, name: str) -> list[float]:
-    """Read the numbers of a column."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return [float(row[name]) for row in csv.DictReader(file)]
+def column(path: str, name: str) -> Any:
+    """Read the numbers of a column: an array."""
+    from ..files.table import read_table
+
+    return read_table(path, {name: "number"})[name]
