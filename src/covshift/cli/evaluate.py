@@ -376,11 +376,7 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
     if model.task == "regression":
         return finite(model.predict(rows[0])), finite(model.predict(rows[1]))
     chances = [finite(model.predict_proba(part)) for part in rows]
-    classes = np.array(model.classes)
-    if len(classes) == 2:
-        said = [classes[(part[:, 1] >= 0.5).astype(int)] for part in chances]
-    else:
-        said = [classes[part.argmax(axis=1)] for part in chances]
+    classes, said = np.array(model.classes), [model.decided(part) for part in chances]
     return Recorded(X, (said[0], said[1]), (chances[0], chances[1]), classes), None
 
 

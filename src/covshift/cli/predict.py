@@ -147,9 +147,7 @@ def _lines(
         numbers = model.predict(X) if found is None else found.prediction
         return zip(ids, finite(numbers).tolist(), *more, strict=True)
     probability = finite(model.predict_proba(X))
-    second_of_two = probability[:, 1] >= 0.5
-    best = second_of_two if len(model.classes) == 2 else probability.argmax(axis=1)
-    classes = [model.classes[k] for k in best.tolist()]
+    classes = model.decided(probability).tolist()
     return zip(ids, classes, *probability.round(6).T.tolist(), *more, strict=True)
 
 

@@ -37,9 +37,13 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
         import_scikit_learn()
         return run_answered(args)
 
+    return _guarded(work, debug=args.debug)
+
+
+def _guarded(work: Any, *, debug: bool) -> int:
     console.prepare_streams()
     with recorded() as written:
-        return _ended(work, written, debug=args.debug)
+        return _ended(work, written, debug=debug)
 
 
 def _ended(work: Any, written: list[Path], *, debug: bool) -> int:

@@ -57,6 +57,12 @@ class Model:
         """Return the probability of every class for encoded rows."""
         return np.asarray(self.estimator.predict_proba(self.scaled(X)))
 
+    def decided(self, probability: Real) -> NDArray[Any]:
+        """Return the classes: of two the second from one half on, of more the likeliest."""
+        of_two = len(self.classes) == 2
+        best = probability[:, 1] >= 0.5 if of_two else probability.argmax(axis=1)
+        return np.asarray(np.array(self.classes)[best.astype(int)])
+
     @property
     def calibrated(self) -> bool:
         """Whether it gives intervals or sets."""
