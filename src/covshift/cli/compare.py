@@ -64,8 +64,7 @@ def run(args: argparse.Namespace) -> int:
         console.step("diagnosing the shift")
         verdict = diagnosis_of(samples, args).verdict
         found = comparison_of(samples, args)
-    for note in found.notes:
-        console.tell(note)
+    console.tell(*found.notes)
     if args.json:
         extra = {"verdict": verdict, "notes": samples.notes + found.notes}
         console.emit(console.as_json({**found.to_dict(), **extra}), args.output)

@@ -37,9 +37,10 @@ def warn(text: str) -> None:
     print(f"{paint('warning:', 'warning', sys.stderr)} {text}", file=sys.stderr)
 
 
-def tell(found: Note) -> None:
-    """Say a note as loudly as it deserves."""
-    (warn if found.severity == "warning" else note)(found.text)
+def tell(*found: Note) -> None:
+    """Say notes as loudly as they deserve."""
+    for part in found:
+        (warn if part.severity == "warning" else note)(part.text)
 
 
 def complain(text: str) -> None:

@@ -13,7 +13,7 @@ from ..exceptions import InputError, NoOverlapError
 from ..files.labels import read_numbers, read_outcomes
 from ..files.samples import Samples
 from ..margins.files import is_margins_file
-from ..registry import MARGINS, QUANTITIES, listed, weighters
+from ..registry import QUANTITIES
 from . import console, options
 from .margin_samples import margins_of, training_rows
 
@@ -135,7 +135,7 @@ def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
     """Read the training rows beside a file of margins."""
     names = tuple(name for _, name in _beside(args))
     _refuse(args, what)
-    margins = margins_of(args, beside=names)
+    margins = margins_of(args, args.weighter, beside=names)
     if what == "total" and args.population_size is None and margins.size is None:
         raise InputError(f"--what total needs --population-size: {args.target} has no size.")
     rows = training_rows(args, margins, dict.fromkeys(names, "category"))
@@ -254,10 +254,4 @@ def _refuse(args: argparse.Namespace, what: str | None) -> None:
         raise InputError(
             f"--restrict needs target rows, and {args.target} holds margins: join cells without "
             "training rows with others, or leave out a margin with --drop."
-        )
-    able = [entry.name for entry in weighters() if MARGINS in entry.can]
-    if args.weighter not in (None, *able):
-        raise InputError(
-            f"The weighter {args.weighter!r} needs rows of the target, and {args.target} holds "
-            f"margins. Use {listed(able)}."
         )

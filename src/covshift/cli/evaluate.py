@@ -371,8 +371,7 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
         check_complete(table.names, model, table.title)
         findings = ColumnProblems()
         rows.append(model.encoding.encode(table, findings))
-        for found in findings.notes(table.title):
-            console.tell(found)
+        console.tell(*findings.notes(table.title))
     if model.task == "regression":
         return finite(model.predict(rows[0])), finite(model.predict(rows[1]))
     chances = [finite(model.predict_proba(part)) for part in rows]

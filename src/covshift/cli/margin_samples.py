@@ -26,6 +26,7 @@ from ..margins.files import read_margins
 from ..margins.sample import KnownRows
 from ..margins.target_rows import Made
 from ..numerics.array import Rows
+from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from . import console, options
 from .diagnose import NO_OVERLAP
@@ -91,8 +92,7 @@ def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
         raise InputError("With margins the training rows must be a file, not standard input (-).")
     label = getattr(args, "label", None)
     margins = margins_of(args, beside=() if label is None else (label,))
-    for found in margins.notes:
-        console.tell(found)
+    console.tell(*margins.notes)
     reading = options.read_options_of(args)
     with open_stream(args.train, {}, reading) as stream:
         _refuse_absent(margins, stream.names, args)
@@ -143,8 +143,19 @@ def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
 # Training rows beside a file of margins: the columns that these know, and some others.
 
 
-def margins_of(args: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> Margins:
-    """Read the margins, without columns that --drop names or that stand ``beside`` the features."""
+def margins_of(
+    args: argparse.Namespace, weighter: str | None = None, *, beside: tuple[str, ...] = ()
+) -> Margins:
+    """Read the margins, without columns that --drop names or that stand ``beside`` the features.
+
+    A ``weighter`` that needs target rows is refused.
+    """
+    able = [entry.name for entry in weighters() if MARGINS in entry.can]
+    if weighter not in (None, *able):
+        raise InputError(
+            f"The weighter {weighter!r} needs rows of the target, and {args.target} holds margins. "
+            f"Use {listed(able)}."
+        )
     options.refuse_target_weights(args)
     margins = read_margins(args.target)
     outside = [name for name in margins.columns if name in (*args.drop, *beside)]

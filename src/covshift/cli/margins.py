@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
     )
     notes = options.answers_of(args)
     frame, table = read_frame(args.table, declared, options.read_options_of(args), notes)
-    for found in notes:
-        console.tell(found)
+    console.tell(*notes)
     weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
     if again is not None:
         frame, weight = frame.take(again), None if weight is None else weight[again]
@@ -67,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
         tables=[_pair(text) for text in args.cross],
         source=args.source,
     )
-    for found in margins.notes:
-        console.tell(found)
+    console.tell(*margins.notes)
     to_csv = str(args.output).lower().endswith(".csv")
     with console.text_file(args.output) as file:
         file.write(csv_text(margins) if to_csv else json_text(margins))

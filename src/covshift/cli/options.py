@@ -332,8 +332,7 @@ def samples_of(
     if alone:
         notes = list(dict.fromkeys(note for note in notes if note.kind != "target labels"))
     samples = replace(samples, notes=notes)
-    for found in notes:
-        console.tell(found)
+    console.tell(*notes)
     args.id = samples.id_name  # which may have been found
     console.columns = samples.names
     return samples.repeated() if repeated else samples

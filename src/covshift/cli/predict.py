@@ -81,8 +81,7 @@ def run(args: argparse.Namespace) -> int:
                 writer.writerows(_lines(model, table, id_name, first, findings, tally))
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
-    for said in stream.notes:
-        console.tell(said)
+    console.tell(*stream.notes)
     for found in findings.notes(stream.title):
         console.warn(found.text)
     if args.output not in (None, "-"):
@@ -340,8 +339,7 @@ class Tally:
             print(console.as_json({**self.to_dict(), "file": file}))
         if not self.rows:
             return
-        for note in self.notes():
-            console.tell(note)
+        console.tell(*self.notes())
         if not console.quiet and not json:
             print(self._text(), file=sys.stderr)
 
@@ -390,8 +388,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     table = _labelled(table, model.label)
     findings = ColumnProblems()
     X = model.scaled(model.encoding.encode(table, findings))
-    for note in (*notes_of(table), *findings.notes(table.title)):
-        console.tell(note)
+    console.tell(*notes_of(table), *findings.notes(table.title))
     T = model.scaled(np.concatenate([model.encoding.encode(part) for part in tables]))
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator

@@ -22,7 +22,7 @@ from ..estimates.margins import default_weighter
 from ..exceptions import InputError, NoOverlapError
 from ..files.samples import Samples
 from ..margins.files import is_margins_file
-from ..registry import MARGINS, listed, weighters
+from ..registry import listed, weighters
 from ..show.notes import Note
 from ..show.words import percent
 from ..weights import WEIGHTERS
@@ -193,16 +193,9 @@ def _covered(samples: Samples, flags: RowFlags) -> Samples:
 
 def _by_margins(args: argparse.Namespace) -> Weighed:
     """Read the training rows and the margins, and weigh the rows."""
-    able = [entry.name for entry in weighters() if MARGINS in entry.can]
-    if args.method is not None and args.method not in able:
-        raise InputError(
-            f"The weighter {args.method!r} needs rows of the target, and {args.target} holds "
-            f"margins. Use {listed(able)}."
-        )
-    margins = margins_of(args)
+    margins = margins_of(args, args.method)
     notes = [*margins.notes]
-    for note in notes:
-        console.tell(note)
+    console.tell(*notes)
     population = args.sum_to
     if population == SIZE:
         population = margins.size
@@ -256,8 +249,7 @@ def _of_estimate(
     samples = BothSides.of(read.frame, None, margins, sample_weight=read.weights.w)
     weighter, more = default_weighter(samples)
     args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
-    for note in more:
-        console.tell(note)
+    console.tell(*more)
     notes += more
     return weighter
 
