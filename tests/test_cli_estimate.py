@@ -92,7 +92,7 @@ def handed(monkeypatch, truth):
         return truth
 
     monkeypatch.setattr("covshift.data.Samples.of", of)
-    monkeypatch.setattr("covshift.cli.estimate.estimate", called)
+    monkeypatch.setattr("covshift.estimates.estimate", called)
     return given
 
 

@@ -28,6 +28,18 @@ print(main(["diagnose", *sys.argv[1:]]), {{*{HEAVY}}} & {{*sys.modules}})
     assert run_python(code, *files)[-1] == "0 set()"
 
 
+def test_the_options_of_commands_need_no_library():
+    """It is imported when a command runs: behind the stand-ins, and not for --help."""
+    code = """
+import sys
+from covshift.cli.parser import COMMANDS, build_parser
+for name in COMMANDS:
+    build_parser(name)
+print({"numpy", "sklearn"} & {*sys.modules})
+"""
+    assert run_python(code) == ["set()"]
+
+
 @pytest.mark.thorough
 def test_what_is_taken_from_a_stand_in_comes_from_the_true_module():
     code = """

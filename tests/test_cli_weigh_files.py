@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from covshift import Margins, estimate
-from covshift.cli import weigh as weigh_rows
+from covshift.cli import weigh_fit
 from covshift.exceptions import NoOverlapError
 from covshift.numerics.influence import Design
 from covshift.numerics.resampling import bootstrap_draws, jackknife_draws, replicate
@@ -43,7 +43,7 @@ def write(path, columns):
 def no_diagnosis(monkeypatch):
     """The verdict is another test's."""
     found = type("Diagnosis", (), {"verdict": "correctable"})
-    monkeypatch.setattr(weigh_rows, "diagnosis_of", lambda *_: found)
+    monkeypatch.setattr(weigh_fit, "diagnosis_of", lambda *_: found)
 
 
 @pytest.fixture

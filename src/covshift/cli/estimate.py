@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..data import Samples as Both
-from ..estimates import Quantity, Trimmed, estimate
 from ..exceptions import InputError, NoOverlapError
-from ..files.labels import read_numbers, read_outcomes
-from ..files.samples import Samples
-from ..margins.files import is_margins_file
 from ..registry import QUANTITIES
 from . import console, options
-from .margin_samples import margins_of, training_rows
+
+if TYPE_CHECKING:
+    from ..data import Samples as Both
+    from ..estimates import Quantity
+    from ..files.samples import Samples
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
@@ -75,6 +74,10 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
+    from ..estimates import Trimmed, estimate
+    from ..files.labels import read_numbers, read_outcomes
+    from ..margins.files import is_margins_file
+
     what = quantity(args)
     options.check_answer(args)
     read = (_read_margins if is_margins_file(args.target) else _read_rows)(args, what)
@@ -133,6 +136,9 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
 
 def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
     """Read the training rows beside a file of margins."""
+    from ..data import Samples as Both
+    from .margin_samples import margins_of, training_rows
+
     names = tuple(name for _, name in _beside(args))
     _refuse(args, what)
     margins = margins_of(args, args.weighter, beside=names)

@@ -6,31 +6,14 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.preprocessing import StandardScaler
-
-from ..comparison import imbalance
-from ..comparison.methods import fit_weights
-from ..data import Samples as BothSides
-from ..data.row_weights import row_weights, target_weights
-from ..data.two_samples import BothSamples
-from ..diagnostics import RowFlags
-from ..encoding import encoded, scaled
-from ..engine.weights import DEFAULT
-from ..estimates.margins import default_weighter
-from ..exceptions import InputError, NoOverlapError
-from ..files.samples import Samples
-from ..margins.files import is_margins_file
+from ..exceptions import InputError
 from ..registry import listed, weighters
-from ..show.notes import Note
-from ..show.words import percent
-from ..weights import WEIGHTERS
-from ..weights.base import Weighter
-from . import console, options, weigh_output
-from .diagnose import covered_part, diagnosis_of
-from .margin_samples import TrainingRows, margins_of, training_rows
-from .weigh_output import LABELS, SIZE, Weighed, weighter_of
+from . import console, options
+
+if TYPE_CHECKING:
+    from .weigh_output import Weighed
 
 _LIMITED = "cdf"  # with --limits, which the weights of estimate do not have
 _MET = 1e-6  # difference from a share that is none
@@ -40,6 +23,21 @@ _OPTIONS = """
 --by COL[,COL]  with margins and poststratification: the column, or two, whose cells are used
 --limits B:float  bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)
 --restrict overlap|  weigh towards the part of the target that the training rows cover
+"""
+SIZE = "size"  # of the margins, as --sum-to names it
+LABELS = ("strata", "cluster")
+_REPLICATES = f"""
+--replicates B:int  also write B replicate weights, for errors that count the fit of the weights
+--replicate-method bootstrap|jackknife  draws of both samples, or B groups of which each is left out
+  once (default: bootstrap)
+{options.DESIGN.strip()}
+--finite-population  the target file is the whole population: it is not drawn again
+"""
+_FILE = """
+--sum-to N  scale the weights to sum to the population's size N, a number or the word size for that
+  of the margins (default: mean one)
+--codebook FILE  JSON that says what the columns are (default: beside -o, as NAME.codebook.json)
+--no-codebook  write no codebook
 """
 
 
@@ -55,14 +53,19 @@ def add(commands: Any) -> None:
     options.add_samples(parser, label="optional")
     table = _OPTIONS % listed(entry.name for entry in weighters())
     options.add_options(parser, table, limits={"nargs": 2, "metavar": ("LOW", "HIGH")})
-    weigh_output.add_replicates(parser)
-    weigh_output.add_file(options.add_output(parser, what="weights (CSV; TSV for .tsv)"))
+    options.add_options(parser.add_argument_group("replicates"), _REPLICATES)
+    group = options.add_output(parser, what="weights (CSV; TSV for .tsv)")
+    options.add_options(group, _FILE, sum_to={"type": _population_size})
     options.add_verdict(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Weigh, write the weights and their codebook, and say how well they balance."""
+    from ..margins.files import is_margins_file
+    from ..weights import WEIGHTERS
+    from . import weigh_fit, weigh_output
+
     args.as_estimate = args.method is None and args.limits is None and args.by is None
     if args.method is None and not args.as_estimate:
         args.method = _LIMITED
@@ -73,12 +76,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "--json prints the summary on stdout: name a file for the weights with -o."
         )
-    weigh_output.check_replicates(args)
-    weigh_output.check_files(args)
+    check_replicates(args)
+    check_files(args)
     of_margins = is_margins_file(args.target)
     if of_margins and args.restrict is not None:
         raise InputError(f"--restrict needs target rows, and {args.target} holds margins.")
-    found = (_by_margins if of_margins else _by_rows)(args)
+    found = (weigh_fit.by_margins if of_margins else weigh_fit.by_rows)(args)
     found = replace(found, replicates=weigh_output.replicates_of(found, args))
     weigh_output.write_weights(found, args)
     if args.codebook is not None:
@@ -98,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _summary(found: Weighed, args: argparse.Namespace) -> str:
+    from ..weights.limits import BalanceCost
+
     lines = [f"Shift: {found.verdict}."] if found.verdict else []
     facts = found.facts
     lines.append(
@@ -114,7 +119,8 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
             "Balance, how far the means are from the target's on average, in standard deviations: "
             f"{facts['smd_before']:.3f} before, {facts['smd_after']:.3f} after weighting."
         )
-    lines += weigh_output.cost_line(facts)
+    if "limits" in facts:
+        lines.append(str(BalanceCost(**facts["limits"])))
     if args.as_estimate:
         lines.append("These are the weights that covshift estimate uses.")
     drawn = found.replicates
@@ -130,136 +136,50 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _by_rows(args: argparse.Namespace) -> Weighed:
-    """Read both files, diagnose the shift, and weigh the training rows."""
-    if args.by is not None:
-        raise InputError("--by is for margins: with target rows all columns are used.")
-    if args.sum_to == SIZE:
-        raise InputError(
-            "--sum-to size is for margins: with target rows, name the population's size."
-        )
-    if args.as_estimate:
-        args.method = DEFAULT
-    beside = () if args.cluster is None else (("--cluster", args.cluster),)
-    # Strata that the target has too are a feature as any other.
-    more: dict[str, Any] = {"beside": beside, "by": args.strata, "by_option": "--strata"}
-    lines = options.samples_of(args, label=False, repeated=False, **more)
-    samples = lines.repeated()
-    diagnosis = diagnosis_of(samples, args)
-    if args.restrict is not None and diagnosis.rows.count:
-        samples = _covered(samples, diagnosis.rows)
-        diagnosis = diagnosis_of(samples, args)
-    rows = row_weights(len(samples.X), samples.weight)
-    target = target_weights(len(samples.X_target), samples.target_weight)
-    both = BothSamples.of_encoded(samples.encoding.encoder, samples.X, samples.X_target)
-    scaler = StandardScaler().fit(both.X, sample_weight=rows.w)
-    X, T = (scaled(scaler, encoded(part, both.groups)) for part in (both.X, both.T))
-    fitted = fit_weights(weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
-    w = rows.final(fitted.weights_)
-    return Weighed(
-        X,
-        T,
-        rows,
-        samples.rows,
-        len(lines.X),
-        fitted,
-        lines.ids,
-        {"strata": lines.groups, "cluster": lines.beside.get(args.cluster)},
-        samples.encoding.names,
-        {"kind": "rows", "file": Path(args.target).name, "rows": target.rows},
-        {
-            "smd_before": imbalance(X, T, None, target.share, rows.share),
-            "smd_after": imbalance(X, T, w, target.share, rows.share),
-            **weigh_output.cost_of(fitted, list(both.names or ())),
-        },
-        args.method,
-        target_rows=target,
-        population=args.sum_to,
-        verdict=diagnosis.verdict,
-        notes=samples.notes,
-    )
+# What is refused before anything is read.
 
 
-def _covered(samples: Samples, flags: RowFlags) -> Samples:
-    """Leave out target rows without training rows near, and say which."""
-    if flags.uncovered.all():
-        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
-    kept = percent(1 - flags.count / len(flags.uncovered))
-    note = Note("restricted target", f"Weights for {kept} of the target. {flags}", "warning")
-    console.tell(note)
-    left = covered_part(samples, flags)
-    return replace(left, notes=[*left.notes, note])
+def check_replicates(args: argparse.Namespace) -> None:
+    """Refuse options without replicates, and numbers of them that cannot be."""
+    if args.replicates is None:
+        for option in ("replicate_method", *LABELS, "finite_population"):
+            if getattr(args, option):
+                spelled = "--" + option.replace("_", "-")
+                drop = ", or leave the column out with --drop" if option in LABELS else ""
+                raise InputError(f"{spelled} is for replicate weights: add --replicates B{drop}.")
+    elif args.replicates < 2:
+        raise InputError(f"--replicates {args.replicates}: a variance needs at least two.")
 
 
-def _by_margins(args: argparse.Namespace) -> Weighed:
-    """Read the training rows and the margins, and weigh the rows."""
-    margins = margins_of(args, args.method)
-    notes = [*margins.notes]
-    console.tell(*notes)
-    population = args.sum_to
-    if population == SIZE:
-        population = margins.size
-        if population is None:
-            raise InputError(
-                f"--sum-to size: {args.target} has no size. Name the population's size."
-            )
-    named = {option: getattr(args, option) for option in LABELS if getattr(args, option)}
-    others = [name for name in named.values() if name not in margins.columns]
-    read = training_rows(args, margins, dict.fromkeys(others, "text"))
-    weighter = _of_estimate(args, read, margins, notes) if args.as_estimate else _asked(args)
-    rows, X = read.weights, read.frame
-    fitted = weighter.fit(X, X_target=margins, sample_weight=rows.w)
-    before, after = (
-        max(margins.balance(X, weight), key=lambda row: abs(row.gap))
-        for weight in (rows.w, rows.final(fitted.weights_))
-    )
-    return Weighed(
-        X,
-        margins,
-        rows,
-        read.again,
-        len(read.table),
-        fitted,
-        None if args.id is None else read.table[args.id],
-        {option: read.table[name] for option, name in named.items()},
-        margins.columns,
-        {
-            "kind": "margins",
-            "file": Path(args.target).name,
-            "columns": margins.columns,
-            "size": margins.size,
-            "source": margins.source,
-        },
-        {
-            "gap_before": abs(before.gap),
-            "gap_after": abs(after.gap),
-            "worst_after": after.what,
-            **weigh_output.cost_of(fitted),
-        },
-        args.method,
-        population=population,
-        notes=notes,
-    )
+def _population_size(text: str) -> float | str:
+    if text == SIZE:
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number, nor the word {SIZE}")
+    return found
 
 
-def _of_estimate(
-    args: argparse.Namespace, read: TrainingRows, margins: Any, notes: list[Note]
-) -> Weighter:
-    """Take the weighter that `estimate` would, and its name."""
-    samples = BothSides.of(read.frame, None, margins, sample_weight=read.weights.w)
-    weighter, more = default_weighter(samples)
-    args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
-    console.tell(*more)
-    notes += more
-    return weighter
+def check_files(args: argparse.Namespace) -> None:
+    """Refuse bad places for the two files before any work is done; settle the codebook's."""
+    options.check_output(args)
+    if args.no_codebook and args.codebook is not None:
+        raise InputError("--codebook and --no-codebook: keep one of them.")
+    if args.codebook == "-":
+        raise InputError("The codebook goes to a file: name it, or use --json for the summary.")
+    if args.codebook is None and not args.no_codebook:
+        args.codebook = _beside_output(args.output)
+    if args.codebook is not None:
+        if args.output is not None and Path(args.codebook) == Path(args.output):
+            raise InputError(f"{args.output} cannot hold both the weights and their codebook.")
+        options.check_output(args, "codebook")
 
 
-def _asked(args: argparse.Namespace) -> Weighter:
-    weighter: Weighter = weighter_of(args)
-    if "allow_no_overlap" in weighter.get_params(deep=False):
-        weighter.set_params(allow_no_overlap=True)
-    if args.by is not None:
-        if "by" not in weighter.get_params(deep=False):
-            raise InputError(f"--by is for poststratification, not {args.method}.")
-        weighter.set_params(by=[name.strip() for name in args.by.split(",")])
-    return weighter
+def _beside_output(output: str | None) -> str | None:
+    """Name the codebook after the weights; None where these go to a stream or a device."""
+    if output in (None, "-") or (Path(str(output)).exists() and not Path(str(output)).is_file()):
+        return None
+    return str(Path(str(output)).with_suffix(".codebook.json"))

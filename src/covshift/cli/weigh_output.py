@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
 from ..numerics.resampling import Replicates, replicate
-from ..registry import listed
 from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
-from . import console, options
+from . import console
+from .weigh import LABELS
 
 _VARIANCE = {
     "bootstrap": "scale * sum over b of (theta_b - theta)^2, scale = 1 / B",
@@ -223,82 +223,6 @@ def _simple(value: Any) -> Any:
     return repr(value)
 
 
-# What ``covshift weigh`` can be asked for besides the weights, and what is refused of it.
-
-
-SIZE = "size"  # of the margins, as --sum-to names it
-LABELS = ("strata", "cluster")
-_REPLICATES = f"""
---replicates B:int  also write B replicate weights, for errors that count the fit of the weights
---replicate-method bootstrap|jackknife  draws of both samples, or B groups of which each is left out
-  once (default: bootstrap)
-{options.DESIGN.strip()}
---finite-population  the target file is the whole population: it is not drawn again
-"""
-_FILE = """
---sum-to N  scale the weights to sum to the population's size N, a number or the word size for that
-  of the margins (default: mean one)
---codebook FILE  JSON that says what the columns are (default: beside -o, as NAME.codebook.json)
---no-codebook  write no codebook
-"""
-
-
-def add_replicates(parser: argparse.ArgumentParser) -> None:
-    """Add the replicate weights, and the design that they follow."""
-    options.add_options(parser.add_argument_group("replicates"), _REPLICATES)
-
-
-def check_replicates(args: argparse.Namespace) -> None:
-    """Refuse options without replicates, and numbers of them that cannot be."""
-    if args.replicates is None:
-        for option in ("replicate_method", *LABELS, "finite_population"):
-            if getattr(args, option):
-                spelled = "--" + option.replace("_", "-")
-                drop = ", or leave the column out with --drop" if option in LABELS else ""
-                raise InputError(f"{spelled} is for replicate weights: add --replicates B{drop}.")
-    elif args.replicates < 2:
-        raise InputError(f"--replicates {args.replicates}: a variance needs at least two.")
-
-
-def add_file(group: Any) -> None:
-    """Add the scale of the weights and their codebook to the output's options."""
-    options.add_options(group, _FILE, sum_to={"type": _population_size})
-
-
-def _population_size(text: str) -> float | str:
-    if text == SIZE:
-        return text
-    try:
-        found = float(text)
-    except ValueError:
-        found = float("nan")
-    if not 0 < found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number, nor the word {SIZE}")
-    return found
-
-
-def check_files(args: argparse.Namespace) -> None:
-    """Refuse bad places for the two files before any work is done; settle the codebook's."""
-    options.check_output(args)
-    if args.no_codebook and args.codebook is not None:
-        raise InputError("--codebook and --no-codebook: keep one of them.")
-    if args.codebook == "-":
-        raise InputError("The codebook goes to a file: name it, or use --json for the summary.")
-    if args.codebook is None and not args.no_codebook:
-        args.codebook = _beside_output(args.output)
-    if args.codebook is not None:
-        if args.output is not None and Path(args.codebook) == Path(args.output):
-            raise InputError(f"{args.output} cannot hold both the weights and their codebook.")
-        options.check_output(args, "codebook")
-
-
-def _beside_output(output: str | None) -> str | None:
-    """Name the codebook after the weights; None where these go to a stream or a device."""
-    if output in (None, "-") or (Path(str(output)).exists() and not Path(str(output)).is_file()):
-        return None
-    return str(Path(str(output)).with_suffix(".codebook.json"))
-
-
 # Replicate weights of the rows of a file, as the options of ``covshift weigh`` ask for them.
 
 
@@ -366,44 +290,3 @@ def _unfitted(fitted: Weighter) -> Weighter:
     if getattr(fitted, "overlap_", False) and "allow_no_overlap" in made.get_params(deep=False):
         made.set_params(allow_no_overlap=False)
     return made
-
-
-# ``--limits`` of ``covshift weigh``: bounds of the weights, and what they cost.
-
-
-def weighter_of(args: argparse.Namespace) -> Any:
-    """Make the weighter that --method names, with --limits."""
-    from ..weights import WEIGHTERS, as_weighter
-    from ..weights.limits import LIMITS
-
-    weighter = as_weighter(args.method)
-    if args.limits is None:
-        return weighter
-    if "limits" not in weighter.get_params(deep=False):
-        able = [name for name in WEIGHTERS if "limits" in WEIGHTERS[name]().get_params(deep=False)]
-        raise InputError(f"--limits is for {listed(able)}, not {args.method}.")
-    if not LIMITS.allows(args.limits):
-        raise InputError(
-            f"--limits {args.limits[0]:g} {args.limits[1]:g} must be a low and a high bound, with "
-            "0 <= low <= 1 <= high and low < high: the mean of the factors is one."
-        )
-    return weighter.set_params(limits=tuple(args.limits))
-
-
-def cost_of(fitted: Any, names: Sequence[str] = ()) -> dict[str, Any]:
-    """What the limits cost, for --json; columns of an array by their ``names``."""
-    cost = getattr(fitted, "balance_cost_", None)
-    if cost is None:
-        return {}
-    found = asdict(cost)
-    number = found["worst"].removeprefix("column ")
-    if names and number.isdigit():
-        found["worst"] = repr(names[int(number)])
-    return {"limits": found}
-
-
-def cost_line(facts: dict[str, Any]) -> list[str]:
-    """Say what the limits cost, in a line of its own."""
-    from ..weights.limits import BalanceCost
-
-    return [str(BalanceCost(**facts["limits"]))] if "limits" in facts else []
