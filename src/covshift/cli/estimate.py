@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -220,10 +222,19 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     return (*(("--outcome", name) for name in args.outcome), *beside)
 
 
+_LEFT_OUT = re.compile(r"Leave out ((?:'[^']*'(?:, )?)+) from X and X_target")
+
+
+def _dropped(match: re.Match[str]) -> str:
+    names = re.findall(r"'([^']*)'", match[1])
+    return "Use " + " ".join(f"--drop {shlex.quote(name)}" for name in names)
+
+
 def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapError:
-    """Write the remedy as an option of the command."""
+    """Write the remedies as options of the command."""
     remedy = f"Use covshift {command} --restrict overlap"
-    spelled = NoOverlapError(str(error).replace('Pass restrict="overlap"', remedy))
+    text = str(error).replace('Pass restrict="overlap"', remedy)
+    spelled = NoOverlapError(_LEFT_OUT.sub(_dropped, text))
     spelled.question = command
     return spelled
 

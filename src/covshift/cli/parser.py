@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import covshift
 
@@ -60,17 +61,40 @@ COMMANDS = {name: Command(about, f"covshift.cli.{name}") for name, about in _ABO
 """The commands by name, in the order of the help."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Guesses what a misspelt command, option or choice was meant to be."""
+
+    def error(self, message: str) -> NoReturn:
+        said = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([\w-]+)'", message)
+        if said is not None:
+            known = re.findall(r"[\w-]+", message.partition("choose from")[2])
+            for action in self._actions:
+                known += action.option_strings
+                if isinstance(action.choices, dict):  # the parsers of commands
+                    parsers = action.choices.values()
+                    known += [option for one in parsers for option in one._option_string_actions]
+            message += _guess(said[1] or said[2], known)
+        super().error(message)
+
+
+def _guess(word: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # `data.parameters` has the same, but imports NumPy
+
+    near = get_close_matches(word, known, n=1, cutoff=0.7)
+    return f". Did you mean {near[0]}?" if near else ""
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Read arguments; ``run`` of what is returned is the command."""
     command = next((part for part in argv if not part.startswith("-")), None)
-    args = build_parser(command).parse_args(argv)
+    args = build_parser(command).parse_args(argv or ["--help"])
     args.parse = parse  # the demo gives commands as a user would
     return args
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of one command; the others are there by name, without their options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="covshift",
         description=_DESCRIPTION,
         epilog=_EPILOG,

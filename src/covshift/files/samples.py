@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.parameters import meant
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
 from ..encoding.samples import levels_of
@@ -314,8 +315,8 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
     def where(name: str, table: Table, option: str) -> None:
         if name not in table.columns:
             raise InputError(
-                f"{table.title} has no column {name!r}, which {option} names. Its columns are: "
-                f"{named(table.names)}."
+                f"{table.title} has no column {name!r}, which {option} names."
+                f"{meant(name, table.names)} Its columns are: {named(table.names)}."
             )
 
     def options(*roles: str) -> list[tuple[str, str | None]]:

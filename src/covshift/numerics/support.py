@@ -106,7 +106,8 @@ class Uncovered(Record):
         """
         name = f"column {self.column}" if names is None else f"'{names[self.column]}'"
         value = as_date(self.value) if self.column in dates else readable(self.value)
-        value = value.replace(",", "")  # it may be a year, or a code
+        if abs(self.value) < 10_000:  # it may be a year
+            value = value.replace(",", "")
         if self.side == "at":
             return self._of_table(name) or f"has {name} = {value}, which no training row has"
         extreme = "smallest" if self.side == "below" else "largest"
