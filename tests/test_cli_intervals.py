@@ -211,9 +211,7 @@ def test_intervals_are_those_of_the_model_and_summed_up(files):
         in done.err
     )
     size = f"{expected.effective_sample_size:.0f}"
-    assert (
-        f"Calibration: 80 rows, after weighting as precise as {size} equally weighted" in done.err
-    )
+    assert f"Calibration: 80 rows, effective calibration size {size}" in done.err
     assert f"mean width {expected.mean_width:.4g} EUR; 0.0% infinite" in done.err
     quiet, _ = asked(files, "s-calibrated", "--interval", 90, "-q")
     assert quiet.err == ""
@@ -337,7 +335,7 @@ def test_rows_of_a_file_calibrate_as_the_library_does(files, short, label, optio
         assert sizes == expected.member.sum(axis=1).tolist()
     said = expected.expected_coverage if name == "plain" else ""
     assert f"expected on {files / 'target.csv'}: {said}" in done.err
-    assert "90 rows, after weighting as precise as" in done.err
+    assert "90 rows, effective calibration size" in done.err
 
 
 @pytest.mark.thorough

@@ -480,7 +480,7 @@ def test_a_result_says_how_far_it_can_be_trusted(fitted, monkeypatch):
     text = str(found)
     assert "300 intervals of coverage 80%" in text
     assert f"Expected coverage on the target: {first}" in text
-    assert "150 rows, after weighting as precise as" in text
+    assert "150 rows, effective calibration size" in text
     frame = found.to_frame()
     assert list(frame.columns) == ["prediction", "lower", "upper"]
     np.testing.assert_array_equal(frame["prediction"], fitted.predict(T))

@@ -180,7 +180,7 @@ def test_the_precision_that_weights_leave_is_told_in_rows():
         MethodSize(name, 1000 * s, s, 1000, 1000, "") for name, s in (("a", 0.8), ("b", 0.67))
     ]
     reason = judged(0.0, methods=methods).reason
-    assert "at least 67 % of the rows: as precise as 670 equally weighted ones" in reason
+    assert "the effective sample size is 800, 80% of the rows" in reason
 
 
 def test_large_numbers_have_four_digits_and_separators():

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from command import covshift, rows, write
+from sklearn.linear_model import LogisticRegression
 from test_report import HOSTILE, Page, comparison, diagnosed
 
 from covshift import Margins, Predictions, diagnose, estimate, evaluate, report
@@ -210,3 +211,18 @@ def test_dates_are_shown_as_dates(files):
     page = (files / "dates.html").read_text(encoding="utf-8")
     assert re.search(r">2025-01-1\d</td>", page)
     assert ">20,1" not in page  # days since 1970, which nobody reads
+
+
+def test_the_overview_shows_the_category_that_it_names():
+    """The share of yes stands under yes, not that of no."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 2)), rng.normal(0.3, 1, size=(60, 2))
+    deny = np.where(X[:, 0] + rng.normal(size=80) > 1, "yes", "no")
+    answer = estimate(X, deny, T, outcome_model=LogisticRegression())
+    yes = answer.headline
+    assert yes.what == "yes"
+    text = report.build_batches({"May": (answer.diagnosis, answer), "June": (answer.diagnosis,)})
+    words = " ".join(Page(text).words)
+    assert "y = yes" in words
+    assert f"{100 * yes.value:.1f}%" in words
+    assert f"{100 * (1 - yes.value):.1f}%" not in words

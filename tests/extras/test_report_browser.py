@@ -126,7 +126,7 @@ def test_tables_can_be_copied_as_csv(opened):
     button = table.find_element("xpath", "../following-sibling::button[1]")
     button.click()
     copied = opened.execute_script("return window.copied").split("\r\n")
-    assert copied[0] == "method,risk,std. error,as precise as,SMD left,seconds"
+    assert copied[0] == "method,risk,std. error,eff. rows,SMD left,seconds"
     assert copied[1:] == [
         "b,0.2,0.01,9.0,0.1,1.0",
         "a,0.3,0.01,100.0,0.1,1.0",

@@ -354,8 +354,8 @@ class Tally:
             share = f"{data['share_whole']:.1%} hold all, {data['share_empty']:.1%} none"
         return (
             f"Coverage asked: {self.asked.percent:g}%; expected on {self.target}: {expected}\n"
-            f"Calibration: {data['n_calibration']} rows, after weighting as precise as "
-            f"{data['effective_sample_size']:.0f} equally weighted ones\n"
+            f"Calibration: {data['n_calibration']} rows, effective calibration size "
+            f"{data['effective_sample_size']:.0f}\n"
             f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}"
         )
 

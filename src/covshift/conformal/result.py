@@ -108,8 +108,8 @@ class _Result(Answer):
     def _below(self) -> list[str]:
         lines = [
             f"Expected coverage on the target: {self.expected_coverage}",
-            f"Calibration: {self.n_calibration} rows, after weighting as precise as "
-            f"{self.effective_sample_size:.0f} equally weighted ones",
+            f"Calibration: {self.n_calibration} rows, effective calibration size "
+            f"{self.effective_sample_size:.0f}",
         ]
         lines += [
             f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"

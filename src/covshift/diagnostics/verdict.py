@@ -136,19 +136,14 @@ def _decide(
 
 
 def _precision(methods: Sequence[MethodSize]) -> str:
-    """What weights leave of the precision, from the worst method to the best."""
-    kept = sorted(
-        (row.share, row.effective_sample_size)
-        for row in methods
-        if row.share is not None and row.effective_sample_size is not None
-    )
-    if not kept:
-        return ""
-    share, rows = kept[0]
-    return (
-        f"; after weighting, the effective sample size is at least {100 * share:.0f} % of the "
-        f"rows: as precise as {rows:,.0f} equally weighted ones"
-    )
+    """What weights leave of the precision: by the first method that found some."""
+    for row in methods:
+        if row.share is not None and row.effective_sample_size is not None:
+            return (
+                f"; after weighting, the effective sample size is {row.effective_sample_size:,.0f}"
+                f", {row.share:.0%} of the rows"
+            )
+    return ""
 
 
 def _stays_off(features: Sequence[FeatureShift]) -> str:

@@ -178,8 +178,8 @@ class Estimates(Answer):
     @property
     def sentence(self) -> str:
         """The first answer in one sentence."""
-        row = self._first
-        plain = self._same(row, "none")
+        row = self.headline
+        plain = self.same(row, "none")
         label = self._label(row)
         of = f" ({label})" if label else ""
         interval = interval_of(row, row.interval, self.confidence)
@@ -227,7 +227,7 @@ class Estimates(Answer):
     def _parts(self) -> Iterator[Table | list[str]]:
         columns = [
             Column("", self._name, words=True),
-            Column("sample", lambda row: _value(self._same(row, "none"))),
+            Column("sample", lambda row: _value(self.same(row, "none"))),
             Column("adjusted", _value),
             Column("s.e.", _error),
             Column("interval", _interval),
@@ -244,7 +244,7 @@ class Estimates(Answer):
             columns.insert(5, wide)
         yield Table(self.estimates.records, tuple(columns))
         yield Table(
-            tuple(self._same(self._first, method) for method in METHOD_WORDS),
+            tuple(self.same(self.headline, method) for method in METHOD_WORDS),
             (
                 Column("method", lambda row: METHOD_WORDS[row.method], words=True),
                 Column("value", _value),
@@ -270,17 +270,18 @@ class Estimates(Answer):
         return target
 
     @property
-    def _first(self) -> Estimate:
+    def headline(self) -> Estimate:
+        """The number that the sentence is about; of two categories yes, or else the rarer one."""
         rows: list[Estimate] = list(self.overall or self.estimates)
         rows = [row for row in rows if row.outcome == rows[0].outcome]
         if self.what == "proportion" and len(rows) == 2:  # of yes and no people mean yes
             positive = [row for row in rows if row.what.casefold() in _POSITIVE]
-            rare = min(rows, key=lambda row: self._same(row, "none").value)
+            rare = min(rows, key=lambda row: self.same(row, "none").value)
             return positive[0] if len(positive) == 1 else rare
         return rows[0]
 
-    def _same(self, row: Estimate, method: str) -> Estimate:
-        """The same number by another method."""
+    def same(self, row: Estimate, method: str) -> Estimate:
+        """Return the same number by another method."""
         same = self.table.where(outcome=row.outcome, what=row.what, group=row.group, method=method)
         found: Estimate = same[0]
         return found

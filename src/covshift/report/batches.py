@@ -195,13 +195,13 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
             *(() if judged is None else (_cell(judged.rows.get(name)),)),
             Cell(line["verdict"]),
             Cell(f"{line['rows']:,}", line["rows"]),
-            _precise(targets[name].diagnosis),
+            _precise(targets[name]),
             Cell(printable(line["worst_feature"], width=1000), None, line["worst_level"]),
         )
         for name, line in zip(targets, found.lines, strict=True)
     ]
     numbers = [part.head for part in (estimated, judged) if part is not None]
-    head = ("target", *numbers, "verdict", "rows", "as precise as", "differs most in")
+    head = ("target", *numbers, "verdict", "rows", "eff. rows", "differs most in")
     shown_below = f"Numbers with their intervals below them. {_below(estimated, judged)}"
     return Overview(
         found.verdict,
@@ -234,11 +234,14 @@ def _estimated(targets: Mapping[str, Target]) -> _Numbers | None:
     if all(part is None for part in found.values()):
         return None
     able = {k: part for k, part in found.items() if isinstance(part, Estimates)}
-    rows = {k: (part.overall or part.estimates)[0] for k, part in able.items()}
+    rows = {k: part.headline for k, part in able.items()}
     first = next(iter(able.values()), None)
-    here = None if first is None else first.table.where(method="none")[0]
-    head = "estimate" if here is None else printable(here.outcome, width=1000)
-    return _Numbers("estimates", head, rows, here, ("sample", "corrected for the target"))
+    head, here = "estimate", None
+    if first is not None:
+        here = first.same(first.headline, "none")
+        head = here.outcome + (f" = {here.what}" if first.what == "proportion" else "")
+    head = printable(head, width=1000)
+    return _Numbers("estimates", head, rows, here, ("sample", "adjusted to the target"))
 
 
 def _judged(targets: Mapping[str, Target]) -> _Numbers | None:
@@ -260,8 +263,13 @@ def _cell(row: Any) -> Cell:
     return Cell(shown(row.value, row), row.value, interval)
 
 
-def _precise(diagnosis: Diagnosis) -> Cell:
-    effective = None if diagnosis.weights is None else kish(diagnosis.weights)
+def _precise(target: Target) -> Cell:
+    """Effective rows: of the answer's weights, or else of the diagnosis's."""
+    weights = target.diagnosis.weights
+    effective = None if weights is None else kish(weights)
+    for answer in (target.evaluations, target.estimates):
+        if isinstance(answer, Estimates | Evaluations):
+            effective = answer.effective_sample_size
     return Cell("" if effective is None else f"{effective:,.0f}", effective)
 
 

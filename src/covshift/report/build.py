@@ -62,6 +62,14 @@ class Answers:
         return cls(**found)
 
     @property
+    def effective(self) -> dict[str, float]:
+        """Effective sample size of the first answer: the one that the page speaks of."""
+        for answer in (self.estimates, self.evaluations):
+            if isinstance(answer, Estimates | Evaluations):
+                return {"effective": answer.effective_sample_size}
+        return {}
+
+    @property
     def outcome(self) -> str | None:
         """Name of the outcome, where there is one."""
         if not isinstance(self.estimates, Estimates):
@@ -170,8 +178,7 @@ def build(
         ecdfs=pictures.distribution_functions(diagnosis),
         histogram=None if w is None else pictures.weight_histogram(w),
         map=pictures.overlap_map(diagnosis),
-        **shift_facts(diagnosis),
-        **facts,
+        **{**shift_facts(diagnosis), **found.effective, **facts},
     )
 
 

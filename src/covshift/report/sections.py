@@ -50,8 +50,8 @@ def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> 
         found.sentence,
         _plain(found),
         f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows to judge "
-        f"by, for {found.n_target:,} target rows{part}; weights by {found.weighter}, as precise as "
-        f"{found.effective_sample_size:,.0f} equally weighted rows.",
+        f"by, for {found.n_target:,} target rows{part}; effective sample size "
+        f"{found.effective_sample_size:,.0f} after weighting.",
         pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
         if draw
         else None,
@@ -78,7 +78,7 @@ def _metrics(found: Evaluations) -> Table:
     for row in found.performances:
         here = found.same(row, "none")
         rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
-    head = ("metric", "your data", "target", "std. error", "interval", "rows", "as precise as")
+    head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
     return Table.of(head, rows, title="Metrics")
 
 
@@ -224,11 +224,10 @@ def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer
     return Answer(
         found.sentence,
         f"{found.what.capitalize()} of {names} in the population of the target. The interval holds "
-        f"the true number in {100 * found.confidence:g} % of such studies, if rows that are alike "
+        f"the true number in {100 * found.confidence:g}% of such studies, if rows that are alike "
         "in the columns used here have the same outcome whether they are in the sample or not.",
         f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
-        f"weighted by {found.weighter}: as precise as {found.effective_sample_size:,.0f} equally "
-        "weighted rows.",
+        f"effective sample size {found.effective_sample_size:,.0f} after weighting.",
         table,
         pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}.")
         if draw
@@ -252,7 +251,7 @@ def _table(found: Estimates) -> Table:
             lambda row: " to ".join(shown(bound, row, percent=False) for bound in row.interval),
         ),
         Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows)),
-        Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+        Column("eff. rows", lambda row: number(row.effective_sample_size, "{:,.0f}")),
     )
     chosen = {k for k, row in enumerate(found.table) if row.method == found.method}
     return Table(found.table.records, columns, "Estimates by method", chosen=chosen)
@@ -286,7 +285,7 @@ def _comparison_table(comparison: Comparison, rows: list[dict[str, Any]]) -> Tab
         ("standard_error", "std. error", form),
         *([("gain", "gain", form), ("gain_standard_error", "std. error", form)] if gained else []),
         *([("true_risk", "true risk", form)] if scored else []),
-        ("effective_sample_size", "as precise as", "{:,.0f}"),
+        ("effective_sample_size", "eff. rows", "{:,.0f}"),
         ("gap_after", "gap left", "{:.3f}") if published else ("smd_after", "SMD left", "{:.3f}"),
         ("seconds", "seconds", "{:.1f}"),
     ]

@@ -141,7 +141,7 @@ def sizes_table(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
         diagnosis.methods,
         (
             Column("method", lambda row: row.method, words=True),
-            Column("as precise as", lambda row: number(row.effective_sample_size, "{:,.0f}")),
+            Column("eff. rows", lambda row: number(row.effective_sample_size, "{:,.0f}")),
             Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
             Column("rows used", lambda row: number(row.train_rows, "{:,}")),
         ),
