@@ -545,7 +545,7 @@ def test_one_row_leaves_nothing_to_choose():
         LogisticRegression(),
         GaussianNB(),
         KNeighborsClassifier(100),
-        RandomForestClassifier(20, min_samples_leaf=20, random_state=0),
+        RandomForestClassifier(20, min_samples_leaf=40, random_state=0),
         make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
     ],
     ids=lambda classifier: type(classifier).__name__,
