@@ -30,6 +30,7 @@ from ..encoding import TableEncoder
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Flags, Real, Rows
+from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
 from .data import LabelledRows
 
@@ -158,11 +159,15 @@ class BoostedSpread:
         self._frame = TableEncoder.learn(X, None)
         self._trees = HistGradientBoostingRegressor(
             loss="gamma", learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=20, random_state=0
-        ).fit(self._encoded(X), residual)
+        )
+        with one_thread(len(residual)):
+            self._trees.fit(self._encoded(X), residual)
         return self
 
     def predict(self, X: Any) -> Real:
-        return np.asarray(self._trees.predict(self._encoded(X)))
+        rows = self._encoded(X)
+        with one_thread(len(rows)):
+            return np.asarray(self._trees.predict(rows))
 
     def _encoded(self, X: Any) -> Any:
         if self._frame is None:
