@@ -65,9 +65,8 @@ def test_given_axes_are_drawn_on_and_pyplot_knows_of_no_figure(samples):
     import matplotlib.pyplot as plt
 
     before, settings = plt.get_fignums(), dict(matplotlib.rcParams)
-    for k in range(6):
-        ax = Figure().subplots()
-        display = list(drawings(*samples, ax=ax))[k]
+    ax = Figure().subplots()
+    for display in drawings(*samples, ax=ax):
         assert display.ax_ is ax
         assert display.figure_ is ax.figure
     assert plt.get_fignums() == before

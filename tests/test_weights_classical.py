@@ -44,7 +44,7 @@ CLASSICAL = [
     KDE("cv"),
     KDE(width=0.8, tau=0.5),
     KLIEP(random_state=0),
-    KLIEP(n_centers=10, random_state=0),
+    KLIEP(1.0, n_centers=10, random_state=0),
     ULSIF(random_state=0),
     ULSIF(n_centers=20, random_state=0),
     RULSIF(random_state=0),
