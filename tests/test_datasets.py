@@ -315,7 +315,6 @@ def test_feature_and_direction_vary_when_left_open():
             lambda: datasets.bias_by_feature(UNIFORM, feature=3),
             "feature=3 must be a whole number from 0",
         ),
-        (lambda: datasets.bias_by_feature([[np.nan], [1.0]]), "X contains NaN"),
         (lambda: datasets.make_survey(0), "n_train=0 must be a whole number"),
         (lambda: datasets.make_survey(9, outcome="y"), "outcome='y' must be 'condition' or"),
         (lambda: datasets.make_twonorm(0), "n_samples=0 must be a whole number"),

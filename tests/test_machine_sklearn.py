@@ -115,13 +115,6 @@ def test_partial_fit_takes_a_one_tuple_too(Machine, scaled):
     np.testing.assert_array_equal(values(array, T), values(wrapped, T))
 
 
-@both
-def test_a_tuple_of_two_targets_is_refused(Machine, scaled):
-    X, y, T = scaled
-    with pytest.raises(ValueError, match="tuple of 2 items"):
-        Machine().fit(X, y, X_target=(T, T))
-
-
 # Trap one: searches cut what is as long as X
 
 TOOLS = {

@@ -169,8 +169,6 @@ def test_reliability_by_hand_and_with_integer_weights():
     [
         (lambda: ECDFDisplay.from_samples([[1.0]], [[2.0]], feature="b"), "is not a column"),
         (lambda: ECDFDisplay.from_samples([[1.0]], [[2.0]], feature=3), "not between 0 and 0"),
-        (lambda: LovePlotDisplay.from_samples([[1.0]], [[2.0]], [1, 2]), "weights has shape"),
-        (lambda: WeightsDisplay.from_weights([-1.0, 2.0]), "negative"),
         (lambda: OverlapDisplay.from_samples([[1.0]], [[2.0]], plane="z"), "plane='z'"),
         (lambda: ReliabilityDisplay.from_predictions([0, 2], [0.1, 0.2]), "0 and 1 only"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], [0.1, 1.2]), "between 0 and 1"),

@@ -207,19 +207,6 @@ def test_bad_parameters_are_named(options, message):
         RobustBiasAware(**options).fit(X, y, X_target=T)
 
 
-def test_bad_samples_are_named():
-    X, y, T = problem()
-    model = RobustBiasAware()
-    with pytest.raises(ValueError, match="at least two classes, but y holds only one class: 1"):
-        model.fit(X, np.ones(len(X), dtype=int), X_target=T)
-    with pytest.raises(ValueError, match="X_target has 1 features, but X has 2"):
-        model.fit(X, y, X_target=T[:, :1])
-    with pytest.raises(ValueError, match=r"y has \d+ values, but X has"):
-        model.fit(X, y[:-1], X_target=T)
-    with pytest.raises(ValueError, match="sample_weight has shape"):
-        model.fit(X, y, X_target=T, sample_weight=[1.0])
-
-
 def test_the_weighter_is_cloned():
     X, y, T = problem()
     weighter = GaussianRatio()

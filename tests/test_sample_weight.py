@@ -284,20 +284,6 @@ def test_the_contract_finds_sample_weights_that_count():
         check_weighter(Counting())
 
 
-@pytest.mark.parametrize(
-    ("d", "words"),
-    [
-        (np.ones(49), "shape"),
-        (-np.ones(50), "negative"),
-        (np.zeros(50), "zero for every row"),
-        (np.full(50, np.nan), "NaN"),
-    ],
-)
-def test_wrong_sample_weights_are_errors_that_name_them(d, words):
-    with pytest.raises(ValueError, match=f"sample_weight.*{words}"):
-        EntropyBalancing().fit(X, X_target=T, sample_weight=d)
-
-
 def test_without_a_target_the_weighted_sample_is_the_target():
     np.testing.assert_allclose(factors(EntropyBalancing(), X, TIMES, target=None), 1.0)
     assert np.ptp(factors(EntropyBalancing(), X, TIMES, target=X)) > 0.1

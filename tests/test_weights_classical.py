@@ -704,27 +704,11 @@ def test_a_weighter_says_what_it_lacks():
         Weighter().fit([[0.0]])
 
 
-# Bad input
-
-
 @pytest.mark.parametrize("weighter", ONE_OF_EACH, ids=named)
-def test_bad_samples_are_named(weighter):
+def test_new_rows_of_another_width_are_refused(weighter):
     X = np.random.default_rng(0).normal(size=(20, 2))
-    broken = X.copy()
-    broken[3, 1] = np.nan
-    weighter = clone(weighter)
-    with pytest.raises(ValueError, match=r"X contains NaN or inf: column 1 \(1 NaN\)"):
-        weighter.fit(broken, X_target=X)
-    with pytest.raises(ValueError, match="X_target contains NaN"):
-        weighter.fit(X, X_target=broken)
-    with pytest.raises(ValueError, match="X_target has 1 features, but X has 2"):
-        weighter.fit(X, X_target=X[:, :1])
-    with pytest.raises(ValueError, match="minimum of 1 is required"):
-        weighter.fit(X, X_target=X[:0])
-    with pytest.raises(ValueError, match="target_weight is zero for every row"):
-        weighter.fit(X, X_target=X, target_weight=np.zeros(20))
     with pytest.raises(ValueError, match="2 features"):
-        weighter.fit(X, X_target=X).predict_weights(X[:, :1])
+        clone(weighter).fit(X, X_target=X).predict_weights(X[:, :1])
 
 
 # By name
