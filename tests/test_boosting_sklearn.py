@@ -38,7 +38,7 @@ OTHER: dict[str, Any] = {
     "min_samples_leaf": 1,
     "reg_lambda": 0.5,
 }
-EXACT: dict[str, Any] = {"n_estimators": 5, "leaf_solve": "exact"}
+EXACT: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "leaf_solve": "exact"}
 
 
 @parametrize_with_checks(

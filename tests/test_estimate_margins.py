@@ -384,6 +384,7 @@ def test_the_result_prints_and_is_plain_data():
     assert "target rows" not in found._repr_html_()
 
 
+@pytest.mark.thorough
 def test_intervals_cover():
     """Biased selection by age and sex, 150 samples: 95 % intervals hold the truth."""
     draw = np.random.default_rng(1)

@@ -155,6 +155,7 @@ def test_a_correction_that_halves_the_risk_is_found():
     assert now > before
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_that_is_right_everywhere_is_left_alone():
     now, _ = recommended(0.0, 15, QUICK)

@@ -173,7 +173,7 @@ def test_a_bare_array_of_another_length_is_left_whole(Machine, routing, scaled):
 def test_a_grid_search_refits_its_best_model_on_everything(Machine, scaled):
     X, y, T = scaled
     grid = {"correction__symmetric": [True], "correction__blend": [0.0, 0.5], "reg": [0.1, 1.0]}
-    model = Machine(correction=Spy(normalize=True))
+    model = Machine(correction=Spy(normalize=True), **FIXED)
     search = GridSearchCV(model, grid, cv=2).fit(X, y, X_target=(T,))
     assert Spy.lengths() == [N] * (4 * 2 + 1)
     again = clone(model).set_params(**search.best_params_).fit(X, y, X_target=T)
@@ -185,9 +185,9 @@ def test_a_grid_search_refits_its_best_model_on_everything(Machine, scaled):
 def test_cross_validation_scores_models_that_know_the_target(Machine, scaled):
     X, y, T = scaled
     folds = KFold(3)
-    scores = cross_val_score(Machine(reg=1.0), X, y, cv=folds, params={"X_target": (T,)})
+    scores = cross_val_score(Machine(**FIXED, reg=1.0), X, y, cv=folds, params={"X_target": (T,)})
     by_hand = [
-        Machine(reg=1.0).fit(X[train], y[train], X_target=T).score(X[test], y[test])
+        Machine(**FIXED, reg=1.0).fit(X[train], y[train], X_target=T).score(X[test], y[test])
         for train, test in folds.split(X)
     ]
     np.testing.assert_allclose(scores, by_hand)
@@ -202,8 +202,8 @@ def test_cross_validation_scores_models_that_know_the_target(Machine, scaled):
 def test_transform_input_equals_transforming_by_hand(Machine, wrap, samples, scaled):
     X, y, T = samples
     X_scaled, _, T_scaled = scaled
-    by_hand = Machine().fit(X_scaled, y, X_target=T_scaled)
-    steps = [("scale", StandardScaler()), ("machine", Machine())]
+    by_hand = Machine(**FIXED).fit(X_scaled, y, X_target=T_scaled)
+    steps = [("scale", StandardScaler()), ("machine", Machine(**FIXED))]
     pipeline = Pipeline(steps, transform_input=["X_target"])
     with config_context(enable_metadata_routing=True):
         pipeline.fit(X, y, X_target=wrap(T))
@@ -214,7 +214,7 @@ def test_transform_input_equals_transforming_by_hand(Machine, wrap, samples, sca
 @both
 def test_transform_input_is_refused_without_routing(Machine, samples):
     X, y, T = samples
-    pipeline = make_pipeline(StandardScaler(), Machine(), transform_input=["X_target"])
+    pipeline = make_pipeline(StandardScaler(), Machine(**FIXED), transform_input=["X_target"])
     with pytest.raises(ValueError, match="metadata routing"):
         pipeline.fit(X, y, X_target=T)
 
@@ -280,13 +280,13 @@ def test_sample_weight_is_routed_once_it_is_requested(Machine, scaled):
     X, y, T = scaled
     w = np.arange(N) % 3
     with config_context(enable_metadata_routing=True):
-        asked = Machine(reg=1.0).set_fit_request(sample_weight=True)
+        asked = Machine(**FIXED, reg=1.0).set_fit_request(sample_weight=True)
         asked.set_score_request(sample_weight=False)
         search = GridSearchCV(asked, {"reg": [1.0]}, cv=2)
         search.fit(X, y, X_target=(T,), sample_weight=w)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             GridSearchCV(Machine(), {"reg": [1.0]}).fit(X, y, X_target=(T,), sample_weight=w)
-    by_hand = Machine(reg=1.0).fit(X, y, X_target=T, sample_weight=w)
+    by_hand = Machine(**FIXED, reg=1.0).fit(X, y, X_target=T, sample_weight=w)
     np.testing.assert_array_equal(values(search, T), values(by_hand, T))
 
 
@@ -401,7 +401,7 @@ def test_partial_fit_ends_where_the_rows_do_however_they_are_cut(Machine, scaled
 @both
 def test_a_pickled_pipeline_predicts_without_routing(Machine, samples):
     X, y, T = samples
-    pipeline = make_pipeline(StandardScaler(), Machine(), transform_input=["X_target"])
+    pipeline = make_pipeline(StandardScaler(), Machine(**FIXED), transform_input=["X_target"])
     with config_context(enable_metadata_routing=True):
         written = pickle.dumps(pipeline.fit(X, y, X_target=T))
         routed = values(pipeline, T)
@@ -458,8 +458,8 @@ def test_labels_and_weights_may_be_columns(library, scaled):
     Series = pytest.importorskip(library).Series
     X, y, T = scaled
     labels, w = np.where(y, "ill", "well"), 1.0 + np.arange(N) % 3
-    arrays = VSVC(reg=1.0).fit(X, labels, X_target=T, sample_weight=w, target_weight=w)
-    columns = VSVC(reg=1.0).fit(
+    arrays = VSVC(**FIXED, reg=1.0).fit(X, labels, X_target=T, sample_weight=w, target_weight=w)
+    columns = VSVC(**FIXED, reg=1.0).fit(
         X, Series(labels), X_target=T, sample_weight=Series(w), target_weight=Series(w)
     )
     np.testing.assert_array_equal(columns.predict_proba(T), arrays.predict_proba(T))
@@ -473,9 +473,9 @@ def test_searches_take_frames(Machine, frame, routing, scaled):
     X, y, T = scaled
     with config_context(enable_metadata_routing=routing):
         frames = cross_val_score(
-            Machine(reg=1.0), frame(X), y, cv=3, params={"X_target": (frame(T),)}
+            Machine(**FIXED, reg=1.0), frame(X), y, cv=3, params={"X_target": (frame(T),)}
         )
-    arrays = cross_val_score(Machine(reg=1.0), X, y, cv=3, params={"X_target": (T,)})
+    arrays = cross_val_score(Machine(**FIXED, reg=1.0), X, y, cv=3, params={"X_target": (T,)})
     np.testing.assert_allclose(frames, arrays)
 
 
@@ -483,7 +483,7 @@ def test_searches_take_frames(Machine, frame, routing, scaled):
 @both
 def test_columns_that_do_not_match_are_refused(Machine, frame, scaled):
     X, y, T = scaled
-    model = Machine(reg=1.0)
+    model = Machine(**FIXED, reg=1.0)
     straight = model.fit(frame(X), y, X_target=frame(T)).predict(frame(T))
     model.fit(frame(X), y, X_target=frame(T[:, ::-1], NAMES[::-1]))
     np.testing.assert_array_equal(model.predict(frame(T)), straight)
@@ -501,7 +501,7 @@ def test_columns_that_do_not_match_are_refused(Machine, frame, scaled):
 @both
 def test_rows_without_names_are_predicted_with_a_warning(Machine, frame, scaled):
     X, y, T = scaled
-    model = Machine(reg=1.0).fit(frame(X), y, X_target=frame(T))
+    model = Machine(**FIXED, reg=1.0).fit(frame(X), y, X_target=frame(T))
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         nameless = values(model, T)
     np.testing.assert_array_equal(nameless, values(model, frame(T)))

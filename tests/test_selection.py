@@ -7,6 +7,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, Kernel, Reweighted
 from covshift.comparison import (
@@ -24,7 +26,7 @@ from covshift.datasets import make_survey
 
 data = make_survey(400, 400, random_state=0)
 X, y, T = data.X, data.y, data.X_target
-LEARNER = LogisticRegression(max_iter=5000)
+LEARNER = make_pipeline(StandardScaler(), LogisticRegression())
 
 
 def test_losses_are_what_their_names_say():
