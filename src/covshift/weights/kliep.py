@@ -37,6 +37,7 @@ _MAX_STEPS = 200
 _SMALLEST_STEP = 1e-10
 _FIRST_STEPS = 5
 _POOR_START = 1e-2  # likelihood of a point, relative to its best centre
+_NOT_REACHED = float(np.finfo(np.float64).tiny)  # below it, one over the likelihood overflows
 
 
 class KLIEP(Weighter):
@@ -304,7 +305,7 @@ def _proportions(A: Real, scale: Real, share: Real, start: Real, *, tolerance: f
     if u.min() < _POOR_START:
         b = (scale > 0) / max(int(np.count_nonzero(scale)), 1)
         u = reached(b)
-        if u.min() <= 0:
+        if u.min() < _NOT_REACHED:
             return np.zeros_like(b)
         for _ in range(_FIRST_STEPS):  # of expectation-maximisation: slow, but from anywhere
             b = b * scale * (A @ (share / u))
