@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from covshift import VSVC, ConformalRegressor, Reweighted
+from covshift import VSVC, ConformalRegressor, Kernel, Reweighted
 from covshift.datasets import make_survey
 from covshift.exceptions import NoTargetWarning
 from covshift.weights import GaussianRatio
@@ -46,9 +46,10 @@ def test_a_pipeline_transforms_sample_and_target_alike():
 
 
 def test_a_v_machine_at_the_end_of_a_pipeline_gets_the_transformed_target():
-    pipeline = make_pipeline(StandardScaler(), VSVC("additive"))
+    machine = VSVC("additive", kernel=Kernel("rbf", width="scale"))
+    pipeline = make_pipeline(StandardScaler(), machine)
     model = Reweighted(pipeline, weighter=None).fit(X, y, X_target=T)
-    expected = VSVC("additive").fit(scaler.transform(X), y, X_target=scaler.transform(T))
+    expected = machine.fit(scaler.transform(X), y, X_target=scaler.transform(T))
     np.testing.assert_allclose(model.predict_proba(T), expected.predict_proba(scaler.transform(T)))
 
 

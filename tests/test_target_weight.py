@@ -132,7 +132,7 @@ CONTENDERS["searched wrapper"] = GridSearchCV(
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", sorted(CONTENDERS))
 def test_compare_hands_the_weighted_target_to_every_contender(name):
     """The judge's weights are for one and the same target, so that only the contender differs."""

@@ -21,7 +21,7 @@ from matrix.exceptions import EXCEPTIONS, UNTRIED, expectation
 from matrix.inputs import INPUTS
 from matrix.problem import SLOTS, Refuses, failure
 
-PART, SLOW_PART = 8, 60  # of the answers, one in so many is tried in every run
+PART, SLOW_PART = 12, 90  # of the answers, one in so many is tried in every run
 SLOW_REFUSALS = 4  # of what a slow entry point refuses, one in so many
 
 
