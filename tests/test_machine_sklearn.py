@@ -54,7 +54,7 @@ def test_scikit_learns_own_checks(estimator, check):
     run_check(estimator, check)
 
 
-@pytest.mark.part(3)  # each of their many fits searches for a kernel
+@pytest.mark.part(5)  # each of their many fits searches for a kernel
 @parametrize_with_checks([VSVC(), VSVR()])
 def test_scikit_learns_own_checks_of_the_defaults(estimator, check):
     run_check(estimator, check)

@@ -87,7 +87,7 @@ def test_estimate_takes_columns_for_all_that_belongs_to_rows(frames):
     assert {row.outcome for row in named.table} == {"ill"}
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 def test_evaluate_takes_columns_of_scores_labels_and_flags(frames):
     make = type(frames[0])
     survey, target = (
