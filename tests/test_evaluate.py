@@ -25,7 +25,7 @@ from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Classified, Scored
 from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.notes import Labelled
-from covshift.evaluations.problem import Judged
+from covshift.evaluations.problem import ScoredProblem
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.numerics.crossfit import deal
 from covshift.registry import METRICS
@@ -261,7 +261,9 @@ def judged(X, y, T, w, chance, digits=1):
     p, t = map(Scorer(digits=digits).predict_proba, (X, T))
     chosen = [(part[:, 1] >= 0.5).astype(int) for part in (p, t)]
     scored = Scored("scores", p, t, "probabilities", ("0", "1"), 1, *chosen)
-    problem = Judged(sample, weights, "dr", 0.95, 2, chance, False, 0, scores=scored.columns())
+    problem = ScoredProblem(
+        sample, weights, "dr", 0.95, 2, chance, False, 0, scores=scored.columns()
+    )
     return Classified(problem, scored, y)
 
 

@@ -18,7 +18,7 @@ from covshift.evaluations.curves import bins_of, curves_of, number_within, relia
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import METHODS, Classified, Scored
 from covshift.evaluations.metrics import bin_metrics, score_bins
-from covshift.evaluations.problem import Judged
+from covshift.evaluations.problem import ScoredProblem
 from covshift.exceptions import InputError
 from covshift.numerics.statistics import equal_weight_bins
 
@@ -93,7 +93,9 @@ def judged(p, q, y=Y, X=X, T=T, w=W, given="probabilities"):
     both = [np.column_stack([1 - part, part]) for part in (p, q)]
     chosen = [(part >= 0.5).astype(int) for part in (p, q)]
     scored = Scored("scores", *both, given, ("0", "1"), 1, *chosen)
-    problem = Judged(sample, weights, "dr", 0.95, 2, Chance(), False, 0, scores=scored.columns())
+    problem = ScoredProblem(
+        sample, weights, "dr", 0.95, 2, Chance(), False, 0, scores=scored.columns()
+    )
     return Classified(problem, scored, y)
 
 

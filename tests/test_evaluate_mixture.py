@@ -26,7 +26,7 @@ from covshift.data import Samples
 from covshift.engine.intervals import Errors
 from covshift.engine.outcome import BoostedClasses, tree_settings
 from covshift.engine.weights import weigh
-from covshift.evaluations.problem import Judged, likeliest, mixed
+from covshift.evaluations.problem import ScoredProblem, likeliest, mixed
 from covshift.numerics.crossfit import Features, FoldFits
 from covshift.numerics.influence import Design, Influence
 
@@ -235,12 +235,12 @@ def test_trees_of_many_rows_learn_of_a_class_of_one_row():
 )
 def test_lean_and_trust_are_those_of_sums_over_rows(sample, weights, slopes, least, most):
     rest = left(slopes)
-    problem = Judged(sample, weights, "dr", 0.95, 2, None, False, 0).about(np.array(rest))
+    problem = ScoredProblem(sample, weights, "dr", 0.95, 2, None, False, 0).about(np.array(rest))
     lean, trust, share = leaning_shares(rest, weights.final, weights.steady)
     engine = problem.engine
-    assert engine.lean == pytest.approx(lean, abs=1e-12)
-    assert engine.trust == pytest.approx(trust, abs=1e-12)
-    assert engine.residual_share(engine.lean) == pytest.approx(share, abs=1e-12)
+    assert engine.full_weight_share == pytest.approx(lean, abs=1e-12)
+    assert engine.residual_factor == pytest.approx(trust, abs=1e-12)
+    assert engine.residual_share(engine.full_weight_share) == pytest.approx(share, abs=1e-12)
     assert least <= trust <= most
 
 
@@ -265,8 +265,12 @@ def test_with_groups_lean_and_trust_are_the_largest(ask):
     sample = Samples.of(X, None, T, by=(GROUPS, TARGET_GROUPS))
     weights = weigh(sample, None, max_weight=None, random_state=0)  # groups are features
     lean, trust, share = leaning_shares(left(NONE), weights.final, weights.steady, GROUPS.tolist())
-    problem = Judged(sample, weights, "dr", 0.95, 2, None, False, 0).about(np.array(left(NONE)))
-    assert (problem.engine.lean, problem.engine.trust) == pytest.approx((lean, trust), abs=1e-12)
+    problem = ScoredProblem(sample, weights, "dr", 0.95, 2, None, False, 0).about(
+        np.array(left(NONE))
+    )
+    assert (problem.engine.full_weight_share, problem.engine.residual_factor) == pytest.approx(
+        (lean, trust), abs=1e-12
+    )
     assert trust > 0  # that of all rows is zero
     s, s_t = (Scorer().predict_proba(rows)[:, 1] for rows in (X, T))
     q, q_t = chance(NONE, X), chance(NONE, T)
@@ -297,10 +301,10 @@ def test_groups_have_numbers_whatever_the_trust(ask, slopes):
 
 
 def test_an_outcome_model_without_residuals_leaves_nothing_to_add(sample, weights):
-    problem = Judged(sample, weights, "dr", 0.95, 2, None, False, 0)
+    problem = ScoredProblem(sample, weights, "dr", 0.95, 2, None, False, 0)
     engine = problem.about(np.zeros((N, 3))).engine
-    assert (engine.lean, engine.trust) == (0, 0)
-    assert not engine.residual_share(engine.lean).any()
+    assert (engine.full_weight_share, engine.residual_factor) == (0, 0)
+    assert not engine.residual_share(engine.full_weight_share).any()
 
 
 def test_given_weights_and_large_samples_have_the_doubly_robust_form_as_it_is(ask, sample, weights):
@@ -309,8 +313,8 @@ def test_given_weights_and_large_samples_have_the_doubly_robust_form_as_it_is(as
         weigh(sample, np.ones(N), max_weight=None, random_state=0),
         replace(weights, steady=None),
     ):
-        engine = Judged(sample, one, "dr", 0.95, 2, None, False, 0).about(rest).engine
-        assert (engine.lean, engine.trust) == (1, 1)
+        engine = ScoredProblem(sample, one, "dr", 0.95, 2, None, False, 0).about(rest).engine
+        assert (engine.full_weight_share, engine.residual_factor) == (1, 1)
     w = np.linspace(0.5, 1.5, N)
     s, s_t = (Scorer().predict_proba(rows)[:, 1] for rows in (X, T))
     q, q_t = chance(NONE, X), chance(NONE, T)

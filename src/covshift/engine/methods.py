@@ -88,8 +88,8 @@ class Engine:
     weights: Weights
     share: Real  # (M,)
     finite_population: bool = False
-    lean: float = 1.0  # a: share of the full weights in what the outcome model leaves
-    trust: float = 1.0  # how much of this is added to the model's mean
+    full_weight_share: float = 1.0  # a: share of the full weights in what the outcome model leaves
+    residual_factor: float = 1.0  # how much of this is added to the model's mean
     caution: float = 2 / 3  # how far the variance goes from that of flat to that of full weights
     margin_size: float | None = None  # rows that the margins describe which are the target
 
@@ -132,25 +132,25 @@ class Engine:
 
     def _doubly_robust(self, signal: Signal) -> Influence:
         h = signal.h
-        rest, train = self.residuals(signal.values - h.train, self.lean)
+        rest, train = self.residuals(signal.values - h.train, self.full_weight_share)
         return Influence(self.share @ h.target + rest, train, self._target(h.target))
 
-    def residuals(self, residual: Real, lean: float) -> tuple[Real, Real]:
-        """Means (k,) of what h leaves (N, k), leaning to the full weights, and their influence."""
+    def residuals(self, residual: Real, full: float) -> tuple[Real, Real]:
+        """Means (k,) of what h leaves (N, k), shrunken to the full weights, and their influence."""
         w, u = self.weights.final, self.weights.steady
         rest, train = mean_influence(residual, w)
         if u is None:
-            return self.trust * rest, self._few_rows * train
+            return self.residual_factor * rest, self._few_rows * train
         both = np.sqrt((1 - self.caution) * u**2 + self.caution * w**2) / len(w)  # mean one each
         train = both[:, None] * (residual - rest)
-        return self.residual_share(lean) @ residual, self._few_rows * train
+        return self.residual_share(full) @ residual, self._few_rows * train
 
-    def residual_share(self, lean: float) -> Real:
+    def residual_share(self, full: float) -> Real:
         """Weights (N,) of what h leaves, summing to one where it is trusted."""
         w, u = self.weights.final, self.weights.steady
         if u is None:
-            return np.asarray(self.trust * w / w.sum())
-        return np.asarray(self.trust * (lean * w / w.sum() + (1 - lean) * u / u.sum()))
+            return np.asarray(self.residual_factor * w / w.sum())
+        return np.asarray(self.residual_factor * (full * w / w.sum() + (1 - full) * u / u.sum()))
 
     @property
     def _few_rows(self) -> float:
@@ -186,7 +186,7 @@ class Engine:
         return not exact
 
 
-def leaning(residual: Real, weights: Weights) -> float:
+def share_of_full_weights(residual: Real, weights: Weights) -> float:
     """The share a of the full weights, for residuals (N, k) of k parts of an outcome."""
     if weights.steady is None:
         return 1.0

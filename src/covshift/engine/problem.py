@@ -15,7 +15,7 @@ from ..numerics.crossfit import CrossFit, Features, deal
 from ..numerics.influence import Design, Influence
 from ..weights.design import kish
 from .intervals import Errors, Number
-from .methods import Engine, Method, Signal, leaning
+from .methods import Engine, Method, Signal, share_of_full_weights
 from .outcome import NAME, classifies, predict, predict_linear, random_folds
 from .weights import Weights
 
@@ -71,7 +71,7 @@ class Problem:
             self.weights,
             self.sample.share,
             self.finite_population,
-            self._lean(),
+            self._full_share(),
             margin_size=self.margin_size,
         )
 
@@ -80,7 +80,7 @@ class Problem:
         """Rows that the margins describe which are the target; None: they are exact, or rows."""
         return None if self.sample.known is None else self.sample.known.margins.size
 
-    def _lean(self) -> float:
+    def _full_share(self) -> float:
         """How much of the full weights to use, by the first signal that leaves something.
 
         This is the outcome itself, or its first share between zero and one. Flat weights must be
@@ -92,12 +92,12 @@ class Problem:
         residual = next((part for part in residuals if part.any()), None)
         if residual is None:
             return 0.0
-        lean = leaning(residual, self.weights)
+        full = share_of_full_weights(residual, self.weights)
         if self.sample.groups is None:
-            return lean
+            return full
         numbers = range(len(self._groups.labels))
         inside = np.hstack([residual * self._groups.indicator(k)[:, None] for k in numbers])
-        return max(lean, leaning(inside, self.weights))
+        return max(full, share_of_full_weights(inside, self.weights))
 
     def with_weights(self, d: Real, final: Real, share: Real) -> Problem:
         """Return the same problem, its models included, under other weights and target shares."""

@@ -113,7 +113,7 @@ def weigh(
     """Fit the weighter to standardised rows, or take the weights that were given.
 
     Without a weighter: `DEFAULT`, and flatter ones besides, which the doubly robust
-    estimate may lean to (`methods`).
+    estimate may shrink to (`methods`).
 
     ``max_weight`` limits the final weights, in units of their mean.
     """

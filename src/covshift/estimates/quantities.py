@@ -18,7 +18,7 @@ from ..data import Samples
 from ..data.columns import check_outcomes, spelled
 from ..data.parameters import number, one_of
 from ..engine.intervals import Errors, Number
-from ..engine.methods import METHODS, Method, Signal, leaning
+from ..engine.methods import METHODS, Method, Signal, share_of_full_weights
 from ..engine.problem import Item, Problem
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
@@ -642,8 +642,10 @@ def _solve(
         train = (K - 1) / K * (by_fold.mean(axis=0) - by_fold)
     else:
         residual = X * (y - h.train[:, 0])[:, None]
-        lean = max(problem.engine.lean, leaning(residual, problem.weights))
-        left, train = problem.engine.residuals(residual, lean)
+        full = max(
+            problem.engine.full_weight_share, share_of_full_weights(residual, problem.weights)
+        )
+        left, train = problem.engine.residuals(residual, full)
         b, A = _newton(T, share, T.T @ (share * h.target[:, 0]) + left, family)
         train = train @ A
     score = T * (h.target[:, 0] - _mean(T @ b, family))[:, None]

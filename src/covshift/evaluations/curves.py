@@ -149,7 +149,7 @@ def reliability(judge: Classified, bins: Bins, method: Method) -> Reliability:
     share, mass = _shares(masses, bins, judge.scored.positive)
     besides = np.zeros(bins.count)
     if problem.engine.counts_imbalance(engine):
-        balanced = _shares(judge.upright.masses("dr"), bins, judge.scored.positive)[0]
+        balanced = _shares(judge.unshrunken.masses("dr"), bins, judge.scored.positive)[0]
         besides = np.nan_to_num(np.abs(balanced - share))
     numbers = []
     for k, found in enumerate(_influences(judge, bins, method, share, mass)):
@@ -181,7 +181,7 @@ def number_within(
     found = judge.influence(metric, method, group) if found is None else found
     besides = 0.0
     if judge.problem.engine.counts_imbalance(engine_method(method)):
-        balanced = metric.of(judge.upright.masses("dr", group)).value
+        balanced = metric.of(judge.unshrunken.masses("dr", group)).value
         besides = float(np.nan_to_num(abs(balanced - float(found.value[0]))))
     errors = _errors(judge, metric.within, method, group)
     return errors.number(found, **limits(metric.range), besides=besides)

@@ -10,8 +10,8 @@ weights w that carry the sample to the target, and the target's shares t,
     cbpe      target rows carry t c(s)           c: the scores calibrated on the labelled rows
     pape      target rows carry t c_w(s)         c_w: calibrated on the weighted labelled rows
 
-where weights sum to one; those of "dr" lean to flatter ones and to the model (`judged`). "cbpe" is
-the expected performance of calibrated scores, "pape" the same with a calibration for the target;
+where weights sum to one; those of "dr" shrink to flatter ones and to the model (`problem`). "cbpe"
+is the expected performance of calibrated scores, "pape" the same with a calibration for the target;
 both calibrate by a logistic regression on the log-odds (Platt).
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
@@ -41,7 +41,7 @@ from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from .masses import Masses, log_odds
 from .metrics import Metric, Needs, limits
-from .problem import Judged
+from .problem import ScoredProblem
 
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -58,7 +58,7 @@ def engine_method(method: Method) -> EngineMethod:
 class Classified:
     """A classifier with labelled rows: masses by every method, and metrics with their errors."""
 
-    problem: Judged
+    problem: ScoredProblem
     scored: Scored
     labels: Rows  # (N,): numbers of the classes
     kept: dict[str, CrossFit] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class Classified:
         self.problem = self.problem.about(self._left(), _CAUTION)
 
     @property
-    def upright(self) -> Classified:
+    def unshrunken(self) -> Classified:
         """The same, with the doubly robust form as it is: what the weights leave unbalanced."""
-        return replace(self, problem=self.problem.upright)
+        return replace(self, problem=self.problem.unshrunken)
 
     def _left(self) -> Real:
         """What the outcome model leaves: residuals, and their products with what metrics use."""
@@ -114,7 +114,7 @@ class Classified:
             q = self.predicted(method)
             target = q.target * problem.sample.share[:, None]
             if method == "dr":
-                share = problem.engine.residual_share(problem.engine.lean)
+                share = problem.engine.residual_share(problem.engine.full_weight_share)
                 train = (train - q.train) * share[:, None]
             else:
                 train = np.zeros_like(train)
@@ -149,7 +149,9 @@ class Classified:
         found = self.influence(metric, method, group) if found is None else found
         besides = 0.0
         if self.problem.engine.counts_imbalance(engine_method(method)):
-            besides = abs(metric.of(self.upright.masses("dr", group)).value - float(found.value[0]))
+            besides = abs(
+                metric.of(self.unshrunken.masses("dr", group)).value - float(found.value[0])
+            )
         errors = self.problem.errors(engine_method(method), group)
         return errors.number(found, **limits(metric.range), besides=besides)
 

@@ -24,7 +24,7 @@ from .masses import Masses
 from .methods import Classified, Method, Scored, residual_parts
 from .metrics import Metric, Range, limits, words
 from .numbers import Regressed, plain
-from .problem import Judged
+from .problem import ScoredProblem
 
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show
@@ -282,7 +282,7 @@ class Labelled:
         error = scored.target[self.rows, 0] - self.y
         return self._change(judge.problem.about(rest), scored, signal, error[:, None])
 
-    def _change(self, problem: Judged, scored: Scored, signal: Signal, y: Real) -> Change:
+    def _change(self, problem: ScoredProblem, scored: Scored, signal: Signal, y: Real) -> Change:
         here, there = residual_parts(scored)
         h = signal.h
         products = Signal(
@@ -293,8 +293,8 @@ class Labelled:
         train = problem.engine.means(products, "dr").train
         residual = _products(y - h.target[self.rows], there[self.rows])
         mean, target = mean_influence(residual, self.weight)
-        engine = replace(problem.engine, trust=1.0)
-        D = mean - engine.residual_share(engine.lean) @ rest
+        engine = replace(problem.engine, residual_factor=1.0)
+        D = mean - engine.residual_share(engine.full_weight_share) @ rest
         covariance = problem.design.covariance(train)
         covariance = covariance + Design.simple(len(self.rows)).covariance(target)
         k = int(np.linalg.matrix_rank(covariance, hermitian=True))

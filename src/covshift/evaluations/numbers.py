@@ -28,14 +28,14 @@ from ..numerics.influence import Influence, mean_influence
 from ..registry import METRICS
 from .methods import Method, losses_of
 from .metrics import limits, range_of, title
-from .problem import Judged
+from .problem import ScoredProblem
 
 
 @dataclass(frozen=True)
 class Regressed:
     """A regression with labelled rows."""
 
-    problem: Judged
+    problem: ScoredProblem
     y: Real  # (N,)
     f: Real  # (N,): predictions
 
@@ -63,8 +63,8 @@ class Regressed:
                 one = self.influence(metric, method, group)
                 besides = 0.0
                 if self.problem.engine.counts_imbalance(method):
-                    upright = replace(self, problem=self.problem.upright)
-                    balanced = upright.influence(metric, "dr", group)
+                    unshrunken = replace(self, problem=self.problem.unshrunken)
+                    balanced = unshrunken.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
                 errors = self.problem.errors(method, group)
                 numbers[method] = errors.number(one, besides=besides, **limits(range_of(metric)))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ..engine.methods import Engine, beyond_noise, leaning
+from ..engine.methods import Engine, beyond_noise, share_of_full_weights
 from ..engine.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, predict, tree_settings
 from ..engine.problem import Problem
 from ..exceptions import InputError
@@ -47,7 +47,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Judged(Problem):
+class ScoredProblem(Problem):
     """Labelled rows that judge a model.
 
     The outcome model sees the features and the model's scores (`chances`). A model of the user's
@@ -67,17 +67,17 @@ class Judged(Problem):
         engine = super().engine
         if self.rest is None or self.weights.steady is None:
             return engine
-        lean = self._largest(lambda rest: leaning(rest, self.weights))
-        share = engine.residual_share(lean)
-        trust = self._largest(lambda rest: beyond_noise(rest, share, share))
-        return replace(engine, lean=lean, trust=trust, caution=self.caution)
+        full = self._largest(lambda rest: share_of_full_weights(rest, self.weights))
+        share = engine.residual_share(full)
+        factor = self._largest(lambda rest: beyond_noise(rest, share, share))
+        return replace(engine, full_weight_share=full, residual_factor=factor, caution=self.caution)
 
     @property
-    def upright(self) -> Judged:
+    def unshrunken(self) -> ScoredProblem:
         """The same problem, whose doubly robust form does not lean."""
         return replace(self, weights=replace(self.weights, steady=None))
 
-    def about(self, rest: Real, caution: float = 2 / 3) -> Judged:
+    def about(self, rest: Real, caution: float = 2 / 3) -> ScoredProblem:
         """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""
         return replace(self, rest=rest, caution=caution)
 

@@ -32,7 +32,7 @@ from .methods import NUMBER_METHODS, Classified, Method, Scored, engine_method, 
 from .metrics import Bins, Metric, Range, class_metrics, number_metrics, range_of, title
 from .notes import Change, Check, Labelled
 from .numbers import Regressed
-from .problem import Judged, Learned
+from .problem import Learned, ScoredProblem
 from .result import Difference, Evaluations, Performance
 
 _LEAST_LABELS = 5  # of the target
@@ -118,13 +118,13 @@ class Run:
         used: Rows,
         sample: Samples,
         weights: Weights,
-    ) -> Judged:
+    ) -> ScoredProblem:
         settings = self.settings
         features = Features(
             _safe_indexing(self.given.train, used),
             _safe_indexing(self.given.target, self.covered.sample.features.target),
         )
-        problem = Judged(
+        problem = ScoredProblem(
             replace(sample, features=features),
             weights,
             engine_method(settings.method),
@@ -204,7 +204,7 @@ Where = tuple[str, int | None, str | None]  # metric, group
 class OneModel:
     """A model that is judged, and what was found so far."""
 
-    problem: Judged
+    problem: ScoredProblem
     scored: Scored
     settings: Settings
     few: Labelled | None  # target rows with a label
