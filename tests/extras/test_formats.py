@@ -1,4 +1,4 @@
-"""Excel, Stata, SPSS and Zstandard: the same columns as from plain text."""
+"""Stata and SPSS: the same columns as from plain text."""
 
 from __future__ import annotations
 
@@ -57,75 +57,6 @@ def piped(monkeypatch, path):
     raw = io.BufferedReader(io.BytesIO(path.read_bytes()))
     monkeypatch.setattr("sys.stdin", type("Piped", (), {"buffer": raw}))
     return "-"
-
-
-# Excel
-
-
-@pytest.fixture
-def workbook(tmp_path):
-    library = require("openpyxl")
-
-    def write(columns, name="t.xlsx", *, title="people", more=()):
-        book = library.Workbook()
-        sheet = book.active
-        sheet.title = title
-        sheet.append(list(columns))
-        for row in zip(*columns.values(), strict=True):
-            sheet.append(list(row))
-        for other in more:
-            book.create_sheet(other)
-        book.save(tmp_path / name)
-        return tmp_path / name
-
-    return write
-
-
-TRUTHS = {**COLUMNS, "boolean": [None if k == 4 else k % 3 == 0 for k in range(ROWS)]}
-
-
-def test_a_sheet_gives_the_columns_of_the_text(tmp_path, workbook, monkeypatch):
-    path = workbook(TRUTHS)
-    same = from_csv(tmp_path, TRUTHS)
-    check(read_table(str(path)), same)
-    check(read_table(piped(monkeypatch, path)), same)
-
-
-def test_the_first_sheet_is_read_and_another_can_be_named(workbook):
-    path = workbook({"a": [1, 2]}, more=["notes"])
-    table = read_table(str(path))
-    assert table.columns["a"].values.tolist() == [1, 2]
-    assert "has the sheets 'people', 'notes': 'people' was read" in table.notes[0].text
-    with pytest.raises(InputError, match="sheet 'notes' is empty"):
-        read_table(str(path), reading=ReadOptions(sheet="notes"))
-    with pytest.raises(InputError, match=r"no sheet 'more'\. Its sheets are: 'people', 'notes'"):
-        read_table(str(path), reading=ReadOptions(sheet="more"))
-
-
-def test_rows_of_a_sheet_are_named_by_their_number(workbook):
-    path = workbook({"a": [1, 2, "x"], "b": [1, 2, 3]})
-    with pytest.raises(InputError, match="sheet 'people', line 4: 'x' in column 'a' is not a numb"):
-        read_table(str(path), {"a": "number"})
-    path = workbook({"a": [1, None, 3], "b": [1, None, 3]})
-    with pytest.raises(InputError, match="line 3 is empty"):
-        read_table(str(path))
-    path = workbook({"a": [1, 2, None], "b": [1, 2, None]})  # blank rows at the end
-    assert len(read_table(str(path))) == 2
-
-
-def test_a_missing_number_of_a_sheet_counts_by_value(workbook):
-    everywhere, _ = missing_words(["-9"])
-    path = workbook({"a": [1, -9, 2.5], "b": [1.5, -9.0, 3]})
-    table = read_table(str(path), reading=ReadOptions(missing=everywhere))
-    for name in ("a", "b"):
-        assert np.isnan(table.columns[name].values).tolist() == [False, True, False]
-
-
-def test_a_damaged_workbook_is_an_input_error(tmp_path, workbook):
-    path = workbook({"a": [1, 2]})
-    (tmp_path / "cut.xlsx").write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(InputError, match=r"cut\.xlsx"):
-        read_table(str(tmp_path / "cut.xlsx"))
 
 
 # Stata and SPSS
@@ -200,6 +131,36 @@ def test_truths_of_labels_are_booleans(tmp_path):
     column = read_table(str(path)).columns["smoker"]
     assert (column.kind, column.levels) == ("boolean", ("No", "Yes"))
     np.testing.assert_array_equal(column.values, [1, 0, np.nan])
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_labels_that_grow_with_their_values_are_ordered(tmp_path, form):
+    labels = {
+        "age": {1: "Under 18", 2: "18-29", 3: "30 to 64", 4: "65+"},
+        "income": {1: "< 1,000", 2: "1,000 - 1,999", 3: "2,000 or more"},
+        "rooms": {1: "1", 2: "2", 3: "3+"},
+        "region": {1: "north", 2: "south", 3: "west"},
+        "numbered": {1: "1. north", 2: "2. south", 3: "3. west"},
+        "falling": {1: "30+", 2: "20-29", 3: "10-19"},
+    }
+    frame = {name: [3.0, 1.0, 2.0, 1.0] for name in labels}
+    path = written(tmp_path, form, frame, variable_value_labels=labels)
+    columns = read_table(str(path)).columns
+    for name in ("age", "income", "rooms"):
+        assert (columns[name].kind, columns[name].doubt) == ("ordered", None)
+        assert columns[name].levels == (*labels[name].values(),)
+    assert [columns[name].kind for name in list(labels)[3:]] == ["category"] * 3
+
+
+def test_a_nominal_variable_of_spss_is_never_ordered(tmp_path):
+    path = written(
+        tmp_path,
+        "sav",
+        {"district": [3.0, 1.0, 2.0]},
+        variable_value_labels={"district": {1: "10", 2: "20+", 3: "30"}},
+        variable_measure={"district": "nominal"},
+    )
+    assert read_table(str(path)).columns["district"].kind == "category"
 
 
 def test_times_of_the_day_are_doubtful(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,9 +25,11 @@ _TIME = Doubt("dates", "holds times of the day")
 class SurveyTable:
     """The columns of a Stata or SPSS file, and its rows in blocks.
 
-    A column whose values all have a label holds these labels: ordered, where SPSS calls the
-    variable ordinal. Where only some values have labels, as on a scale with named ends, the column
-    stays a number. The whole file is held in memory.
+    A column whose values all have a label holds these labels. They are ordered as their values are,
+    where SPSS calls the variable ordinal, and where they are numbers or brackets that grow with the
+    values, such as "18-29", "30-44", "45+", unless SPSS calls it nominal: Stata does not say, and
+    regions have values too. Where only some values have labels, as on a scale with named ends, the
+    column stays a number. The whole file is held in memory.
     """
 
     is_text = False
@@ -52,7 +56,7 @@ class SurveyTable:
         self._cells = {name: _with_none(found.pop(name)) for name in about.column_names}
         self.index: set[str] = set()
         self.notes: list[Note] = []
-        self._ordinal = {k for k, scale in about.variable_measure.items() if scale == "ordinal"}
+        self._measure = about.variable_measure
         self._labels = {
             name: _kept_labels(labels, shown.missing_ranges.get(name, []))
             for name, labels in about.variable_value_labels.items()
@@ -105,7 +109,9 @@ class SurveyTable:
         if kind == "boolean":
             return self._texts(name, list(values), kind, missing)
         levels = tuple(dict.fromkeys(label for label in known.values() if label is not None))
-        if kind in (None, "ordered") and name in self._ordinal:
+        measure = self._measure.get(name)
+        ordinal = measure == "ordinal" or (measure != "nominal" and are_brackets(levels))
+        if kind in (None, "ordered") and ordinal:
             return Column(name, "ordered", values, levels=levels)
         return Column(name, kind or "category", values)
 
@@ -145,6 +151,26 @@ class SurveyTable:
                 "columns are numbers; if a label means that there is no answer: --missing COL=CODE."
             )
             self.notes.append(Note("value labels", text))
+
+
+_NUMBER = r"\d+(?:[.,]\d+)*"
+_BRACKET = re.compile(
+    rf"(<|≤|under |below |less than |up to )? ?({_NUMBER})(?: ?(?:-|–|to) ?{_NUMBER})?"
+    r"(?: ?\+| (?:or|and) (?:more|over|older|above))?(?: ?(?:%|years?|hours?|days?|months?))?",
+    re.IGNORECASE,
+)
+
+
+def are_brackets(levels: Sequence[str]) -> bool:
+    """Tell whether three or more labels are numbers or brackets that grow from one to the next.
+
+    >>> are_brackets(["<5", "5-9", "10+"]), are_brackets(["1. north", "2. south", "3. west"])
+    (True, False)
+    """
+    found = [_BRACKET.fullmatch(level) for level in levels]
+    starts = [(float(re.sub(r",|\.(?=.*\.)", "", k[2])), not k[1]) for k in found if k]
+    grows = all(one < other for one, other in pairwise(starts))
+    return 2 < len(levels) == len(starts) and grows
 
 
 def _kept_labels(labels: Mapping[Any, str], ranges: list[Any]) -> dict[Any, str]:
