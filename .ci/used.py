@@ -61,7 +61,7 @@ def _ask_the_command_line(folder: Path) -> None:
 
 def _extras_are_named() -> None:
     """Nothing is installed beyond what the core declares, and what needs more says so."""
-    for extra in ("matplotlib", "pandas", "pyarrow", "jinja2"):
+    for extra in ("matplotlib", "pandas", "pyarrow", "jinja2", "openpyxl"):
         assert _absent(extra), f"{extra} came along with the core"
     said = ""
     try:

@@ -345,7 +345,7 @@ def test_missing_packages_are_named_with_the_line_to_install_them(tmp_path, monk
     with zipfile.ZipFile(sink, "w") as archive:
         archive.writestr("xl/workbook.xml", "")
     for content, extra in (
-        (sink.getvalue(), "excel"),
+        (sink.getvalue(), "cli"),
         (b"$FL2" + bytes(200), "survey"),
         (b"<stata_dta>" + bytes(200), "survey"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "cli"),

@@ -160,9 +160,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
 
 def in_their_order(paths: list[str]) -> list[str]:
     """Files as they were named; in natural order where that is the one of a shell's pattern."""
+    from ..files.reading import book_and_sheet
+
     if paths != sorted(paths):
         return paths
-    return in_order(paths, lambda path: Path(path).stem)
+    return in_order(paths, lambda path: book_and_sheet(path)[1] or Path(path).stem)
 
 
 def check_targets(args: argparse.Namespace, paths: list[str]) -> None:

@@ -365,9 +365,12 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
     if model.task != labels.task:
         raise InputError(f"{args.model} is a {model.task}, but --task says {labels.task}.")
     rows = []
-    for path, kept in ((args.train, samples.rows), (args.target, samples.target_rows)):
-        table = read_table(path, dict(model.encoding.kinds), options.read_options_of(args, model))
-        table = table.take(kept)
+    reading = options.read_options_of(args, model)
+    for path, how, kept in (
+        (args.train, reading, samples.rows),
+        (args.target, reading.of_target(args.target), samples.target_rows),
+    ):
+        table = read_table(path, dict(model.encoding.kinds), how).take(kept)
         check_complete(table.names, model, table.title)
         findings = ColumnProblems()
         rows.append(model.encoding.encode(table, findings))

@@ -52,8 +52,9 @@ _READING = """
   empty cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)
 --decimal .|,  decimal mark, if it is a comma
 --thousands MARK  mark between thousands, such as ,
---sheet NAME  sheet of a workbook (default: the first)
+--sheet NAME  sheet of a workbook (default: the first), which book.xlsx:NAME names as well
 """
+_TARGET_SHEET = "--target-sheet NAME  sheet of the target's workbook (default: that of --sheet)"
 _KIND_OF_LABEL = """
 --task classification|regression  kind of label (default: inferred)
 --drop-unlabelled  leave out training rows without a label (else they are an error)
@@ -141,7 +142,7 @@ def add_samples(
     if label is not None:
         add_options(group, _LABEL % ("" if label == "required" else " (left out of the features)"))
     add_options(group, _ROLES + _COLUMNS.lstrip())
-    add_reading(parser)
+    add_options(add_reading(parser), _TARGET_SHEET)
     return group
 
 
@@ -150,10 +151,12 @@ def add_columns(group: Any) -> None:
     add_options(group, _COLUMNS)
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how files are read."""
+def add_reading(parser: argparse.ArgumentParser) -> Any:
+    """Add how files are read; return the group of these options."""
     marks = {"choices": (",", ".", "'", " "), "metavar": None}
-    add_options(parser.add_argument_group("reading"), _READING, thousands=marks)
+    group = parser.add_argument_group("reading")
+    add_options(group, _READING, thousands=marks)
+    return group
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
@@ -233,11 +236,13 @@ def check_output(args: argparse.Namespace, option: str = "output") -> None:
     output = getattr(args, option)
     if output is None or output == "-":
         return
+    from ..files.reading import book_and_sheet
+
     _files.check_writable(output, force=args.force)
     read = [
         getattr(args, name, None) for name in ("train", "target", "model", "table", "calibration")
     ]
-    if any(given is not None and _same_file(output, given) for given in read):
+    if any(given is not None and _same_file(output, book_and_sheet(given)[0]) for given in read):
         raise InputError(f"{output} is an input file: name another file for the output.")
 
 
@@ -262,6 +267,7 @@ def read_options_of(args: argparse.Namespace, model: Model | None = None) -> Rea
         decimal=args.decimal,
         thousands=args.thousands,
         sheet=args.sheet,
+        target_sheet=getattr(args, "target_sheet", None),
     )
     known = getattr(args, "known_reading", {}) if model is None else model.reading
     if not known:
@@ -327,7 +333,8 @@ def samples_of(
         drop_unlabelled=getattr(args, "drop_unlabelled", False),
         **more,
     )
-    samples = read_samples(args.train, args.target, declared, read_options_of(args))
+    reading = read_options_of(args)
+    samples = read_samples(args.train, args.target, declared, reading, alone=alone)
     notes = [*answers_of(args), *samples.notes]
     if alone:
         notes = list(dict.fromkeys(note for note in notes if note.kind != "target labels"))
@@ -362,8 +369,8 @@ def encoded_samples(samples: Samples, y: Any, args: argparse.Namespace) -> Any:
 
 
 def refuse_target_weights(args: argparse.Namespace) -> None:
-    """Refuse weights of target rows where the target is a file of margins."""
-    for option in ("--target-weight", "--target-frequency"):
+    """Refuse weights and sheets of target rows where the target is a file of margins."""
+    for option in ("--target-weight", "--target-frequency", "--target-sheet"):
         if getattr(args, option[2:].replace("-", "_")) is not None:
             raise InputError(f"{option} is for target rows, and margins have none.")
 

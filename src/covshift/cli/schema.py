@@ -40,9 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from ..files.schema import schema_text
 
     options.check_output(args)
-    alone = args.target is None
-    if alone:
-        args.target = args.train
+    alone = args.target is None and args.target_sheet is None
+    args.target = args.target or args.train
     samples = options.samples_of(args, alone=alone)
     text = schema_text(schema_of(samples, args))
     console.emit(text, args.output)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -118,6 +120,15 @@ class ReadOptions:
     thousands: str | None = None  # ",", ".", "'" or a space
     dates: Mapping[str, str] = field(default_factory=dict)  # column: strptime format, not ISO
     sheet: str | None = None  # of workbooks
+    sheet_option: str = "--sheet"  # that names it
+    target_sheet: str | None = None  # of the target's workbook, if another
+
+    def of_target(self, source: str) -> ReadOptions:
+        """Return how the target is read: as the training file, unless another sheet is named."""
+        named = self.target_sheet
+        if named is None and book_and_sheet(source)[1] is None:
+            named = self.sheet
+        return replace(self, sheet=named, sheet_option="--target-sheet")
 
 
 def missing_words(given: list[str] | None) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
@@ -150,6 +161,23 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+_SHEET = re.compile(r"(.+\.xls[xm]):([^:]+)", re.IGNORECASE | re.DOTALL)
+
+
+def book_and_sheet(source: str) -> tuple[str, str | None]:
+    """Return the file that a source names, and the sheet that it names after a colon, or None.
+
+    A file that has this whole name is meant by it.
+
+    >>> book_and_sheet("book.xlsx:Population"), book_and_sheet("book.xlsx")
+    (('book.xlsx', 'Population'), ('book.xlsx', None))
+    """
+    found = _SHEET.fullmatch(source)
+    if found is None or os.path.lexists(source):
+        return source, None
+    return found[1], found[2]
 
 
 def title_of(source: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from .doubtful import empty_questions, find_doubts
 from .encoding import MISSING_LEVEL, Encoding, check_finite
 from .labels import Labels, outcome_questions, read_labels, settle_labels
 from .questions import Asked
-from .reading import ReadOptions
+from .reading import ReadOptions, book_and_sheet
 from .table import Table, merged_levels, named, notes_of, read_table
 
 _KINDS: dict[str, Kind] = {
@@ -151,9 +153,19 @@ class Samples:
 
 
 def read_samples(
-    train: str, target: str, declared: ColumnOptions, reading: ReadOptions | None = None
+    train: str,
+    target: str,
+    declared: ColumnOptions,
+    reading: ReadOptions | None = None,
+    *,
+    alone: bool = False,
 ) -> Samples:
-    """Read two files and make samples of them; `Asked` where that would need a guess."""
+    """Read two files and make samples of them; `Asked` where that would need a guess.
+
+    One sheet of a workbook is not both, unless it has weights of its own as a target, or is there
+    ``alone``.
+    """
+    reading = ReadOptions() if reading is None else reading
     if train == "-" and target == "-":
         raise InputError("Only one of the two files can be standard input (-).")
     of_a, of_b = (
@@ -162,8 +174,11 @@ def read_samples(
     )
     kinds, of_target = declared.kinds(weights=of_a), declared.kinds(weights=of_b)
     a = read_table(train, kinds, reading)
-    same = train == target and kinds == of_target  # a file beside margins, or alone
-    b = a if same else read_table(target, of_target, reading)
+    same = train == target and reading.target_sheet is None  # such as a file beside margins
+    there = reading if same else reading.of_target(target)
+    b = a if same and kinds == of_target else read_table(target, of_target, there)
+    if not alone and of_b == (None, None):
+        _refuse_one_sheet(train, target, a, b)
     _check_declared(declared, a, b)
     notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
     a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))
@@ -233,6 +248,18 @@ def read_samples(
         left_out={**_left_out(a, b, encoding), **doubts.left_out},
         columns={name: replace(part, values=part.values[:0]) for name, part in a.columns.items()},
     )
+
+
+def _refuse_one_sheet(train: str, target: str, a: Table, b: Table) -> None:
+    """Refuse a sheet of a workbook as a sample of two populations: one of them is another sheet."""
+    if a.sheet is None or a.sheet != b.sheet:
+        return
+    book, other = book_and_sheet(train)[0], book_and_sheet(target)[0]
+    if book == other or (Path(book).exists() and Path(book).samefile(other)):
+        raise InputError(
+            f"{a.title} is both the sample and the target. Name the sheet of the target with "
+            f"--target-sheet NAME, or as {shlex.quote(f'{other}:NAME')}."
+        )
 
 
 def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:

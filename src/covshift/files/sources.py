@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
@@ -23,7 +24,7 @@ from ..show.notes import Note
 from .arrow import ArrowTable
 from .builder import TextBlock
 from .excel import ExcelTable
-from .reading import ReadOptions, title_of
+from .reading import ReadOptions, book_and_sheet, title_of
 from .survey import SurveyTable
 from .text import TextTable
 
@@ -37,9 +38,19 @@ def opened(source: str, reading: ReadOptions) -> Iterator[Any]:
     if source != "-" and Path(source).is_dir():
         yield _folder(source, reading)
         return
-    file = open_bytes(source)
+    path, sheet = book_and_sheet(source)
+    if sheet is not None and reading.sheet not in (None, sheet):
+        raise InputError(
+            f"{source} and {reading.sheet_option} {reading.sheet!r} name two sheets: keep one."
+        )
+    file = open_bytes(path)
     try:
-        yield _source(source, file, reading)
+        found = _source(path, file, reading if sheet is None else replace(reading, sheet=sheet))
+        if sheet is None and reading.sheet_option == "--target-sheet":
+            sheet = reading.target_sheet
+        if sheet is not None and not isinstance(found, ExcelTable):
+            raise InputError(f"{found.title} is no Excel workbook: it has no sheet {sheet!r}.")
+        yield found
     finally:
         if source != "-":
             file.close()
@@ -158,7 +169,11 @@ _STARTS = (
     (b"<stata_dta>", "Stata"),
 )
 _REFUSED = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", "Save it as .xlsx or CSV."),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an old Excel workbook (.xls), or one with a password",
+        "Save it as .xlsx without a password, or as CSV.",
+    ),
     (b"\x89HDF", "an HDF5 file", "Save the table as Parquet or CSV."),
     (b"SQLite format 3", "an SQLite database", "Save the table as Parquet or CSV."),
     (b"ORC", "an ORC file", "Save the table as Parquet or CSV."),

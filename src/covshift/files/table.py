@@ -32,6 +32,7 @@ class Table:
     notes: list[Note] = field(default_factory=list)  # what was found out while reading
     left_out: frozenset[str] = frozenset()  # columns that only number the rows
     unmet: frozenset[str] = frozenset()  # what --missing names, and no cell is
+    sheet: str | None = None  # of a workbook
 
     def __len__(self) -> int:
         return next((len(column) for column in self.columns.values()), 0)
@@ -186,6 +187,7 @@ class Stream:
             notes=notes,
             left_out=self._left_out | indexes,
             unmet=unmet(self._missing, self._reading),
+            sheet=getattr(self._source, "sheet", None),
         )
 
     def _is_index(self, column: Column) -> bool:
