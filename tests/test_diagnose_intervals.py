@@ -97,8 +97,8 @@ def test_the_text_and_the_dictionary_have_it():
     found = diagnose(X, T, methods=())
     line = next(line for line in str(found).splitlines() if line.startswith("Prediction intervals"))
     size = round(found.intervals.effective_size)
-    told = f"calibrated as by {size} equally weighted rows, 0.0% infinite"
-    assert line == f"Prediction intervals for 90 %: {told}"
+    told = f"effective calibration size {size}, 0.0% infinite"
+    assert line == f"Prediction intervals for 90%: {told}"
     assert found.to_dict()["intervals"] == {
         "effective_size": pytest.approx(found.intervals.effective_size),
         "infinite_share": 0.0,

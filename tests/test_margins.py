@@ -56,10 +56,10 @@ def test_a_print_shows_what_they_hold():
     text = str(everything())
     for words in (
         "5 columns and 1 table, size 1000000 (census 2021, table 3)",
-        "18 to under 30 20.0 %, 30 to under 65 55.0 %, 65 and over 25.0 %",
-        "f 52.0 %, m 48.0 %",
-        "up to 9.5 10.0 %",
-        "above 61 10.0 %",
+        "18 to under 30 20.0%, 30 to under 65 55.0%, 65 and over 25.0%",
+        "f 52.0%, m 48.0%",
+        "up to 9.5 10.0%",
+        "above 61 10.0%",
         "mean 27.1, standard deviation 4.8",
         "table of 2 x 3 cells",
     ):

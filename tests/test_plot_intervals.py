@@ -54,7 +54,7 @@ def test_bars_stand_at_x_and_reach_from_end_to_end():
     display = IntervalsDisplay([1, 2], [0, 1], [3, 5], x=[9, 4], coverage=0.8).plot(
         Figure().subplots()
     )
-    np.testing.assert_allclose(bars(display)["80 % interval"], [[4, 1, 5], [9, 0, 3]])
+    np.testing.assert_allclose(bars(display)["80% interval"], [[4, 1, 5], [9, 0, 3]])
     np.testing.assert_allclose(points(display)["prediction"], [[4, 2], [9, 1]])
 
 
@@ -113,7 +113,7 @@ def test_the_method_of_the_result_draws_its_own_numbers(fitted):
     assert display.ax_ is ax
     order = np.argsort(X[:, 1])
     ends = np.column_stack([X[:, 1], found.lower, found.upper])[order]
-    np.testing.assert_allclose(bars(display)["80 % interval"], ends)
+    np.testing.assert_allclose(bars(display)["80% interval"], ends)
     assert display.share_covered == found.covers(y).mean()
 
 

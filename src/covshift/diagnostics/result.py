@@ -159,8 +159,8 @@ class Diagnosis(Answer):
         if self.intervals is not None:
             found = self.intervals
             yield [
-                f"Prediction intervals for {100 * found.coverage:.0f} %: calibrated as by "
-                f"{found.effective_size:,.0f} equally weighted rows, "
+                f"Prediction intervals for {100 * found.coverage:.0f}%: effective calibration size "
+                f"{found.effective_size:,.0f}, "
                 f"{found.infinite_share:.1%} infinite",
                 *(
                     ()

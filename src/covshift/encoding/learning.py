@@ -403,7 +403,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{share:.0%}"
 
 
 # Words that are numbers, dates, or true and false.

@@ -305,7 +305,7 @@ def _part(part: Margin | Moments) -> str:
         spread = "" if part.sd is None else f", standard deviation {part.sd:.6g}"
         return f"mean {part.mean:.6g}{spread}"
     pairs = zip(part.cells.labels, part.share, strict=True)
-    shown = [f"{label} {share:.1%}".replace("%", " %") for label, share in pairs]
+    shown = [f"{label} {share:.1%}" for label, share in pairs]
     if len(shown) > _SHOWN:
         shown = [*shown[:3], f"... {len(shown) - 4} more", shown[-1]]
     kind = type(part.cells).__name__.lower()

@@ -244,7 +244,7 @@ class IntervalsDisplay:
         bottom, top = self._edges()
         low, high = (np.clip(ends[rows], bottom, top) for ends in (self.lower, self.upper))
         infinite = self._infinite[rows]
-        name = "interval" if self.coverage is None else f"{100 * self.coverage:g} % interval"
+        name = "interval" if self.coverage is None else f"{100 * self.coverage:g}% interval"
         for some, colour, label in ((~infinite, style.CORRECTED, name), (infinite, _INFINITE, "")):
             if some.any():
                 label = label or f"infinite ({self.share_infinite:.1%} of all)"

@@ -123,7 +123,7 @@ class ReliabilityDisplay:
             )
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_xlabel("predicted probability")
-        ax.set_ylabel(f"share of positives (bars: {100 * self.confidence:g} %)")
+        ax.set_ylabel(f"share of positives (bars: {100 * self.confidence:g}%)")
         ax.legend(frameon=False, fontsize=9, loc="best")
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..comparison import Comparison
@@ -171,6 +172,11 @@ def build(
     if isinstance(diagnosis, MarginsDiagnosis):
         return margins_page(diagnosis, numbers=numbers, **facts)
     diagnosis, w = with_printable_names(diagnosis), diagnosis.weights
+    if found.effective:  # the page speaks of the answer's effective sample size alone
+        reason = re.sub(
+            r"; after weighting, the effective sample size is [^.]*", "", diagnosis.reason
+        )
+        diagnosis = replace(diagnosis, reason=reason)
     return render(
         "rows.html",
         numbers={**numbers, **shift_numbers(diagnosis)},

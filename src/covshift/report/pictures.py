@@ -58,7 +58,7 @@ def forest(found: Estimates, text: str) -> Picture:
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {100 * found.confidence:g} % intervals.")
+    return Picture(svg, title, f"Points with their {100 * found.confidence:g}% intervals.")
 
 
 def metrics(found: Evaluations, text: str) -> Picture:
@@ -76,7 +76,7 @@ def metrics(found: Evaluations, text: str) -> Picture:
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {100 * found.confidence:g} % intervals.")
+    return Picture(svg, title, f"Points with their {100 * found.confidence:g}% intervals.")
 
 
 def batches(found: Evaluations, metric: str, text: str) -> Picture:

@@ -99,7 +99,7 @@ def _methods(found: Evaluations) -> Table:
             numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
             rows.append((Cell(name), *numbers))
     head = ("method", *(_words(metric) for metric in metrics))
-    about = f"Each with its {100 * found.confidence:g} % interval; the chosen one stands out."
+    about = f"Each with its {100 * found.confidence:g}% interval; the chosen one stands out."
     return Table.of(
         head, rows, title="The methods, side by side", about=about, chosen=frozenset(chosen)
     )
@@ -115,7 +115,7 @@ def _batches(found: Evaluations) -> Table:
         size = Cell(f"{part.n_target:,}", part.n_target)
         rows.append((Cell(printable(name, width=1000)), *numbers, size, Cell(part.verdict)))
     head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
-    about = f"Expected on the target, each with its {100 * found.confidence:g} % interval"
+    about = f"Expected on the target, each with its {100 * found.confidence:g}% interval"
     about += f" ({printable(model, width=1000)})." if _several(found) else "."
     return Table.of(head, rows, title="Batches of the target", about=about)
 
