@@ -1,4 +1,4 @@
-"""The command line asks once: all doubts in one message, with a command that answers them."""
+"""Doubts about columns are decided and told; --ask asks once, with a command that answers all."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from covshift.files.doubtful import sentinels
 from covshift.files.samples import ColumnOptions, read_samples
 
 N = 24
+VISITS = ("5+", "<1", "2-4", "1")
 
 
 def everyday(count, shift, seed, *, label=True):
@@ -59,7 +60,7 @@ def test_an_everyday_table_gets_an_answer_from_the_first_command(table, command)
     options = [part.format(table) for part in command[1:]]
     result = covshift(command[0], table / "train.csv", table / "target.csv", *options)
     assert result.code == 0, result.err
-    assert "'person' is different in every row: taken as the id" in result.err
+    assert "Left out 'person': looks like a row identifier" in result.err
     if command[0] == "weigh":
         assert result.out.startswith("person,weight,")
 
@@ -168,11 +169,11 @@ def drawn(seed):
 def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed):
     names, label = drawn(seed), list(LABELS)[seed % len(LABELS)]
     files = nasty(tmp_path, seed, names, label)
-    asked = covshift("compare", *files, "--label", "y")
+    asked = covshift("compare", *files, "--label", "y", "--ask")
     lines = asked.err.splitlines()
-    assert len(lines) == len(names) + asked.err.count("column 'y' is the label") + 3
+    assert len(lines) == len(names) + asked.err.count("'y' is the label") + 3
     for name in names:
-        assert sum(f"column {name!r} " in line for line in lines) == 1
+        assert sum(f": {name!r} " in line for line in lines) == 1
     args = parse(answered(asked))
     args.argv = []
     with redirect_stderr(io.StringIO()):
@@ -184,15 +185,15 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
 
 @pytest.mark.part(2)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_command_of_the_message_succeeds_and_auto_does_the_same(tmp_path, seed):
+def test_the_command_of_the_message_succeeds_and_the_default_does_the_same(tmp_path, seed):
     names = drawn(100 + seed)
     files = nasty(tmp_path, seed, names)
     command = ("diagnose", "weigh")[seed % 2]
-    again = covshift(*answered(covshift(command, *files)))
+    again = covshift(*answered(covshift(command, *files, "--ask")))
     assert again.code == 0, again.err
-    auto = covshift(command, *files, "--auto")
-    assert auto.out == again.out
-    assert auto.err.count("note: ") - again.err.count("note: ") == len(names)
+    decided = covshift(command, *files)
+    assert decided.out == again.out
+    assert decided.err.count("note: ") - again.err.count("note: ") == len(names)
 
 
 @pytest.mark.part(2)
@@ -201,20 +202,20 @@ def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
     files = nasty(tmp_path, 3, ["region", "size"], label)
     command = ["fit", *files, "--label", "y", "--learner", "linear", "--json"]
     command += ["-o", tmp_path / "m", "--force"]
-    asked = covshift(*command)
+    asked = covshift(*command, "--ask")
     assert "'region'" in asked.err
     assert "'size'" in asked.err
-    assert "column 'y' is the label" in asked.err
+    assert "'y' is the label" in asked.err
     assert not (tmp_path / "m").exists()
     argv = answered(asked)
     again = covshift(*argv)
     assert again.code == 0, again.err
-    auto = json.loads(covshift(*command, "--auto").out)
-    kinds = [note["kind"] for note in auto["notes"]]
-    assert kinds.count("answers of --auto") == asked.err.count(": column ")
+    decided = json.loads(covshift(*command).out)
+    kinds = [note["kind"] for note in decided["notes"]]
+    assert kinds.count("decisions") == asked.err.count(".csv: ")
     found = json.loads(again.out)
-    found.pop("notes"), auto.pop("notes")
-    assert found == auto
+    found.pop("notes"), decided.pop("notes")
+    assert found == decided
 
 
 @pytest.mark.parametrize(
@@ -222,54 +223,55 @@ def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
 )
 def test_up_to_five_whole_numbers_are_rather_classes(tmp_path, label, task):
     files = nasty(tmp_path, 3, [], label)
-    asked = covshift("fit", *files, "--label", "y", "-o", tmp_path / "m")
+    asked = covshift("fit", *files, "--label", "y", "-o", tmp_path / "m", "--ask")
     assert answered(asked)[-2:] == ["--task", task]
 
 
-def test_rows_without_a_label_are_left_out_on_request_alone(tmp_path):
+def test_rows_without_a_label_are_left_out_with_a_note(tmp_path):
     files = nasty(tmp_path, 3, [], "gaps")
     command = ["fit", *files, "--label", "y", "--learner", "linear", "-o", tmp_path / "m"]
-    asked = covshift(*command)
-    assert "column 'y' is the label and is missing in 2 of 24 rows" in asked.err
+    asked = covshift(*command, "--ask")
+    assert "'y' is the label and is missing in 2 of 24 rows" in asked.err
     assert answered(asked)[-1] == "--drop-unlabelled"
-    done = covshift(*command, "--drop-unlabelled")
+    done = covshift(*command)
     assert done.code == 0
-    assert "missing in 2 of 24 rows, which were left out" in done.err
+    assert "missing in 2 of 24 rows" in done.err
     assert "on 22 rows" in done.out
 
 
 def test_the_label_of_an_estimate_is_asked_about_too(tmp_path):
     files = nasty(tmp_path, 3, ["region"], "worded")
-    asked = covshift("estimate", *files, "--outcome", "y")
-    assert "column 'y' is an outcome and holds numbers and text" in asked.err
+    asked = covshift("estimate", *files, "--outcome", "y", "--ask")
+    assert "'y' is an outcome and holds numbers and text" in asked.err
     assert "'region'" in asked.err
     assert covshift(*answered(asked)).code == 0
 
 
 def test_margins_ask_once_as_well(tmp_path):
     train, _ = nasty(tmp_path, 3, ["region", "size", "n", "empty"])
-    asked = covshift("margins", train, "-o", tmp_path / "m.json")
+    asked = covshift("margins", train, "-o", tmp_path / "m.json", "--ask")
     argv = answered(asked)
     assert "--id" not in argv
     assert covshift(*argv).code == 0
-    assert covshift("margins", train, "-o", tmp_path / "a.json", "--auto").code == 0
+    assert covshift("margins", train, "-o", tmp_path / "a.json").code == 0
     assert (tmp_path / "a.json").read_text() == (tmp_path / "m.json").read_text()
 
 
-def test_auto_cannot_read_standard_input_twice(tmp_path):
-    target = nasty(tmp_path, 3, ["region"])[1]
+def test_standard_input_is_decided_about_as_a_file_is(tmp_path):
+    train, target = nasty(tmp_path, 3, ["region", "size"])
     data = (tmp_path / "train.csv").read_bytes()
-    result = covshift("weigh", "-", target, "--auto", stdin=data)
-    assert result.code == 2
-    assert "standard input cannot be" in result.err
-    asked = covshift("weigh", "-", target, stdin=data)
-    assert covshift(*answered(asked), stdin=data).code == 0
+    piped, named = covshift("weigh", "-", target, stdin=data), covshift("weigh", train, target)
+    assert piped.code == 0, piped.err
+    assert piped.out == named.out
+    asked = covshift("weigh", "-", target, "--ask", stdin=data)
+    assert covshift(*answered(asked), stdin=data).out == named.out
 
 
 def test_the_first_of_two_row_numbers_is_the_id(tmp_path):
     files = nasty(tmp_path, 3, ["n", "row"])
-    assert answered(covshift("weigh", *files))[3:] == ["--id", "n", "--drop", "row"]
-    assert answered(covshift("weigh", *files, "--id", "row"))[5:] == ["--drop", "n"]
+    assert answered(covshift("weigh", *files, "--ask"))[3:] == ["--id", "n", "--drop", "row"]
+    asked = covshift("weigh", *files, "--id", "row", "--ask")
+    assert answered(asked)[5:] == ["--drop", "n"]
 
 
 @pytest.mark.parametrize(
@@ -329,15 +331,48 @@ def test_errors_of_weighters_name_the_column(tmp_path):
     assert "'v'" in result.err
 
 
-def test_whole_numbers_with_the_name_of_an_identifier_are_asked_about(tmp_path):
+def test_each_decision_is_one_note_that_names_what_undoes_it(tmp_path):
     rng = np.random.default_rng(0)
+    header = ["rownames", "x", "visits", "region", "remark", "one", "twin"]
     for name in ("a.csv", "b.csv"):
-        numbers = rng.choice(9000, 60, replace=False)
-        write(
-            tmp_path / name,
-            [["rownames", "x"], *([str(k), f"{rng.normal():.3f}"] for k in numbers)],
-        )
-    asked = covshift("diagnose", tmp_path / "a.csv", tmp_path / "b.csv")
-    assert asked.code == 2
-    assert "a name that identifiers have" in asked.err
-    assert "--id rownames" in asked.err
+        lines = [header]
+        for k in rng.choice(9000, 60, replace=False):
+            x = f"{rng.normal():.3f}"
+            words = f"{rng.integers(9**9)} and {rng.integers(9**9)}"
+            lines.append([str(k), x, VISITS[k % 4], str(k % 3), words])
+            lines[-1] += ["7", x]
+        write(tmp_path / name, lines)
+    command = ["diagnose", tmp_path / "a.csv", tmp_path / "b.csv"]
+    result = covshift(*command)
+    assert result.code == 0
+    assert [line.removeprefix("note: ") for line in result.err.splitlines()] == [
+        "Left out 'rownames': looks like a row identifier; --keep rownames uses it.",
+        "Read 'region' as categories: looks like a code, 3 different whole numbers; --numeric "
+        "region reads it as numbers.",
+        "Left out 'remark': looks like a row identifier, different in every row; --keep remark "
+        "uses it.",
+        "Categories, with the number of levels: 'region' (3).",
+        "Read 'visits' as categories in order: <1, 1, 2-4, 5+; --categorical visits leaves out "
+        "the order.",
+        "Left out because they never vary: 'one'.",
+        "Left out as a copy of 'x': 'twin'.",
+    ]
+    undone = covshift(*command, "--keep", "rownames", "--numeric", "region", "--json")
+    names = {feature["name"] for feature in json.loads(undone.out)["features"]}
+    assert {"rownames", "x", "visits", "region"} == names
+    kept = covshift(*command, "--keep", "remark", "--categorical", "visits")
+    assert "'remark'" in kept.err.split("Categories, with")[1]
+    assert "'visits' (4)" in kept.err
+
+
+def test_what_would_change_the_meaning_of_the_answer_still_stops(tmp_path):
+    write(tmp_path / "a.csv", [["x", "x", "y"], *[["1", "2", "0"]] * 30])
+    write(tmp_path / "b.csv", [["x", "u"], *[["1", "2"]] * 30])
+    write(tmp_path / "c.csv", [["z", "y"], *[["1", "2"], ["2", "1"]] * 30])
+    for files, message in ((("a.csv", "b.csv"), "'x'"), (("c.csv", "b.csv"), "share no column")):
+        result = covshift("estimate", *(tmp_path / name for name in files), "--outcome", "y")
+        assert result.code == 2
+        assert message in result.err
+    result = covshift("estimate", tmp_path / "b.csv", tmp_path / "b.csv")
+    assert result.code == 2
+    assert "needs --outcome" in result.err

@@ -89,11 +89,11 @@ def test_the_advice_to_call_a_sentinel_missing_is_enough(tmp_path):
     lines = [f"{k % 4},{(k * 7) % 11}.5" for k in range(30)]
     text = "answer,x\n" + "\n".join([*lines, "999,1.5"]) + "\n"
     path = write(tmp_path / "t.csv", text)
-    refused = covshift("weigh", path, path)
+    refused = covshift("weigh", path, path, "--ask")
     assert refused.code == 2
     assert "--missing answer=999" in refused.err
-    assert covshift("weigh", path, path, "--missing", "answer=999").code == 0
-    assert covshift("weigh", path, path, "--missing", "999").code == 0
+    assert covshift("weigh", path, path, "--missing", "answer=999", "--ask").code == 0
+    assert covshift("weigh", path, path, "--missing", "999", "--ask").code == 0
 
 
 def test_missing_dates_count_by_value(tmp_path):
@@ -159,9 +159,10 @@ def test_other_dates_are_read_by_their_format(tmp_path):
 def test_the_format_of_dates_can_be_said(tmp_path, given, code):
     lines = [f"{1 + k % 28}.{1 + k % 12}.2026,{k % 7}.5" for k in range(30)]
     path = write(tmp_path / "t.csv", "day,x\n" + "\n".join(lines) + "\n")
-    refused = covshift("weigh", path, path)
+    refused = covshift("weigh", path, path, "--ask")
     assert refused.code == 2
     assert "--date day=%d.%m.%Y" in refused.err
+    assert "Read 'day' as dates like %d.%m.%Y" in covshift("weigh", path, path).err
     assert covshift("weigh", path, path, "--date", given).code == code
 
 
@@ -183,7 +184,7 @@ def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
     path = write(tmp_path / "t.csv", "name,x\n" + "\n".join(lines) + "\n")
     found = covshift("weigh", path, path)
     assert found.code == 0
-    assert "Column 'name' is different in every row" in found.err
+    assert "Left out 'name': looks like a row identifier, different in every row" in found.err
     (note,) = read_table(str(path)).notes
     assert "its text is another one in every row, as ids have it: 'name' of " in note.text
 

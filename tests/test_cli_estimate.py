@@ -377,10 +377,10 @@ def test_an_unknown_outcome_lists_the_columns(files):
 @pytest.mark.parametrize(
     ("cells", "options", "message"),
     [
-        ({4: "?"}, [], "numbers and text (such as '?')"),
-        ({4: "?"}, ["--what", "median"], "holds numbers and text (such as '?')"),
+        ({4: "?"}, ["--ask"], "numbers and text (such as '?')"),
+        ({4: "?"}, ["--what", "median", "--ask"], "holds numbers and text (such as '?')"),
         ({k: f"name {k}" for k in range(1, N + 1)}, [], "90 different values"),
-        ({4: "1_000"}, [], "numbers and text (such as '1_000')"),
+        ({4: "1_000"}, ["--ask"], "numbers and text (such as '1_000')"),
         (dict.fromkeys(range(1, N + 1), ""), [], "missing in every row"),
         ({4: "inf"}, [], "infinite"),
     ],

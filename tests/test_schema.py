@@ -85,9 +85,9 @@ def test_any_schema_is_taken_without_a_question(tmp_path, seed):
     files = nasty(tmp_path, seed, names, "plain")
     path = tmp_path / "schema.toml"
     assert covshift("schema", *files, "--label", "y", "-o", path).code == 0
-    again = covshift("schema", *files, "--schema", path)
+    again = covshift("schema", *files, "--schema", path, "--ask")
     assert again.code == 0, again.err
-    assert "must be said" not in again.err
+    assert "a decision first" not in again.err
     assert schema_text(read_schema(str(path))) == uncommented(again.out)
 
 
@@ -120,7 +120,7 @@ def test_the_label_of_a_schema_serves_every_command(tmp_path, files):
     fit = covshift("fit", *files, "--schema", path, "--learner", "linear", "-o", model)
     assert fit.code == 0, fit.err
     assert covshift("estimate", *files, "--schema", path).code == 0
-    margins = covshift("margins", files[1], "--schema", path, "--min-count", "2", "--auto")
+    margins = covshift("margins", files[1], "--schema", path, "--min-count", "2")
     assert margins.code == 0
 
 
@@ -128,7 +128,7 @@ def test_columns_that_only_one_of_schema_and_files_has_are_named(tmp_path, files
     path = write(
         tmp_path / "s.toml", '[columns.age]\nkind = "number"\n[columns.old]\nkind = "date"\n'
     )
-    result = covshift("weigh", *files, "--label", "y", "--schema", path, "--auto")
+    result = covshift("weigh", *files, "--label", "y", "--schema", path)
     assert result.code == 0
     assert "does not know" in result.err
     assert "'region'" in result.err
@@ -177,7 +177,7 @@ def test_models_carry_how_cells_are_read(tmp_path, files):
 
 def test_a_model_where_a_table_belongs_is_told_apart(tmp_path, files):
     model = tmp_path / "m.covshift"
-    fit = ["fit", *files, "--label", "y", "--learner", "linear", "-o", model, "--auto"]
+    fit = ["fit", *files, "--label", "y", "--learner", "linear", "-o", model]
     assert covshift(*fit).code == 0
     for order in ([files[0], model], [model, files[1]]):
         result = covshift("weigh", *order)

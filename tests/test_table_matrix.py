@@ -178,7 +178,7 @@ def test_estimate_of_all_kinds(what):
     X, T, y = whole()
     found = quiet(covshift.estimate, X, y, T, what=what, random_state=0, restrict="overlap")
     assert np.isfinite(np.ravel(found.value)).all()
-    assert any("Left out as identifiers" in str(note) for note in found.notes)
+    assert any("looks like a row identifier" in str(note) for note in found.notes)
 
 
 def test_evaluate_of_all_kinds():
@@ -218,7 +218,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_answer_at_once(command, files, monkeypatch, capsys):
     monkeypatch.chdir(files)
-    assert quiet(main, [*COMMANDS[command], "--auto"]) == 0
+    assert quiet(main, COMMANDS[command]) == 0
     assert json.loads(capsys.readouterr().out)
     if command == "fit":
         assert quiet(main, ["predict", "m.covshift", "target.csv", "-o", "p.csv"]) == 0

@@ -63,12 +63,12 @@ def test_a_frame_gives_a_number_near_the_truth(name):
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_the_first_command_with_auto_answers(name, suffix, tmp_path, capsys):
+def test_the_first_command_answers(name, suffix, tmp_path, capsys):
     train, target, outcome, _ = halves(name, 150)
     paths = [tmp_path / f"train{suffix}", tmp_path / f"target{suffix}"]
     for frame, path in zip((train, target), paths, strict=True):
         frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
-    done = quiet(main, ["weigh", *map(str, paths), "--drop", outcome, "--auto", "--json",
+    done = quiet(main, ["weigh", *map(str, paths), "--drop", outcome, "--json",
                         "--restrict", "overlap", "-o", str(tmp_path / "w.csv")])  # fmt: skip
     assert done == 0
     assert json.loads(capsys.readouterr().out)["effective_sample_size"] > 1
@@ -95,7 +95,7 @@ def test_a_survey_file_with_labels_is_its_csv(suffix, tmp_path, capsys):
                 write = stata.write_dta if end == ".dta" else stata.write_sav
                 write(coded, str(path), variable_value_labels=labels)
             paths.append(str(path))
-        asked = ["diagnose", *paths, "--categorical", "educcat", "--json", "--auto"]
+        asked = ["diagnose", *paths, "--categorical", "educcat", "--json"]
         assert quiet(main, asked) == 0
         found.append(json.loads(capsys.readouterr().out))
     smd = [{f["name"]: f["smd"] for f in part["features"]} for part in found]

@@ -42,7 +42,8 @@ _COLUMNS = """
 --date COL[=FORMAT]...  read as dates: ISO dates, or those of a format such as %%d.%%m.%%Y
   (repeatable; ISO dates are found without it)
 --drop COL...  leave out (repeatable)
---auto  where a column could be read in two ways, take the safest, and say so
+--keep COL...  use, although it looks like a row identifier or free text (repeatable)
+--ask  where a column could be read in two ways, stop and ask (default: decide, and say so)
 --schema FILE  what each column is, as covshift schema wrote it; options win over it
 """
 _READING = """
@@ -290,6 +291,7 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
         ordered={**getattr(args, "known_levels", {}), **named_levels(args.ordered)},
         boolean=tuple(getattr(args, "known_booleans", ())),
         drop=tuple(args.drop),
+        keep=tuple(args.keep),
         schema=tuple(getattr(args, "schema_columns", ())),
         missing_in=tuple(read_options_of(args).missing_in),
         **more,
@@ -297,7 +299,7 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
 
 
 def answers_of(args: argparse.Namespace) -> list[Note]:
-    """Say what --auto has answered."""
+    """Say what was decided about columns that could be read in two ways."""
     return [question.note() for question in getattr(args, "asked", ())]
 
 

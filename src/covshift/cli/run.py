@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import signal
 import sys
@@ -156,36 +157,35 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# A command that had to ask: all questions in one message, or with --auto their safest answers.
+# What could be read in two ways: the safest answers, or with --ask all questions in one message.
 
 
 _ROUNDS = 4  # an answer may lead to another question, but not for ever
 
 
 def run_answered(args: argparse.Namespace) -> int:
-    """Run the command of ``args``; ask, or answer for the user, what could be read in two ways."""
+    """Run the command of ``args``; decide, or ask, what could be read in two ways."""
     from ..files.questions import Asked, answered
 
     asked_before: list[Any] = []
-    argv = [part for part in args.argv if part != "--auto"]
-    auto = getattr(args, "auto", False)
+    argv = [part for part in args.argv if part != "--ask"]
+    ask = getattr(args, "ask", True)
+    files = [getattr(args, name, None) for name in ("train", "target", "table")]
+    piped = sys.stdin.buffer.read() if not ask and "-" in files else None
     for _ in range(_ROUNDS):
         complete(args)
+        if piped is not None:  # each round reads it again
+            sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(piped)))
         try:
             return int(args.run(args) or 0)
         except Asked as asked:
-            if not auto:
+            if ask:
                 raise InputError(asked.message(argv)) from None
-            if "-" in (getattr(args, name, None) for name in ("train", "target", "table")):
-                raise InputError(
-                    f"{asked.message(argv)}\n--auto reads the files a second time, which standard "
-                    "input cannot be: name a file, or give the answers yourself."
-                ) from None
             asked_before += asked.questions
             argv = answered(argv, asked.options)
             args = args.parse(argv)
             args.argv, args.asked = argv, asked_before
-    raise InputError("--auto found no end of questions. Run the command without it, to see them.")
+    raise InputError("There is no end of doubtful columns. Add --ask to see them.")
 
 
 def complete(args: argparse.Namespace) -> None:

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
     group = options.add_samples(parser, label="optional", target="?")
     options.add_label(group)
     options.add_output(parser, what="schema (TOML)")
-    parser.set_defaults(run=run, auto=True)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -126,7 +126,7 @@ def _told(args: argparse.Namespace) -> set[str]:
     roles = ("label", "id", *_WEIGHTS, *_OTHER_ROLES)
     found = (getattr(args, role, None) for role in roles)
     named: set[str] = {name for name in found if name is not None}
-    named |= {*args.numeric, *args.categorical, *named_dates(args.date), *args.drop}
+    named |= {*args.numeric, *args.categorical, *named_dates(args.date), *args.drop, *args.keep}
     return named | {*named_levels(args.ordered), *(getattr(args, "outcome", None) or ())}
 
 

@@ -42,7 +42,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     text of yes and no, true and  1 for yes and true, 0 for no and false
     false, 0 and 1
     text or category              one column of 0 and 1 per level; one column for two levels
-    ordered category              0, 1, 2, ... in one column
+    ordered category, and text    0, 1, 2, ... in one column
+    such as <5, 5-9 and 10+
     date, ISO date as text        days since 1970-01-01; over a year apart, the quarter of the year
                                   as a category; with times, the hour of the day
     gap in a number or a date     the median of the training rows, and a column that marks gaps

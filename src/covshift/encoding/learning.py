@@ -90,6 +90,7 @@ def _alike(
         pair = _truths(pair)
     if declared is None:
         pair = [_found(part) for part in _of_text(name, pair, found)]
+        pair = pair if named else _counted_up(name, pair, found)
     kinds = {part.kind for part in pair if not part.empty}
     if not kinds:
         return [Cells(name, "number", np.full(len(part), np.nan)) for part in pair]
@@ -171,6 +172,20 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
         found.read_as.setdefault("numbers", []).append(name)
         return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
+
+
+def _counted_up(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
+    """Order text such as "4" and "5+" by its numbers, in both samples alike."""
+    if {part.kind for part in pair if not part.empty} - {"category", "number"}:
+        return pair
+    if all(part.kind == "number" for part in pair):
+        return pair
+    texts = [part.as_text() for part in pair]
+    levels = in_order({word for part in texts for word in part.words})
+    if levels is None:
+        return pair
+    found.ordered.append(name)
+    return [replace(part, kind="ordered", levels=levels) for part in texts]
 
 
 def _truths(pair: list[Cells]) -> list[Cells]:
@@ -349,6 +364,7 @@ class Learned:
     joined: dict[str, tuple[int, float]] = field(default_factory=dict)  # levels, and their share
     filled: dict[str, tuple[int, int]] = field(default_factory=dict)  # gaps of both samples
     read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
+    ordered: list[str] = field(default_factory=list)  # by their numbers, such as 5+
 
     def notes(self) -> list[Note]:
         """Say it in words."""
@@ -364,7 +380,15 @@ class Learned:
             )
             found.append(Note("joined levels", text))
         for feature in self.features:
-            if feature.kind == "ordered":
+            if feature.kind == "ordered" and feature.name in self.ordered:
+                some = ", ".join(feature.levels if len(feature.levels) < 9 else feature.levels[:3])
+                last = "" if len(feature.levels) < 9 else f", ..., {feature.levels[-1]}"
+                text = (
+                    f"Read {feature.name!r} as categories in order: {some}{last}; "
+                    f"{_kinds(feature.name, 'category')} leaves out the order."
+                )
+                found.append(Note("ordered", text))
+            elif feature.kind == "ordered":
                 order = " < ".join(feature.levels)
                 text = f"{feature.name!r} is ordered: {order}. It became 0, 1, 2, ..."
                 found.append(Note("ordered", text))
@@ -381,13 +405,16 @@ class Learned:
             found.append(Note("gaps", text))
         for name, other in self.same_gaps:
             found.append(Note("gaps", f"{name!r} and {other!r} are missing in the same rows."))
-        if self.ids:
-            text = f"Left out as identifiers, different in every row: {_named(self.ids)}."
+        for name in self.ids:
+            text = (
+                f"Left out {name!r}: looks like a row identifier, different in every row; "
+                f"{_kinds(name, 'category')} uses it."
+            )
             found.append(Note("identifiers", text))
         for name, count in self.texts:
             text = (
-                f"Left out as names or free text: {name!r}, with {count:,} different texts. To "
-                'keep it, say that it is a category: kinds={"' + name + '": "category"}.'
+                f"Left out {name!r}: looks like names or free text, {count:,} different values; "
+                f"{_kinds(name, 'category')} uses it."
             )
             found.append(Note("free text", text))
         if self.constant:
@@ -400,6 +427,11 @@ class Learned:
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
+
+
+def _kinds(name: str, kind: str) -> str:
+    """Return the parameter that undoes a decision, which the command line turns into an option."""
+    return f'kinds={{"{name}": "{kind}"}}'
 
 
 def _percent(share: float) -> str:
@@ -435,6 +467,32 @@ def as_truths(cells: Cells, rest: float = np.nan) -> Real:
 def is_number(text: str) -> bool:
     """Whether a text is a number as people write it, without leading zeros."""
     return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
+
+
+_OPEN = re.compile(
+    r"(?P<from>[<>≤≥]=?)?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<to>\+|[-–]\s*\d+(?:\.\d+)?)?"
+)
+_BEFORE = {"<": -2, "<=": -1, "≤": -1, ">=": 2, "≥": 2, "+": 2, ">": 3, None: 0}
+
+
+def in_order(levels: Iterable[str]) -> tuple[str, ...] | None:
+    """Order numbers and ranges of which some are open, such as "<5", "5-9" and "10+".
+
+    None where none is open, or another text is among them.
+
+    >>> in_order(["10+", "5-9", "<5"]), in_order(["1", "2"]), in_order(["1", "5+", "?"])
+    (('<5', '5-9', '10+'), None, None)
+    """
+    place: dict[str, tuple[float, int]] = {}
+    is_open = False
+    for level in levels:
+        read = _OPEN.fullmatch(level.strip())
+        if read is None or (read["from"] and read["to"]) or read["from"] in ("≤=", "≥="):
+            return None
+        mark = read["from"] or ("+" if read["to"] == "+" else None)
+        is_open = is_open or mark is not None
+        place[level] = float(read["number"]), 1 if read["to"] and mark is None else _BEFORE[mark]
+    return tuple(sorted(place, key=place.__getitem__)) if is_open and len(place) > 1 else None
 
 
 def as_numbers(cells: Cells) -> Real:

@@ -2,8 +2,8 @@
 
 What a column is must not depend on luck. Numbers are numbers in every row; text is text; whatever
 could be read in two ways (dates that are not ISO dates, codes with leading zeros, numbers stored as
-text, numbers with a few words among them) keeps a `doubt`, and is refused later unless the user
-declared the column.
+text, numbers with a few words among them) keeps a `doubt`, which is decided and told later, or
+asked about, unless the user declared the column.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..encoding.learning import in_order
 from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import ID_ROWS, Column, formats_of, plain_number, spellings, too_long
@@ -98,7 +99,7 @@ def find_doubts(
         question = _question(pair, declared=pair.name in declared, free=free)
         if question is not None:
             found.questions.append(question)
-            free = free and not question.safest.options[0].startswith("--id")
+            free = free and question.safest.options[0] not in ("--id", f"--id={pair.name}")
     return found
 
 
@@ -126,21 +127,19 @@ def _leave_out(pair: Pair, found: Doubts, *, free: bool) -> None:
     few = min(map(len, cells)) < ID_ROWS
     unique = not few and all(len(set(part)) == len(part) for part in cells)
     whole = all(len(part) == len(c) for part, c in zip(cells, pair.columns, strict=True))
-    if unique and whole and free:
-        found.id = name
-        why = "is different in every row: taken as the id of the rows, no feature"
-    elif unique:
-        why = "is different in every row: taken as an identifier, and left out"
+    if unique:
+        why = "looks like a row identifier, different in every row"
+        found.id = name if whole and free else found.id
     elif pair.columns[0].kind == "text" or (
         len(set(cells[0])) > max(MANY_LEVELS, len(cells[0]) / 2)
     ):
-        why = f"has {len(set(cells[0]))} different values: names or free text, left out"
+        why = f"looks like names or free text, {len(set(cells[0])):,} different values"
     else:
         return
     if found.id != name:
         found.left_out[name] = why
-    text = f"Column {name!r} {why} (--categorical {name!r} says otherwise)."
-    found.notes.append(Note("identifiers", text))
+    answers = answer("drop", name), answer("keep", name)
+    found.notes.append(Question(name, pair.title, why, answers).note())
 
 
 def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
@@ -158,6 +157,8 @@ def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
     if declared:
         return None
     doubts = {column.doubt.kind: column.doubt for column in pair.columns if column.doubt}
+    if in_order(pair.levels) is not None:  # which the encoder reads so
+        return None
     if "mixed" in doubts:
         return _mixed(pair, doubts["mixed"].text, free)
     if "dates" in doubts:
@@ -190,7 +191,7 @@ def _endless(pair: Pair) -> Question | None:
         where += [title] * bool(infinite or large)
     if not found:
         return None
-    drop = answer("drop", pair.name, "left out, unless you repair the file")
+    drop = answer("drop", pair.name)
     return Question(pair.name, " and ".join(where), f"has {' and '.join(found)}", (drop,))
 
 
@@ -219,8 +220,7 @@ def _with_rest(pair: Pair, gaps: Answer, numbers: tuple[Numbers, Numbers], free:
     again = number_question(pair.name, pair.titles, numbers, free=free)
     if again is None:
         return gaps
-    left_out = again.safest.options[0].startswith(("--drop", "--id"))
-    return again.safest if left_out else joined(gaps, again.safest)
+    return again.safest if again.safest.leaves_out else joined(gaps, again.safest)
 
 
 def _dates(pair: Pair) -> tuple[Answer, ...]:
@@ -230,7 +230,11 @@ def _dates(pair: Pair) -> tuple[Answer, ...]:
     if "=" in name:
         return (drop, categories)
     found = formats_of(pair.levels)
-    dates = [answer("date", f"{name}={form}", f"read as dates like {form}") for form in found]
+    verbs = ("read", "Read {}", "reads it")
+    dates = [
+        answer("date", f"{name}={form}", *(f"{verb} as dates like {form}" for verb in verbs))
+        for form in found
+    ]
     if len(dates) == 1:
         return (dates[0], drop, categories)
     return (drop, *dates[:2], categories)
@@ -244,8 +248,15 @@ def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
     if not words:
         return (answer("numeric", pair.name), categories, drop)
     advised = spellings(words)
-    means = "how numbers are spelled, in all columns"
-    spelled = [Answer(tuple(shlex.split(options)), means) for options in advised]
+    spelled = [
+        Answer(
+            tuple(shlex.split(options)),
+            "read as numbers, in all columns",
+            f"Read {{}} as numbers ({options})",
+            "reads such cells as numbers",
+        )
+        for options in advised
+    ]
     if advised != ["--thousands ,"]:
         return (drop, *spelled, categories)
     read = [numbers_of(column, thousands=",") for column in pair.columns]
@@ -345,12 +356,12 @@ def number_question(
     if counted is not None:
         return Question(name, where, counted, identifiers(name, free))
     if "identifiers" in doubts:
-        doubt = "holds whole numbers of more than 15 digits, as identifiers have them"
+        doubt = "looks like an identifier, with numbers of more than 15 digits"
         return Question(name, where, doubt, identifiers(name, free))
     both = np.concatenate([part.values for part in numbers])
     levels = np.unique(both[np.isfinite(both)])
     if "codes" in doubts:
-        doubt = "holds numbers with leading zeros, as codes have them"
+        doubt = "looks like a code, with leading zeros"
         different = [len(np.unique(part.values[np.isfinite(part.values)])) for part in numbers]
         if different[0] == numbers[0].count and different[0] >= _COUNTED:
             return Question(name, where, doubt, identifiers(name, free))
@@ -369,8 +380,8 @@ def _whole(name: str, where: str, levels: Real) -> Question | None:
         missing = missing_answer(name, words)
         far = "above" if gaps[-1] > 0 else "below"
         doubt = (
-            f"has {', '.join(words)} far {far} the rest, as codes for missing values have it, "
-            f"among {len(levels)} different whole numbers"
+            f"has {', '.join(words)} far {far} the rest, which often means missing, among "
+            f"{len(levels)} different whole numbers"
         )
         rest = len(levels) - len(gaps)
         numeric, categories = answer("numeric", name), answer("categorical", name)
@@ -381,14 +392,14 @@ def _whole(name: str, where: str, levels: Real) -> Question | None:
         return Question(name, where, doubt, (missing, numeric, categories))
     if not is_code:
         return None
-    doubt = f"holds {len(levels)} different whole numbers and has a name that codes have"
+    doubt = f"looks like a code, {len(levels)} different whole numbers"
     return Question(name, where, doubt, _codes(name))
 
 
 def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
     """Return the answers about a column that seems to identify rows."""
-    drop, numeric = answer("drop", name), answer("numeric", name)
-    return (answer("id", name), drop, numeric) if free else (drop, numeric)
+    drop, keep = answer("drop", name), answer("keep", name)
+    return (answer("id", name), drop, keep) if free else (drop, keep)
 
 
 def _codes(name: str) -> tuple[Answer, ...]:
@@ -405,7 +416,7 @@ def _named_id(name: str, numbers: tuple[Numbers, Numbers]) -> str | None:
         whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
         if len(values) < _COUNTED or not whole or len(np.unique(values)) < len(values):
             return None
-    return "has different whole numbers in every row and a name that identifiers have"
+    return "looks like a row identifier"
 
 
 def named_as_code(name: str) -> bool:
@@ -440,5 +451,7 @@ def _counted(numbers: tuple[Numbers, Numbers]) -> str | None:
         if len(values) < _COUNTED or not np.isfinite(values).all():
             continue
         if (np.diff(np.sort(values)) == 1).all():
-            return f"numbers the rows, from {values.min():g} to {values.max():g}"
+            return (
+                f"looks like a row identifier, counting from {values.min():g} to {values.max():g}"
+            )
     return None

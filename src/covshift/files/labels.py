@@ -14,7 +14,7 @@ from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import Column
 from .doubtful import numbers_of
-from .questions import Question, answer, joined, missing_answer
+from .questions import MEANS, Question, answer, joined, missing_answer
 from .table import Table
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> Settl
     lost = sum(cell is None for cell in column.values)
     if lost and not may_lack:
         doubt = f"is the label and is missing in {lost} of {len(column)} rows"
-        remedy = answer("drop-unlabelled", None, "these rows are left out")
+        remedy = answer("drop-unlabelled", None, *_UNLABELLED)
         questions.append(Question(name, train.title, doubt, (remedy,)))
     task = declared.task
     notes: list[Note] = []
@@ -99,21 +99,26 @@ def _only_word(column: Column) -> str | None:
 def _asked_word(title: str, name: str, word: str, task: str | None, may_lack: bool) -> Question:
     gaps = missing_answer(name, [word])
     if not may_lack:
-        gaps = joined(gaps, answer("drop-unlabelled", None, "rows without a label are left out"))
-    classes = answer("task", "classification", "it is a class")
+        gaps = joined(gaps, answer("drop-unlabelled", None, *_UNLABELLED))
+    classes = answer("task", "classification", *_CLASSES)
     doubt = f"is the label and holds numbers and one word, {word!r}"
     return Question(name, title, doubt, (gaps, classes) if task is None else (gaps,))
 
 
 def _asked_task(title: str, name: str, cells: list[str], task: str) -> Question:
+    number = "read as a number", "Read {} as a number", "reads it as a number"
     answers = [
-        answer("task", "classification", "classes"),
-        answer("task", "regression", "a number"),
+        answer("task", "classification", *_CLASSES),
+        answer("task", "regression", *number),
     ]
     if task == "regression":
         answers.reverse()
     doubt = f"is the label and holds {len(set(cells))} different whole numbers"
     return Question(name, title, doubt, tuple(answers))
+
+
+_CLASSES = "read as classes", "Read {} as classes", "reads it as classes"
+_UNLABELLED = "rows without a label are left out", "Left out the rows without {}", ""
 
 
 def _likely(cells: list[str]) -> str:
@@ -302,7 +307,7 @@ def outcome_questions(
         if word is None or len(words) == len({cell for cell in cells if cell is not None}):
             continue
         gaps = [missing_answer(name, words)] * (len(words) <= _MOST_WORDS and "=" not in name)
-        shares = [answer("what", "proportion", "all its values are categories")]
+        shares = [answer("what", "proportion", *MEANS["categorical"])]
         shares *= categories is None
         if not gaps + shares:
             continue

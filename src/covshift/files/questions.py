@@ -12,13 +12,20 @@ from ..show.notes import Note
 
 @dataclass(frozen=True)
 class Answer:
-    """Options of the command line that answer a question, and what they mean."""
+    """Options of the command line that answer a question, and what they do."""
 
     options: tuple[str, ...]
     means: str  # such as "read as categories"
+    done: str = ""  # such as "Read {} as categories", where {} is the column
+    does: str = ""  # such as "reads it as categories"
 
     def __str__(self) -> str:
         return shlex.join(self.options)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the column is no feature then."""
+        return self.options[0].startswith(("--drop", "--id")) and "-unlabelled" not in str(self)
 
 
 @dataclass(frozen=True)
@@ -27,39 +34,41 @@ class Question:
 
     column: str
     file: str  # in which it is doubtful
-    doubt: str  # such as "has a name that codes have"
+    doubt: str  # such as "looks like a row identifier"
     answers: tuple[Answer, ...]
 
     @property
     def safest(self) -> Answer:
-        """The answer that --auto takes."""
+        """The answer that is taken unless the user asked for questions."""
         return self.answers[0]
 
     def __str__(self) -> str:
         answers = [f"{answer} ({answer.means})" for answer in self.answers]
-        return f"{self.file}: column {self.column!r} {self.doubt}: {' or '.join(answers)}."
+        return f"{self.file}: {self.column!r} {self.doubt}: {' or '.join(answers)}."
 
     def note(self) -> Note:
-        """Say that the safest answer was taken."""
-        text = (
-            f"{self.file}: column {self.column!r} {self.doubt}: {self.safest.means} "
-            f"({self.safest})."
-        )
-        return Note("answers of --auto", text)
+        """Say that the safest answer was taken, and what undoes it."""
+        others = (part for part in self.answers[1:] if part.leaves_out < self.safest.leaves_out)
+        other = next(others, next(iter(self.answers[1:]), None))
+        undo = "" if other is None else f"; {other} {other.does}"
+        done = self.safest.done.format(repr(self.column))
+        return Note("decisions", f"{done}: {self.doubt}{undo}.")
 
 
 class Asked(InputError):
     """Columns could be read in two ways: one message with all questions.
 
     >>> question = Question(
-    ...     "region", "a.csv", "has a name that codes have",
+    ...     "region", "a.csv", "looks like a code",
     ...     (answer("categorical", "region"), answer("numeric", "region")),
     ... )
     >>> print(Asked([question]).message(["weigh", "a.csv", "b.csv"]))
-    One thing must be said before anything is computed:
-      a.csv: column 'region' has a name that codes have: --categorical region (read as categories) or --numeric region (read as numbers).
-    The safest answer, ready to copy (--auto takes it too):
+    One column needs a decision first:
+      a.csv: 'region' looks like a code: --categorical region (read as categories) or --numeric region (read as numbers).
+    The safest answer, ready to copy (taken without --ask):
       covshift weigh a.csv b.csv --categorical region
+    >>> print(question.note())
+    Read 'region' as categories: looks like a code; --numeric region reads it as numbers.
     """  # noqa: E501
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -74,15 +83,14 @@ class Asked(InputError):
 
     def message(self, argv: Sequence[str] | None) -> str:
         """List the questions; end with the command ``argv`` of the user and all answers."""
-        one = len(self.questions) == 1
-        first = "One thing" if one else f"{len(self.questions)} things"
-        lines = [f"{first} must be said before anything is computed:"]
+        columns = len({question.column for question in self.questions})
+        first = "One column needs" if columns == 1 else f"{columns} columns need"
+        lines = [f"{first} a decision first:"]
         lines += [f"  {question}" for question in self.questions]
-        safest = "answer" if one else "answers"
+        safest = "answer" if len(self.questions) == 1 else "answers"
         if argv is None:
             return "\n".join([*lines, f"The safest {safest}: {shlex.join(self.options)}"])
-        them = "it" if one else "them"
-        lines += [f"The safest {safest}, ready to copy (--auto takes {them} too):"]
+        lines += [f"The safest {safest}, ready to copy (taken without --ask):"]
         return "\n".join([*lines, f"  {shlex.join(['covshift', *answered(argv, self.options)])}"])
 
 
@@ -92,23 +100,23 @@ def answered(argv: Sequence[str], options: Sequence[str]) -> list[str]:
     return [*argv[:at], *options, *argv[at:]]
 
 
-_MEANS = {
-    "categorical": "read as categories",
-    "numeric": "read as numbers",
-    "date": "read as dates",
-    "drop": "left out",
-    "id": "kept beside the results, no feature",
+MEANS = {  # of an option: what it means, what was done, what it does
+    "categorical": ("read as categories", "Read {} as categories", "reads it as categories"),
+    "numeric": ("read as numbers", "Read {} as numbers", "reads it as numbers"),
+    "drop": ("left out", "Left out {}", "leaves it out"),
+    "id": ("copied to the output, not used", "Left out {}", "leaves it out"),
+    "keep": ("used", "Used {}", "uses it"),
 }
 
 
-def answer(option: str, value: str | None = None, means: str | None = None) -> Answer:
-    """Return an answer of one option."""
-    means = _MEANS[option] if means is None else means
+def answer(option: str, value: str | None = None, *words: str) -> Answer:
+    """Return an answer of one option; ``words`` say what it means, was done and does."""
+    words = words or MEANS[option]
     if value is None:
-        return Answer((f"--{option}",), means)
+        return Answer((f"--{option}",), *words)
     if value.startswith("-"):  # which else would be an option itself
-        return Answer((f"--{option}={value}",), means)
-    return Answer((f"--{option}", value), means)
+        return Answer((f"--{option}={value}",), *words)
+    return Answer((f"--{option}", value), *words)
 
 
 def missing_answer(name: str, words: Sequence[str]) -> Answer:
@@ -117,11 +125,21 @@ def missing_answer(name: str, words: Sequence[str]) -> Answer:
     for word in words:
         options += answer("missing", f"{name}={word}", "").options
     shown = ", ".join(words)
-    verb = "stands for a missing value" if len(words) == 1 else "stand for missing values"
-    return Answer(tuple(options), f"{shown} {verb}")
+    braced = shown.replace("{", "{{").replace("}", "}}")
+    return Answer(
+        tuple(options),
+        f"{shown} read as missing",
+        f"Read {braced} in {{}} as missing",
+        f"reads {shown} as missing",
+    )
 
 
-def joined(*answers: Answer) -> Answer:
-    """Give several answers at once."""
-    options = tuple(part for one in answers for part in one.options)
-    return Answer(options, ", ".join(one.means for one in answers))
+def joined(first: Answer, second: Answer) -> Answer:
+    """Give two answers at once."""
+    then = second.done[:1].lower() + second.done[1:]
+    return Answer(
+        first.options + second.options,
+        f"{first.means}, {second.means}",
+        f"{first.done}, {then.replace('{}', 'it')}",
+        f"{first.does}, {second.does}",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -23,9 +24,10 @@ from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
 from .encoding import MISSING_LEVEL, Encoding, check_finite
 from .labels import Labels, outcome_questions, read_labels, settle_labels
-from .questions import Asked
+from .questions import Asked, answer
 from .reading import ReadOptions, book_and_sheet
 from .table import Table, merged_levels, named, notes_of, read_table
+from .text import may_be_index
 
 _KINDS: dict[str, Kind] = {
     **{"numeric": "number", "categorical": "category"},
@@ -49,6 +51,7 @@ class ColumnOptions:
     ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
     boolean: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()  # used, although they look like row identifiers or free text
     task: str | None = None  # "classification" or "regression"; None: find out
     beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
     beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
@@ -70,6 +73,7 @@ class ColumnOptions:
         kinds = {name: kind for option, kind in _KINDS.items() for name in getattr(self, option)}
         if self.by is not None:
             kinds.setdefault(self.by, "category")
+        kinds |= {name: "number" for name in self.keep if may_be_index(name)}
         beside = (name for _, name in (*self.beside, *self.of_target))
         texts = (name for name in (*beside, self.label, self.target_label) if name is not None)
         kinds |= dict.fromkeys(texts, "category")
@@ -86,7 +90,7 @@ class ColumnOptions:
     def settled(self) -> set[str]:
         """Columns of which it has been said what they are."""
         by = () if self.by is None else (self.by,)
-        return {name for option in _KINDS for name in getattr(self, option)} | {*by}
+        return {name for option in _KINDS for name in getattr(self, option)} | {*by, *self.keep}
 
 
 @dataclass(frozen=True)
@@ -324,7 +328,8 @@ def learn_encoding(
     pair = train[names], target[names]
     for table in pair:
         check_finite(table)
-    kinds = {name: "category" for name in declared.categorical if name in names}
+    text = [name for name in declared.keep if name in names and _is_text(train.columns[name])]
+    kinds = {name: "category" for name in (*declared.categorical, *text) if name in names}
     cells = pair[0].read_cells(), pair[1].read_cells()
     more = {}
     if declared.by is not None and declared.by in names:  # a category, with all its levels
@@ -334,8 +339,26 @@ def learn_encoding(
     if declared.every_level:
         encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
     encoder.fit_cells(*cells, more)
-    notes += encoder.notes_
+    notes += [replace(note, text=_as_options(note.text)) for note in encoder.notes_]
     return Encoding(encoder)
+
+
+def _as_options(text: str) -> str:
+    """Say what undoes a decision of the encoder as the command line does.
+
+    >>> _as_options('free text; kinds={"x": "category"} uses it.')
+    'free text; --categorical x uses it.'
+    """
+    options = {"category": "categorical", "number": "numeric"}
+
+    def option(found: re.Match[str]) -> str:
+        return str(answer(options[found[2]], found[1]))
+
+    return re.sub(r'kinds=\{"(.*?)": "(category|number)"\}', option, text)
+
+
+def _is_text(column: Column) -> bool:
+    return column.kind in ("category", "text")
 
 
 def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
@@ -357,7 +380,7 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
             if role is not None:
                 where(role, table, option)
     unnamed = train.left_out | target.left_out
-    for option in (*_KINDS, "drop", "missing_in"):
+    for option in (*_KINDS, "drop", "keep", "missing_in"):
         for name in getattr(declared, option):
             if name not in {*target.columns, *unnamed, *declared.schema}:
                 where(name, train, f"--{option.removesuffix('_in')}")
