@@ -13,7 +13,7 @@ from command import covshift, write
 
 from covshift.cli import console, options
 from covshift.cli.parser import parse
-from covshift.files.doubtful import sentinels
+from covshift.encoding.codes import sentinels
 from covshift.files.samples import ColumnOptions, read_samples
 
 N = 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from covshift import Predictions, TableEncoder, diagnose, estimate, evaluate
 from covshift.cli.predict import load_model
 from covshift.encoding import scaled
-from covshift.exceptions import UnseenLevelWarning
+from covshift.exceptions import InputError, UnseenLevelWarning
 from covshift.weights import CDFWeights, EntropyBalancing
 
 N, M = 240, 200
@@ -177,3 +178,91 @@ def test_yes_and_no_are_one_column_however_they_are_written():
         with pytest.warns(UnseenLevelWarning, match="'perhaps'.*count as false"):
             strange = encoder.transform(pd.DataFrame({"a": [high, "perhaps"]}))
         assert strange[:, 0].tolist() == [1.0, 0.0]
+
+
+# Decisions about columns: those of a file and of its frame are the same.
+
+
+def coded(size: int, shift: float, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(shift, 1, size), 3)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "z": np.round(rng.normal(size=size), 3),
+            "t": rng.choice(["u", "v", "w"], size),
+            "y": np.round(2 * x + rng.normal(size=size), 3),
+            "rownames": rng.permutation(5000)[:size],
+            "id": np.arange(size) + 1000 * seed,
+            "Unnamed: 0": rng.permutation(size),
+            "constant": 3.0,
+            "copy": x,
+            "name": [f"person {k}" for k in rng.permutation(size)],
+            "remark": [f"{k % (size - 9)} said {k % (size - 9)}" for k in range(size)],
+            "region": rng.integers(1, 6, size),
+            "answer": rng.choice([1, 2, 3, 99], size),
+            "debt": rng.choice([0, 3, 40, -9], size),
+            "race": rng.choice([1, 2, 3, 9], size),
+            "visits": rng.choice(["0", "1", "2-4", "5+"], size),
+            "small": rng.choice(["<5", "5", "10+"], size),
+            "word": np.where(np.arange(size) % 20, x.round(2).astype(str), "?"),
+            "only X": rng.normal(size=size),
+            "only X_target": rng.normal(size=size),
+        }
+    )
+
+
+CODED, CODED_TARGET = coded(160, 0.0, 0), coded(140, 0.3, 1).drop(columns="y")
+DECIDED = [name for name in CODED if name not in ("x", "z", "t", "y")]
+LEFT_OUT = {*DECIDED[:7], "only X", "only X_target"}
+
+
+@cache
+def answer_of(*names: str) -> float:
+    found = estimate(CODED[[*names, "y"]], "y", CODED_TARGET[list(names)], method="weights")
+    return float(found.value)
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_is_decided_about_a_column_is_the_same(tmp_path, name, text):
+    names = ["x", "z", *["t"] * text]
+    here, there = [*names, "y", name], [*names, name]
+    here, there = (
+        here[: -1 if name == "only X_target" else None],
+        there[: -1 if name == "only X" else None],
+    )
+    train, target = CODED[here], CODED_TARGET[there]
+    paths = [tmp_path / "X.csv", tmp_path / "X_target.csv"]
+    for frame, path in zip((train, target), paths, strict=True):
+        frame.to_csv(path, index=False)
+    result = covshift("estimate", *paths, "--outcome", "y", "--json", "--method", "weights")
+    assert result.code == 0, result.err
+    said = json.loads(result.out)
+    found = estimate(train, "y", target, method="weights")
+    assert said["estimates"][0]["value"] == found.value
+    alone = answer_of(*names)
+    assert (found.value == pytest.approx(alone, rel=1e-9)) == (name in LEFT_OUT)
+    ours = [note.text for note in found.notes if repr(name) in note.text]
+    theirs = [note["text"] for note in said["notes"] if repr(name) in note["text"]]
+    assert len(ours) == len(theirs) > 0
+    for one, other in zip(ours, theirs, strict=True):  # up to what undoes it
+        if name.startswith("Unnamed"):  # which the reader of files knows
+            continue
+        one, other = (part.split("; ")[0].replace(str(tmp_path) + "/", "") for part in (one, other))
+        assert one.removesuffix(".") == other.replace(".csv,", ",").removesuffix(".")
+
+
+@pytest.mark.parametrize("answer", [diagnose, lambda X, T: estimate(X, "y", T)])
+def test_frames_without_a_common_column_are_refused(answer):
+    with pytest.raises(InputError, match=r"X and X_target share no column\. X has 'x'"):
+        answer(CODED[["x", "y"]], CODED_TARGET[["z"]])
+
+
+def test_the_decision_about_a_column_can_be_undone():
+    names = ["x", "rownames"]
+    encoder = TableEncoder({"rownames": "number"}).fit(CODED[names], X_target=CODED_TARGET[names])
+    found = diagnose(encoder.transform(CODED[names]), encoder.transform(CODED_TARGET[names]))
+    assert len(found.features) == 2
+    assert len(diagnose(CODED[names], CODED_TARGET[names]).features) == 1

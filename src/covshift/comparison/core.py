@@ -253,7 +253,8 @@ def compare_learner(
     known = margin_rows(X, X_target, target_weight)
     groups = None
     if known is None:
-        both = BothSamples.of(X, unwrap_target(X_target))
+        alike = X_scored is None  # else other rows have to be read by the same rules
+        both = BothSamples.of(X, unwrap_target(X_target), deciding=alike)
         X, T, groups = both.X, both.T, both.groups
         if X_scored is not None:
             X_scored = both.rows(X_scored, "X_scored")

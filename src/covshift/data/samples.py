@@ -17,9 +17,10 @@ from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
 from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts
+from .features import without_others
 from .row_weights import check_weight
 from .two_samples import BothSamples, column_numbers, takes_tables
-from .validation import Target, is_margins, unwrap_target
+from .validation import Target, column_names, is_margins, unwrap_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +121,17 @@ class Samples:
             if encoder is not None:  # whose notes the caller has
                 both = BothSamples.of_encoded(encoder, rows, target_rows)
             else:
-                both = BothSamples.of(rows, target_rows, category=category)
+                both = BothSamples.of(rows, target_rows, category=category, deciding=True)
                 notes = both.notes
             Z, T, one_feature = both.X, both.T, both.groups
             names = both.names or column_numbers(Z.shape[1])
             _check_size(Z, names, "X")
             _check_size(T, names, "X_target")
             encodes = both.encoder is not None and not takes_tables(outcome_model)
+            if not encodes:  # what both frames have
+                there = column_names(target_rows) or ()
+                shared = [name for name in column_names(rows) or () if name in there]
+                rows, target_rows = (without_others(part, shared) for part in (rows, target_rows))
             features = Features(both.X, both.T) if encodes else Features(rows, target_rows)
         N, M = len(Z), len(T)
         weighted = sample_weight is not None

@@ -104,12 +104,14 @@ def two_samples(
     sample_weight: Any = None,
     groups: Any = None,
     dates: Collection[str] = (),
+    deciding: bool = False,
 ) -> TwoSamples:
     """Check both samples, their weights and their names.
 
     Data frames with text, dates or gaps are encoded as numbers: several columns may belong to one
     feature. Of arrays that were encoded before, ``names`` are those of the columns, ``groups`` (n,)
-    says which feature each belongs to, and ``dates`` names columns that hold days.
+    says which feature each belongs to, and ``dates`` names columns that hold days. ``deciding``
+    about doubtful columns is for answers, whose notes tell it.
     """
     target = unwrap_target(X_target)
     if target is None:
@@ -122,6 +124,7 @@ def two_samples(
         target,
         sample_weight=sample_weight,
         target_weight=target_weight,
+        deciding=deciding and groups is None,
     )
     encoder = encoded.encoder
     if encoder is not None:
@@ -192,12 +195,15 @@ class BothSamples:
     groups: Rows | None = None  # (n,): feature of each column; None: every column is one
 
     @classmethod
-    def of(cls, X: Any, target: Any, *, category: str | None = None) -> BothSamples:
+    def of(
+        cls, X: Any, target: Any, *, category: str | None = None, deciding: bool = False
+    ) -> BothSamples:
         """Check both samples, and encode them where they are tables.
 
-        The column ``category`` is taken as a category, with all its levels.
+        The column ``category`` is taken as a category, with all its levels. ``deciding`` about
+        doubtful columns is for answers, whose notes tell it.
         """
-        found = encode_samples(X, target, category=category)
+        found = encode_samples(X, target, category=category, deciding=deciding)
         if found.encoder is not None:
             return cls.of_encoded(found.encoder, found.X, found.X_target)
         Z, T = check_samples(X, target).on_host()

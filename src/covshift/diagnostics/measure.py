@@ -174,6 +174,7 @@ def diagnose(
         named.of_target(unwrap_target(target_weight), "target_weight"),
         sample_weight=sample_weight,
         groups=groups,
+        deciding=True,
     )
     found = diagnose_samples(
         samples, methods=methods, confidence=confidence, random_state=random_state

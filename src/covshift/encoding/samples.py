@@ -15,7 +15,8 @@ from ..data.validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from ..numerics.array import Flags, Real
 from ..numerics.quiet import quiet
-from .cells import Cells, read_cells
+from .cells import Cells, is_table, read_cells
+from .codes import Decisions, decide
 from .encoder import TableEncoder, aligned, need_rules, rows_of
 
 
@@ -35,30 +36,61 @@ def encode_samples(
     category: str | None = None,
     sample_weight: Any = None,
     target_weight: Any = None,
+    deciding: bool = False,
 ) -> EncodedSamples:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
 
     ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
     The column ``category`` is one, whatever it holds, and keeps all its levels.
     Rows of weight zero are not there: what they alone have is unknown, as it is in new rows.
+    ``deciding`` about two frames follows the rules of the command line: columns of one of them, row
+    identifiers, constants and copies are left out, codes are categories.
     """
     T = unwrap_target(X_target)
-    if not need_rules(X, T) and category is None:
+    made = _decisions(X, T, category) if deciding else None
+    if made is None and not need_rules(X, T) and category is None:
         return EncodedSamples(X, X_target, None)
     here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
         there = _kept(T, unwrap_target(target_weight), target_weights)
-    train = rows_of(X, "X")
-    target = None if T is None else aligned(rows_of(T, "X_target"), train)
-    kinds = {}
+    train = rows_of(X, "X") if made is None else made.train
+    target = (
+        None
+        if T is None
+        else aligned(rows_of(T, "X_target") if made is None else made.target, train)
+    )
+    kinds = {} if made is None else made.kinds
     if category is not None:
-        kinds = {category: "category"}
+        kinds = {**kinds, category: "category"}
         more = {**(more or {}), category: levels_of(category, train, target)}
     encoder = TableEncoder(kinds).fit_cells(train, target, more, (here, there))
+    if made is not None:
+        encoder._said = (*((n.kind, n.text, n.severity) for n in made.notes), *encoder._said)
     points = _encoded(encoder, train, "X", here)
     if target is None:
         return EncodedSamples(points, None, encoder)
     return EncodedSamples(points, _encoded(encoder, target, "X_target", there), encoder)
+
+
+def _decisions(X: Any, target: Any, category: str | None) -> Decisions | None:
+    """Decide about the columns of two frames; None where all of them are taken as they are."""
+    if not all(is_table(part) and not hasattr(part, "read_cells") for part in (X, target)):
+        return None
+    need = need_rules(X, target) or category is not None
+    try:
+        rows = rows_of(X, "X"), rows_of(target, "X_target")
+    except InputError:
+        if need:
+            raise
+        return None  # which the check of numbers refuses
+    made = decide(*rows, () if category is None else (category,))
+    if need or made.notes:
+        return made
+    try:
+        whole = len(TableEncoder().fit_cells(made.train, made.target).features_) == len(made.train)
+    except InputError:  # nothing varies, or some numbers are infinite
+        return None
+    return None if whole else made
 
 
 def levels_of(name: str, *samples: Mapping[str, Cells] | None) -> list[str]:

@@ -13,6 +13,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..encoding.codes import (
+    COUNTED,
+    MANY_LEVELS,
+    MOST_WORDS,
+    code_levels,
+    doubt_of_code,
+    doubt_of_sentinels,
+    named_as_code,
+    row_identifier,
+    sentinels,
+)
 from ..encoding.learning import in_order
 from ..numerics.array import Real
 from ..show.notes import Note
@@ -21,8 +32,6 @@ from .encoding import LARGEST, count_missing
 from .questions import Answer, Question, answer, joined, missing_answer
 from .table import Table
 
-MANY_LEVELS = 50  # categories of more levels than these are doubtful
-_MOST_WORDS = 5  # that may all stand for missing values
 _HOLDS = {"number": "numbers", "date": "dates"}
 
 
@@ -204,7 +213,7 @@ def _mixed(pair: Pair, text: str, free: bool) -> Question:
     mostly = sum(part.count for part in numbers) >= sum(part.word_count for part in numbers)
     some = all(part.count for part in numbers)
     answers: tuple[Answer, ...]
-    can_miss = mostly and some and len(words) <= _MOST_WORDS and "=" not in name
+    can_miss = mostly and some and len(words) <= MOST_WORDS and "=" not in name
     if not can_miss:
         few = len(pair.levels) <= MANY_LEVELS
         answers = (categories, drop) if few else (drop, categories)
@@ -276,20 +285,6 @@ def _different(pair: Pair, kinds: Sequence[str]) -> Question:
 # Numbers that may be codes, row numbers, or hold 999 for what is missing.
 
 
-_MOST_CODES = 1000  # different whole numbers that may be codes
-_COUNTED = 20  # rows from which consecutive whole numbers are no accident
-_ID_WORDS = re.compile(
-    r"(?:^|[^a-z])(?:id|ids|rownames?|row|rownumber|index|key|identifier|uid)(?:$|[^a-z])"
-)
-_CODE_WORDS = re.compile(
-    r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
-    r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
-    r"(?:$|[^a-z])"
-)
-_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
-_FAR = 3.0  # times the largest of the rest
-
-
 @dataclass(frozen=True)
 class Numbers:
     """The numbers of a column, NaN for all else, and the words among them."""
@@ -352,23 +347,20 @@ def number_question(
     """
     where = " and ".join(dict.fromkeys(titles))
     doubts = {part.doubt for part in numbers}
-    counted = _counted(numbers) or _named_id(name, numbers)
+    counted = row_identifier(name, [part.values for part in numbers])
     if counted is not None:
         return Question(name, where, counted, identifiers(name, free))
     if "identifiers" in doubts:
         doubt = "looks like an identifier, with numbers of more than 15 digits"
         return Question(name, where, doubt, identifiers(name, free))
-    both = np.concatenate([part.values for part in numbers])
-    levels = np.unique(both[np.isfinite(both)])
     if "codes" in doubts:
         doubt = "looks like a code, with leading zeros"
         different = [len(np.unique(part.values[np.isfinite(part.values)])) for part in numbers]
-        if different[0] == numbers[0].count and different[0] >= _COUNTED:
+        if different[0] == numbers[0].count and different[0] >= COUNTED:
             return Question(name, where, doubt, identifiers(name, free))
         return Question(name, where, doubt, _codes(name))
-    if not 2 < len(levels) <= _MOST_CODES or (np.mod(levels, 1) != 0).any():
-        return None
-    return _whole(name, where, levels)
+    levels = code_levels([part.values for part in numbers])
+    return None if levels is None else _whole(name, where, levels)
 
 
 def _whole(name: str, where: str, levels: Real) -> Question | None:
@@ -378,11 +370,7 @@ def _whole(name: str, where: str, levels: Real) -> Question | None:
     if len(gaps) and "=" not in name:
         words = [f"{number:g}" for number in gaps]
         missing = missing_answer(name, words)
-        far = "above" if gaps[-1] > 0 else "below"
-        doubt = (
-            f"has {', '.join(words)} far {far} the rest, which often means missing, among "
-            f"{len(levels)} different whole numbers"
-        )
+        doubt = doubt_of_sentinels(gaps, len(levels))
         rest = len(levels) - len(gaps)
         numeric, categories = answer("numeric", name), answer("categorical", name)
         if is_code and rest > 2:
@@ -392,8 +380,7 @@ def _whole(name: str, where: str, levels: Real) -> Question | None:
         return Question(name, where, doubt, (missing, numeric, categories))
     if not is_code:
         return None
-    doubt = f"looks like a code, {len(levels)} different whole numbers"
-    return Question(name, where, doubt, _codes(name))
+    return Question(name, where, doubt_of_code(len(levels)), _codes(name))
 
 
 def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
@@ -404,54 +391,3 @@ def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
 
 def _codes(name: str) -> tuple[Answer, ...]:
     return answer("categorical", name), answer("numeric", name), answer("drop", name)
-
-
-def _named_id(name: str, numbers: tuple[Numbers, Numbers]) -> str | None:
-    """Say that whole numbers, different in every row, have a name that identifiers have."""
-    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
-    if _ID_WORDS.search(words) is None:
-        return None
-    for part in numbers:
-        values = part.values
-        whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
-        if len(values) < _COUNTED or not whole or len(np.unique(values)) < len(values):
-            return None
-    return "looks like a row identifier"
-
-
-def named_as_code(name: str) -> bool:
-    """Whether codes have such a name, as in ``region``, ``zipCode`` or ``icd_10``."""
-    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
-    return _CODE_WORDS.search(words) is not None
-
-
-def sentinels(levels: Real) -> list[float]:
-    """Numbers like 999 far above all others, or a lone -9; they often stand for what is missing.
-
-    >>> sentinels(np.array([1.0, 2.0, 3.0, 98.0, 99.0])), sentinels(np.array([-9.0, 0.0, 1.0]))
-    ([98.0, 99.0], [-9.0])
-    """
-    ordered = np.sort(levels)
-    for most in range(min(4, len(ordered) - 1), 0, -1):
-        top, rest = ordered[-most:], ordered[:-most]
-        if set(top.tolist()) <= _SENTINELS and top[0] >= _FAR * max(rest[-1], 1):
-            return [float(number) for number in top]
-    for most in range(min(4, len(ordered) - 1), 0, -1):
-        low, rest = -ordered[:most], ordered[most:]
-        if set(low.tolist()) <= _SENTINELS and rest[0] >= 0:
-            return [float(-number) for number in low]
-    return []
-
-
-def _counted(numbers: tuple[Numbers, Numbers]) -> str | None:
-    """Say that a column counts the rows: as a feature it tells any two samples apart."""
-    parts = [part.values for part in numbers]
-    together = [] if parts[0] is parts[1] else [np.concatenate(parts)]
-    for values in (*parts, *together):
-        if len(values) < _COUNTED or not np.isfinite(values).all():
-            continue
-        if (np.diff(np.sort(values)) == 1).all():
-            return (
-                f"looks like a row identifier, counting from {values.min():g} to {values.max():g}"
-            )
-    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoding.codes import MOST_WORDS
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
@@ -281,7 +282,6 @@ def _check_classes(title: str, name: str, y: NDArray[Any]) -> None:
 
 
 _MOST_CATEGORIES = 50  # more, not asked for as categories, are names or free text
-_MOST_WORDS = 5  # among numbers that may all stand for missing values
 
 
 class Outcomes(dict[str, list[Any]]):
@@ -306,7 +306,7 @@ def outcome_questions(
         words = sorted({c for c, x in zip(cells, numbers, strict=True) if c and x is None})
         if word is None or len(words) == len({cell for cell in cells if cell is not None}):
             continue
-        gaps = [missing_answer(name, words)] * (len(words) <= _MOST_WORDS and "=" not in name)
+        gaps = [missing_answer(name, words)] * (len(words) <= MOST_WORDS and "=" not in name)
         shares = [answer("what", "proportion", *MEANS["categorical"])]
         shares *= categories is None
         if not gaps + shares:

@@ -1,0 +1,209 @@
+"""Numbers that are no amounts: row identifiers, codes, numbers that stand for missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..numerics.array import Real
+from ..show.notes import Note
+from .cells import Cells
+from .learning import in_order, is_number
+
+_MOST_CODES = 1000  # different whole numbers that may be codes
+MANY_LEVELS = 50  # categories of more levels than these are doubtful
+MOST_WORDS = 5  # among numbers that may all stand for missing values
+COUNTED = 20  # rows from which consecutive whole numbers are no accident
+_ID_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|rownames?|row|rownumber|index|key|identifier|uid)(?:$|[^a-z])"
+    r"|^unnamed: \d+$"
+)
+_CODE_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:codes?|zip|zipcode|postcode|postal|category|cat|type|class|region|state|county|"
+    r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
+    r"(?:$|[^a-z])"
+)
+_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
+_FAR = 3.0  # times the largest of the rest
+
+
+def row_identifier(name: str, parts: Sequence[Real]) -> str | None:
+    """Say why a column only identifies rows: as a feature it tells any two samples apart.
+
+    ``parts`` are its numbers in both samples, which may be the same ones.
+    """
+    together = [] if parts[0] is parts[1] else [np.concatenate(parts)]
+    for values in (*parts, *together):
+        if len(values) < COUNTED or not np.isfinite(values).all():
+            continue
+        if (np.diff(np.sort(values)) == 1).all():
+            counted = f"counting from {values.min():g} to {values.max():g}"
+            return f"looks like a row identifier, {counted}"
+    if _ID_WORDS.search(_words(name)) is None:
+        return None
+    for values in parts:
+        whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
+        if len(values) < COUNTED or not whole or len(np.unique(values)) < len(values):
+            return None
+    return "looks like a row identifier"
+
+
+def code_levels(parts: Sequence[Real]) -> Real | None:
+    """Return the different numbers of both samples where they may be codes, else None."""
+    both = np.concatenate(parts)
+    levels = np.unique(both[np.isfinite(both)])
+    if not 2 < len(levels) <= _MOST_CODES or (np.mod(levels, 1) != 0).any():
+        return None
+    return np.asarray(levels)
+
+
+def named_as_code(name: str) -> bool:
+    """Whether codes have such a name, as in ``region``, ``zipCode`` or ``icd_10``."""
+    return _CODE_WORDS.search(_words(name)) is not None
+
+
+def doubt_of_code(count: int) -> str:
+    """Say why so many different numbers are codes."""
+    return f"looks like a code, {count} different whole numbers"
+
+
+def doubt_of_sentinels(gaps: Sequence[float], count: int) -> str:
+    """Say why numbers among so many different ones stand for missing values."""
+    shown, far = ", ".join(f"{number:g}" for number in gaps), "above" if gaps[-1] > 0 else "below"
+    return (
+        f"has {shown} far {far} the rest, which often means missing, among {count} different "
+        "whole numbers"
+    )
+
+
+def sentinels(levels: Real) -> list[float]:
+    """Numbers like 999 far above all others, or a lone -9; they often stand for what is missing.
+
+    >>> sentinels(np.array([1.0, 2.0, 3.0, 98.0, 99.0])), sentinels(np.array([-9.0, 0.0, 1.0]))
+    ([98.0, 99.0], [-9.0])
+    """
+    ordered = np.sort(levels)
+    for most in range(min(4, len(ordered) - 1), 0, -1):
+        top, rest = ordered[-most:], ordered[:-most]
+        if set(top.tolist()) <= _SENTINELS and top[0] >= _FAR * max(rest[-1], 1):
+            return [float(number) for number in top]
+    for most in range(min(4, len(ordered) - 1), 0, -1):
+        low, rest = -ordered[:most], ordered[most:]
+        if set(low.tolist()) <= _SENTINELS and rest[0] >= 0:
+            return [float(-number) for number in low]
+    return []
+
+
+def _words(name: str) -> str:
+    return re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
+
+
+# The same decisions about the columns of two data frames.
+
+
+@dataclass
+class Decisions:
+    """The columns that both frames have, as what they are taken, and what was decided."""
+
+    train: dict[str, Cells] = field(default_factory=dict)
+    target: dict[str, Cells] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+
+def decide(
+    train: Mapping[str, Cells], target: Mapping[str, Cells], declared: Sequence[str] = ()
+) -> Decisions:
+    """Leave out what one frame has alone, and row identifiers; find codes and their gaps.
+
+    Of the columns ``declared`` it is known what they are.
+    """
+    shared = [name for name in train if name in target]
+    if not shared:
+        here, there = (", ".join(map(repr, list(part)[:10])) for part in (train, target))
+        raise InputError(
+            f"X and X_target share no column. X has {here}; X_target has {there}. The names in "
+            "both must be the same."
+        )
+    made = Decisions()
+    for title, part, other in (("X", train, target), ("X_target", target, train)):
+        only = ", ".join(repr(name) for name in part if name not in other)
+        if only:
+            made.notes.append(
+                Note("columns of one sample", f"Only in {title}, and left out: {only}.")
+            )
+    for name in shared:
+        pair: tuple[Cells, Cells] | None = (train[name], target[name])
+        if name not in declared:
+            pair = _decided(name, _without_words(name, (train[name], target[name]), made), made)
+        if pair is not None:
+            made.train[name], made.target[name] = pair
+    return made
+
+
+def _without_words(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cells, Cells]:
+    """Take a word among numbers, such as "?", for a missing value."""
+    words = sorted({word for part in pair for word in part.words if not is_number(word)})
+    kinds = {part.kind for part in pair}
+    if not words or len(words) > MOST_WORDS or kinds - {"category", "number"}:
+        return pair
+    levels = {word for part in pair for word in part.as_text().words}
+    if in_order(levels) is not None or (len(words) > 1 and len(levels) <= MANY_LEVELS):
+        return pair
+    parts = [
+        part.mapped({w: float(w) for w in part.words if w not in words}, np.nan)
+        if part.is_text
+        else part.values
+        for part in pair
+    ]
+    numbers = [int((~np.isnan(values)).sum()) for values in parts]
+    lost = sum(len(part) - int(part.gaps.sum()) for part in pair) - sum(numbers)
+    if not all(numbers) or lost > sum(numbers):
+        return pair
+    text = (
+        f"Read {', '.join(words)} in {name!r} as missing: holds numbers and text (such as "
+        f'{words[0]!r}); kinds={{"{name}": "category"}} reads it as categories.'
+    )
+    made.notes.append(Note("decisions", text))
+    return Cells(name, "number", parts[0]), Cells(name, "number", parts[1])
+
+
+def _decided(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cells, Cells] | None:
+    if not pair[0].kind == pair[1].kind == "number":
+        return pair
+    parts = pair[0].values, pair[1].values
+    as_number = f'kinds={{"{name}": "number"}}'
+
+    def tell(done: str, why: str, does: str) -> None:
+        made.notes.append(Note("decisions", f"{done}: {why}; {as_number} {does}."))
+
+    why = row_identifier(name, parts)
+    if why is not None:
+        tell(f"Left out {name!r}", why, "uses it")
+        return None
+    levels = code_levels(parts)
+    if levels is None:
+        return pair
+    gaps, code = sentinels(levels), named_as_code(name)
+    rest = len(levels) - len(gaps)
+    done = f"Read {name!r} as categories"
+    if gaps:
+        shown = ", ".join(f"{number:g}" for number in gaps)
+        done = f"Read {shown} in {name!r} as missing" + ", read it as categories" * (
+            code and rest > 2
+        )
+        pair = _without(pair[0], gaps), _without(pair[1], gaps)
+    if code and rest > 2:
+        made.kinds[name] = "category"
+    if gaps or code:
+        why = doubt_of_sentinels(gaps, len(levels)) if gaps else doubt_of_code(len(levels))
+        tell(done, why, "reads it as numbers")
+    return pair
+
+
+def _without(cells: Cells, gaps: Sequence[float]) -> Cells:
+    return replace(cells, values=np.where(np.isin(cells.values, gaps), np.nan, cells.values))
