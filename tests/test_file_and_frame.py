@@ -199,6 +199,7 @@ def coded(size: int, shift: float, seed: int) -> pd.DataFrame:
             "copy": x,
             "name": [f"person {k}" for k in rng.permutation(size)],
             "remark": [f"{k % (size - 9)} said {k % (size - 9)}" for k in range(size)],
+            "district": 7 * rng.permutation(size),
             "region": rng.integers(1, 6, size),
             "answer": rng.choice([1, 2, 3, 99], size),
             "debt": rng.choice([0, 3, 40, -9], size),
@@ -214,7 +215,7 @@ def coded(size: int, shift: float, seed: int) -> pd.DataFrame:
 
 CODED, CODED_TARGET = coded(160, 0.0, 0), coded(140, 0.3, 1).drop(columns="y")
 DECIDED = [name for name in CODED if name not in ("x", "z", "t", "y")]
-LEFT_OUT = {*DECIDED[:7], "only X", "only X_target"}
+LEFT_OUT = {*DECIDED[:8], "only X", "only X_target"}
 
 
 @cache

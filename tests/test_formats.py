@@ -467,8 +467,11 @@ def test_the_index_that_pandas_keeps_is_left_out_with_a_note(tmp_path):
     for name, index in (("t.parquet", "__index_level_0__"), ("t.csv", "Unnamed: 0")):
         found = covshift("weigh", tmp_path / name, tmp_path / name, "--drop", index)
         assert found.code == 0
-        assert f"Left out, because it only numbers the rows: {index!r} of " in found.err
-        assert found.err.count("numbers the rows") == 1
+        assert f"Left out {index!r} of " in found.err
+        assert found.err.count("looks like a row identifier") == 1
+        kept = covshift("weigh", tmp_path / name, tmp_path / name, "--keep", index)
+        assert kept.code == 0
+        assert "looks like a row identifier" not in kept.err
 
 
 def test_a_column_without_a_name_that_numbers_nothing_is_refused(tmp_path):

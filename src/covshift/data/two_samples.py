@@ -139,7 +139,7 @@ def two_samples(
     else:
         names = names or column_names(X) or column_names(target)
         groups = groups_of(X) if groups is None else groups
-    X, T = (np.asarray(rows) for rows in check_samples(X, target).on_host())
+    X, T = map(np.ascontiguousarray, check_samples(X, target).on_host())
     weights = row_weights(len(X), sample_weight)
     of_target = target_weights(len(T), unwrap_target(target_weight))
     labels = tuple(names or column_numbers(X.shape[1]))
@@ -206,7 +206,8 @@ class BothSamples:
         found = encode_samples(X, target, category=category, deciding=deciding)
         if found.encoder is not None:
             return cls.of_encoded(found.encoder, found.X, found.X_target)
-        Z, T = check_samples(X, target).on_host()
+        # In one layout, since sums in another one end elsewhere within an optimiser's tolerance.
+        Z, T = map(np.ascontiguousarray, check_samples(X, target).on_host())
         names = column_names(X)
         shown = None if names is None else tuple(names)
         return cls(Z, T, shown, groups=groups_of(X))  # rows that were encoded before

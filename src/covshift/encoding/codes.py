@@ -61,6 +61,11 @@ def code_levels(parts: Sequence[Real]) -> Real | None:
     return np.asarray(levels)
 
 
+def too_many_codes(values: Real) -> bool:
+    """Whether codes are too many for categories: more than half of the rows have their own."""
+    return len(np.unique(values[np.isfinite(values)])) > max(MANY_LEVELS, len(values) / 2)
+
+
 def named_as_code(name: str) -> bool:
     """Whether codes have such a name, as in ``region``, ``zipCode`` or ``icd_10``."""
     return _CODE_WORDS.search(_words(name)) is not None
@@ -190,6 +195,9 @@ def _decided(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cel
         return pair
     gaps, code = sentinels(levels), named_as_code(name)
     rest = len(levels) - len(gaps)
+    if code and not gaps and too_many_codes(parts[0]):
+        tell(f"Left out {name!r}", doubt_of_code(len(levels)), "uses it")
+        return None
     done = f"Read {name!r} as categories"
     if gaps:
         shown = ", ".join(f"{number:g}" for number in gaps)

@@ -23,6 +23,7 @@ from ..encoding.codes import (
     named_as_code,
     row_identifier,
     sentinels,
+    too_many_codes,
 )
 from ..encoding.learning import in_order
 from ..numerics.array import Real
@@ -360,10 +361,11 @@ def number_question(
             return Question(name, where, doubt, identifiers(name, free))
         return Question(name, where, doubt, _codes(name))
     levels = code_levels([part.values for part in numbers])
-    return None if levels is None else _whole(name, where, levels)
+    many = too_many_codes(numbers[0].values)
+    return None if levels is None else _whole(name, where, levels, many=many)
 
 
-def _whole(name: str, where: str, levels: Real) -> Question | None:
+def _whole(name: str, where: str, levels: Real, *, many: bool) -> Question | None:
     """Few different whole numbers: codes by name, or with numbers like 999 among them."""
     is_code = named_as_code(name)
     gaps = sentinels(levels)
@@ -380,7 +382,10 @@ def _whole(name: str, where: str, levels: Real) -> Question | None:
         return Question(name, where, doubt, (missing, numeric, categories))
     if not is_code:
         return None
-    return Question(name, where, doubt_of_code(len(levels)), _codes(name))
+    answers = _codes(name)
+    if many:
+        answers = (answer("drop", name), *answers[1::-1])
+    return Question(name, where, doubt_of_code(len(levels)), answers)
 
 
 def identifiers(name: str, free: bool) -> tuple[Answer, ...]:

@@ -73,7 +73,8 @@ class ColumnOptions:
         kinds = {name: kind for option, kind in _KINDS.items() for name in getattr(self, option)}
         if self.by is not None:
             kinds.setdefault(self.by, "category")
-        kinds |= {name: "number" for name in self.keep if may_be_index(name)}
+        index = (n for n in self.keep if may_be_index(n) or n.startswith("__index_level_"))
+        kinds |= dict.fromkeys(index, "number")
         beside = (name for _, name in (*self.beside, *self.of_target))
         texts = (name for name in (*beside, self.label, self.target_label) if name is not None)
         kinds |= dict.fromkeys(texts, "category")

@@ -14,6 +14,7 @@ from ..exceptions import InputError
 from ..show.notes import Note
 from .builder import ColumnBuilder
 from .columns import Column, Kind, text_column
+from .questions import answer
 from .reading import MissingValues, ReadOptions, missing_in, unmet, unmet_note
 from .sources import Room, opened
 from .text import may_be_index, no_name
@@ -202,10 +203,14 @@ class Stream:
     def _index_notes(self, names: Any) -> list[Note]:
         if not names:
             return []
-        text = (
-            f"Left out, because it only numbers the rows: {named(sorted(names))} of {self.title}."
-        )
-        return [Note("row numbers", text)]
+        return [
+            Note(
+                "row numbers",
+                f"Left out {name!r} of {self.title}: looks like a row identifier; "
+                f"{answer('keep', name)} uses it.",
+            )
+            for name in sorted(names)
+        ]
 
     def _table(self, columns: list[Column]) -> Table:
         return Table(self.title, {column.name: column for column in columns})
