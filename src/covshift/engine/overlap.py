@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Samples
-from ..data.features import made_of
+from ..data.features import MISSING, made_of
 from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
@@ -132,7 +132,7 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
     by_feature: dict[str, Flags] = {}
     for gap in gaps:
         rows = gap.holds(sample.T)
-        feature = made_of([sample.names[gap.column]])[0][0]
+        feature = made_of([sample.names[gap.column]])[0][0].removesuffix(MISSING)
         by_feature[feature] = by_feature.get(feature, np.zeros_like(outside)) | rows
         outside |= rows
     left = float(sample.share[~outside].sum())
