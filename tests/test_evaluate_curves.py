@@ -365,7 +365,7 @@ def test_the_reliability_picture_shows_both_curves_and_the_target_s_intervals(as
         np.testing.assert_allclose(drawn[name], np.column_stack([curve.score, curve.share]))
     (segments,) = (part.get_segments() for part in ax.collections)
     np.testing.assert_allclose([part[:, 1] for part in segments], curves.reliability.interval)
-    assert "90 %" in ax.get_ylabel()
+    assert "90%" in ax.get_ylabel()
     assert all_finite(ax)
 
 

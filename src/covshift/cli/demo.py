@@ -94,7 +94,7 @@ def _tell(step: Steps, rows: int) -> None:
         "the young, whose sport\nvaries most, seldom answer.\n"
     )
 
-    step.ask("3. How sure is a prediction there? Intervals for 90 %")
+    step.ask("3. How sure is a prediction there? Intervals for 90%")
     step("fit", TRAIN, *sport, "--method", "none", "-o", _MODEL, "--force", head=1)
     predict = ["predict", _MODEL, SPORT_POPULATION, "--interval", "90"]
     predict += ["--calibration", HELD_OUT, "-o", _INTERVALS, "--force"]

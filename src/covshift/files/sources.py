@@ -248,7 +248,7 @@ def zip_member(title: str, file: BinaryIO) -> tuple[str, io.BufferedReader]:
     """Return the name of the one file in a zip archive, and its bytes as a stream."""
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise damaged(title, "zip", error) from None
     members = [item for item in archive.infolist() if not _is_hidden(item)]
     if len(members) != 1:
@@ -270,7 +270,7 @@ def _members(file: BinaryIO) -> list[str]:
     """Names in a zip archive; the file stands at its start again."""
     try:
         names = zipfile.ZipFile(file).namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
         names = []
     file.seek(0)
     return names

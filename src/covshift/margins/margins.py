@@ -65,8 +65,8 @@ class Margins:
     ... )
     >>> print(margins)
     Margins of 2 columns, size 1200000 (census 2021)
-      age  brackets: 18 to under 30 16.0 %, 30 to under 65 58.0 %, 65 and over 26.0 %
-      sex  categories: f 51.0 %, m 49.0 %
+      age  brackets: 18 to under 30 16.0%, 30 to under 65 58.0%, 65 and over 26.0%
+      sex  categories: f 51.0%, m 49.0%
     """
 
     _covshift_margins = True  # how the lower layers know one: see covshift.data.validation
@@ -147,7 +147,7 @@ class Margins:
         >>> T = np.random.default_rng(0).normal(size=(200, 1))
         >>> print(Margins.from_rows(T, bins=2))
         Margins of 1 column, size 200
-          0  brackets: up to 0.048 50.0 %, above 0.048 50.0 %
+          0  brackets: up to 0.048 50.0%, above 0.048 50.0%
         """
         from .rows import summarised
 
