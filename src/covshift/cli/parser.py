@@ -10,6 +10,8 @@ from typing import NamedTuple, NoReturn
 
 import covshift
 
+from ..show.words import nearest
+
 _DESCRIPTION = """\
 Correct sampling bias (covariate shift) between two tables: a labelled one that is biased, and an
 unlabelled one from the population that matters. Says what a number is in that population, where the
@@ -73,15 +75,9 @@ class _Parser(argparse.ArgumentParser):
                 if isinstance(action.choices, dict):  # the parsers of commands
                     parsers = action.choices.values()
                     known += [option for one in parsers for option in one._option_string_actions]
-            message += _guess(said[1] or said[2], known)
+            near = nearest(said[1] or said[2], known)
+            message += "" if near is None else f". Did you mean {near}?"
         super().error(message)
-
-
-def _guess(word: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # `data.parameters` has the same, but imports NumPy
-
-    near = get_close_matches(word, known, n=1, cutoff=0.7)
-    return f". Did you mean {near[0]}?" if near else ""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
-from ..data.parameters import meant
 from ..data.row_weights import RowWeights, row_weights
 from ..data.two_samples import with_groups
 from ..data.validation import refuse_no_rows, unwrap_target
@@ -31,6 +30,7 @@ from ..registry import (
     listed,
     weighters,
 )
+from ..show.words import meant
 from ..weights import WEIGHTERS, as_weighter
 
 _CONTROL = "control: another learner, no correction"

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..data.parameters import meant
 from ..exceptions import CoverageWarning, InputError, InputTypeError
 from ..numerics.array import Array, namespace
 from ..registry import AUTO, CorrectionEntry, Names
+from ..show.words import meant
 from ..weights import WEIGHTERS
 from .base import Correction
 from .elementary import Importance

@@ -14,8 +14,8 @@ from scipy.sparse import issparse
 from ..encoding.cells import is_table
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
+from ..show.words import meant
 from .features import column_label, select
-from .parameters import meant
 from .validation import column_names
 
 _MOST_KINDS = 20  # of text that is taken for categories

@@ -10,15 +10,15 @@ False and NaN are no numbers here, and 5.0 is no whole number, as in scikit-lear
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError
+from ..show.words import meant
 
 _SHOWN = 80  # characters of a value that a message repeats
 
@@ -51,21 +51,6 @@ class Rule:
         advice = f" Pass {name}={int(value)}." if as_int else ""
         advice += meant(value, [option[1:-1] for option in self.options if option[0] == "'"])
         raise InputError(f"{name}={_shown(value)} must be {expected}.{advice}")
-
-
-def meant(name: Any, known: Iterable[str]) -> str:
-    """Guess which of the ``known`` names a misspelt one stands for: " Did you mean 'deny'?".
-
-    >>> meant("dney", ["deny", "accept"])
-    " Did you mean 'deny'?"
-    >>> meant("zebra", ["deny", "accept"])
-    ''
-    """
-    if not isinstance(name, str):
-        return ""
-    names = {one.casefold(): one for one in known}
-    near = get_close_matches(name.casefold(), names, n=1, cutoff=0.7)
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
 
 
 Rules = Mapping[str, Rule]

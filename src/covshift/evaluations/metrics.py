@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data.parameters import meant
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.statistics import equal_weight_bins
 from ..registry import METRICS, MetricEntry
+from ..show.words import meant
 from . import masses as on
 from .masses import Masses, Slope
 

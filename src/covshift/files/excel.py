@@ -7,10 +7,10 @@ from datetime import date, datetime, time
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
-from ..data.parameters import meant
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
+from ..show.words import meant
 from .builder import Spelling, TextBlock
 from .reading import ReadOptions
 from .text import named_columns

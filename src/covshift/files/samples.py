@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.parameters import meant
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
 from ..encoding.samples import levels_of
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..show.notes import Note
+from ..show.words import meant
 from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
 from .encoding import MISSING_LEVEL, Encoding, check_finite

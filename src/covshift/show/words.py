@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 NAME = 28  # characters of a name, at most
@@ -106,6 +107,25 @@ def printable(name: str, width: int = NAME) -> str:
     """
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the one of the ``known`` names that a misspelt one most likely stands for."""
+    names = {one.casefold(): one for one in known}
+    near = get_close_matches(name.casefold(), names, n=1, cutoff=0.7)
+    return names[near[0]] if near else None
+
+
+def meant(name: Any, known: Iterable[str]) -> str:
+    """Guess which of the ``known`` names a misspelt one stands for: " Did you mean 'deny'?".
+
+    >>> meant("dney", ["deny", "accept"])
+    " Did you mean 'deny'?"
+    >>> meant("zebra", ["deny", "accept"])
+    ''
+    """
+    near = nearest(name, known) if isinstance(name, str) else None
+    return "" if near is None else f" Did you mean {near!r}?"
 
 
 def in_order(names: Iterable[str], shown: Callable[[str], str] = str) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from ..data.parameters import meant
 from ..exceptions import InputError, InputTypeError
 from ..registry import Names, WeighterEntry
+from ..show.words import meant
 from .base import Weighter, cdf_mismatch, effective_sample_size
 from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
