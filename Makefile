@@ -48,7 +48,7 @@ test: $(STAMP)test ## Run the tests, five minutes on two cores (PYTEST_ARGS="-n 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS)
 
 test-quick: $(STAMP)test ## Run a small part of the tests, below a minute
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS) $(QUICK:%=tests/test_%.py)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS) $(foreach name,$(QUICK),$(wildcard tests/*/test_$(name).py))
 
 test-thorough: $(STAMP)test ## Run the tests that make test leaves out, a quarter of an hour
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST) tests -m thorough $(PYTEST_ARGS)

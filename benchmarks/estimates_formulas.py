@@ -1,6 +1,6 @@
 """The formulas behind the recorded values of svy and delicatessen, in plain NumPy and SciPy.
 
-    python benchmarks/estimates_formulas.py    # recomputes tests/data/estimates_peers.json
+    python benchmarks/estimates_formulas.py    # recomputes tests/recorded/estimates_peers.json
 
 `benchmarks/estimates_recorded.py` found every value with the libraries and requires that these
 formulas give the same to 1e-6 (relative). Neither library is needed here.

@@ -1,4 +1,4 @@
-"""Records what svy and delicatessen estimate on a made-up sample: tests/data/estimates_peers.json.
+"""Records what svy and delicatessen estimate on a made-up sample.
 
     pip install -r benchmarks/estimates-requirements.txt    # in an environment of its own
     python benchmarks/estimates_recorded.py

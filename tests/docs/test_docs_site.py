@@ -1,0 +1,123 @@
+"""The site is complete: every name, command, extra, error and cited test has its place."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from pages import DOCS, page
+
+import covshift
+from covshift import exceptions
+from covshift.cli.parser import COMMANDS
+
+ROOT = DOCS.parent
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Import one of the site's own extensions of Sphinx, without Sphinx."""
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    yield __import__
+    for name in ("api_pages", "command_pages"):
+        sys.modules.pop(name, None)
+
+
+def test_every_public_module_and_name_has_a_page(extension):
+    api = extension("api_pages")
+    assert set(covshift._MODULES) - set(api.MODULES) == {"margins"}  # covshift.Margins is all of it
+    listed = set(re.findall(r"^api/(\S+)$", page("api.md"), flags=re.MULTILINE))
+    assert listed == {"covshift", *(f"covshift.{name}" for name in api.MODULES)}
+    linked = re.findall(r"\(api/([\w.]+)\)", page("api.md"))
+    top = [name for name in covshift.__all__ if name not in (*covshift._MODULES, "__version__")]
+    entries = [api.Name("covshift", name, getattr(covshift, name)) for name in top]
+    assert {entry.full for entry in entries} & set(linked)
+    made = api.module_page("covshift", entries)
+    for entry in entries:
+        assert f":doc:`{entry.name} <covshift.{entry.name}>`" in made
+        assert api.first_line(entry.value)
+        assert f".. auto{entry.kind}:: covshift.{entry.name}" in api.name_page(entry, [], [])
+
+
+def test_a_page_of_a_name_links_to_the_pages_that_use_it(extension):
+    api = extension("api_pages")
+    found = api.pages_with("ConformalRegressor", api.examples(DOCS))
+    assert "predict" in found
+    assert "margins" not in found
+
+
+def test_a_page_of_a_name_shows_the_examples_that_use_it(extension):
+    api = extension("api_pages")
+    drawn = api.gallery(ROOT / "examples" / "gallery")
+    assert len(drawn) >= 12
+    found = api.pages_with("ConformalClassifier", drawn)
+    assert found == ["plot_06_sets"]
+    entry = api.Name("covshift", "ConformalClassifier", covshift.ConformalClassifier)
+    assert "../examples/gallery/plot_06_sets.py" in api.name_page(entry, [], found)
+
+
+def test_names_at_the_top_say_what_they_take_and_show_an_example():
+    results = {"Diagnosis"}  # made by a function whose page shows them
+    for name in covshift.__all__:
+        value = getattr(covshift, name)
+        said = inspect.getdoc(value) or ""
+        if name == "__version__" or name in covshift._MODULES or name in results:
+            continue
+        assert re.search(r"^Examples\n-+$", said, flags=re.MULTILINE), name
+        takes = r"^Parameters\n-+$|Parameters (and attributes )?are those of"
+        assert re.search(takes, said, flags=re.MULTILINE), name
+        if inspect.isfunction(value):
+            assert re.search(r"^Returns\n-+$|^Save", said, flags=re.MULTILINE), name
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_a_command_has_all_of_its_options(extension, command):
+    pages = extension("command_pages")
+    made = pages.command_page(command, "")
+    for action in pages.parser_of(command)._actions:
+        for flag in action.option_strings if action.dest != "help" else ():
+            assert f"``{flag}" in made, flag
+    assert f"\ncommands/{command}\n" in page("commands.md")
+    assert f"(commands/{command})" in page("commands.md")
+
+
+def test_every_page_is_in_the_navigation():
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}
+    trees = re.findall(r"^:::\{toctree\}\n(.*?)^:::$", "\n".join(texts.values()), re.S | re.M)
+    entries = re.findall(r"^(?:.* <)?([\w/.]+)>?$", "\n".join(trees), flags=re.MULTILINE)
+    assert set(texts) - {"index"} <= set(entries)
+    assert len(entries) == len(set(entries))  # one place for each
+
+
+def test_the_page_of_errors_names_every_error_and_warning():
+    named = set(re.findall(r"^\| `(\w+)`", page("errors.md"), flags=re.MULTILINE))
+    assert {name for name in vars(exceptions) if name.endswith(("Error", "Warning"))} <= named
+
+
+def test_the_tests_that_the_page_on_validation_cites_exist():
+    there = "".join(
+        path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("*.py")
+    )
+    cited = re.findall(r"`(test_\w+)`", page("validation.md"))
+    assert len(cited) > 20
+    for name in cited:
+        assert f"def {name}(" in there, name
+
+
+def test_every_extra_is_explained():
+    made = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| (`.*?) \|", page("install.md"), flags=re.MULTILINE)
+    named = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    assert named == set(made["project"]["optional-dependencies"])
+
+
+def test_the_citation_is_that_of_the_repository():
+    given = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    said = page("cite.md")
+    for found in re.findall(r"family-names: (\w+)", given):
+        assert found in said
+    assert f"version = {{{covshift.__version__}}}" in said
