@@ -1,0 +1,333 @@
+"""Coverage of the intervals of `estimate` and `evaluate` on data that are hard in one way each.
+
+Rare outcomes, many levels, many columns, ties, heavy tails, few rows, copies and no shift at all;
+models judged where positives are rare. Covariate shift holds everywhere, and the truth is known.
+Beside every interval stands the plain one, of the sample as it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn.metrics
+from answers_coverage import NOMINAL, TOLERANCE
+from answers_problems import levels
+from harness import table
+from joblib import Parallel, delayed
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from covshift import Quantile, estimate, evaluate
+from covshift.exceptions import InputError
+
+LARGE = 200_000  # rows that say the truth
+
+
+@dataclass(frozen=True)
+class Population:
+    """How features and outcomes are drawn; the outcome's law given the features is the same."""
+
+    features: Callable[[Any, int, bool], Any]  # rng, rows, whether of the target
+    outcome: Callable[[Any, Any], Any]  # rng, features
+
+    def draw(self, rng, size, target):
+        X = self.features(rng, size, target)
+        return X, self.outcome(rng, X)
+
+
+def normal(columns, move):
+    """Independent normal columns; the target's first ones have other means."""
+
+    def features(rng, size, target):
+        X = rng.normal(size=(size, columns))
+        if target:
+            X[:, : len(move)] += move
+        return X
+
+    return features
+
+
+def logistic(intercept, slopes):
+    """Yes or no, from the first columns."""
+
+    def outcome(rng, X):
+        linear = intercept + X[:, : len(slopes)] @ np.asarray(slopes)
+        return (rng.random(len(X)) < 1 / (1 + np.exp(-linear))).astype(int)
+
+    return outcome
+
+
+def cut(features):
+    """Four levels instead of numbers: ties everywhere."""
+    return lambda rng, size, target: levels(-0.8, 0.0, 0.8)(features(rng, size, target))
+
+
+def line(X, *slopes):
+    return X[:, : len(slopes)] @ np.array(slopes)
+
+
+def noisy(mean):
+    return lambda rng, X: mean(X) + rng.normal(size=len(X))
+
+
+def counts(rng, X):
+    """Counts of which about 44 % are zero, and more for large first columns."""
+    rate = np.exp(0.6 + 0.5 * X[:, 0])
+    return np.where(rng.random(len(X)) < 0.3, 0, rng.poisson(rate)).astype(float)
+
+
+def spending(rng, X):
+    """Money: nothing for half of the people, else lognormal."""
+    amount = np.exp(1 + 0.5 * X[:, 0] + rng.normal(size=len(X)))
+    return np.where(rng.random(len(X)) < 0.5, 0.0, amount)
+
+
+PLACES = 120
+_EFFECTS = np.random.default_rng(7).normal(size=PLACES)
+
+
+def places(rng, size, target):
+    """120 places that decide who answers and what they say."""
+    share = np.exp((0.5 if target else -0.5) * _EFFECTS)
+    codes = rng.choice(PLACES, size, p=share / share.sum())
+    return pd.DataFrame({"place": [f"p{code:03d}" for code in codes], "age": rng.normal(size=size)})
+
+
+def by_place(rng, X):
+    codes = X["place"].str[1:].astype(int).to_numpy()
+    return _EFFECTS[codes] + 0.5 * X["age"].to_numpy() + rng.normal(size=len(X))
+
+
+SHIFT = (0.6, 0.6)
+SMOOTH = noisy(lambda X: line(X, 1, 1, 0.5))
+CURVED = noisy(lambda X: X[:, 0] ** 2 + np.sin(2 * X[:, 1]) + 0.5 * X[:, 2])
+FOUR, NONE = normal(4, SHIFT), normal(4, ())
+YES = logistic(-1, (1, 0.5))
+
+ASKED: dict[str, tuple[Population, Any, Callable[[Any], float]]] = {
+    "linear": (Population(FOUR, SMOOTH), None, np.mean),
+    "curved": (Population(FOUR, CURVED), None, np.mean),
+    "curved, tied": (Population(cut(FOUR), CURVED), None, np.mean),
+    "curved, no shift": (Population(NONE, CURVED), None, np.mean),
+    "yes or no": (Population(FOUR, YES), None, np.mean),
+    "50 columns, one matters": (
+        Population(normal(50, (0.6,)), noisy(lambda X: line(X, 1))),
+        None,
+        np.mean,
+    ),
+    "2 % in the sample, 5 % in the target, 40 columns": (
+        Population(normal(40, (0.75, 0.75)), logistic(-4.45, (0.6, 0.6, 0.4, 0.3, 0.3))),
+        None,
+        np.mean,
+    ),
+    "2 % in both, 4 columns": (Population(NONE, logistic(-4.3, (0.8, 0.4))), None, np.mean),
+    "120 places": (Population(places, by_place), None, np.mean),
+    "median of a curve": (Population(FOUR, CURVED), "median", np.median),
+    "count, quantile .05": (
+        Population(FOUR, counts),
+        Quantile(0.05),
+        lambda y: np.quantile(y, 0.05, method="inverted_cdf"),
+    ),
+    "count, quantile .9": (
+        Population(FOUR, counts),
+        Quantile(0.9),
+        lambda y: np.quantile(y, 0.9, method="inverted_cdf"),
+    ),
+    "spending, mean": (Population(FOUR, spending), None, np.mean),
+    "spending, quantile .95": (
+        Population(FOUR, spending),
+        Quantile(0.95),
+        lambda y: np.quantile(y, 0.95, method="inverted_cdf"),
+    ),
+}
+SIZES = dict.fromkeys(ASKED, ((200, 200), (1000, 1000), (1000, 100))) | {
+    "120 places": ((300, 300), (1500, 1500)),
+    "2 % in the sample, 5 % in the target, 40 columns": ((1000, 1000),),
+    "2 % in both, 4 columns": ((1000, 1000),),
+    "50 columns, one matters": ((200, 200), (1000, 1000)),
+}
+
+CLASS_METRICS = (
+    "accuracy", "precision", "recall", "f1", "roc_auc", "average_precision", "brier", "log_loss",
+)  # fmt: skip
+NUMBER_METRICS = ("rmse", "mse", "mae", "r2", "bias")
+SIX = normal(6, SHIFT)
+RARE = logistic(-4.6, (1.2, 0.8, 0.6))
+JUDGED: dict[str, tuple[Population, Any, tuple[str, ...]]] = {
+    "5 % positives, logistic regression": (
+        Population(SIX, RARE),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        CLASS_METRICS,
+    ),
+    "5 % positives, boosted trees": (
+        Population(SIX, RARE),
+        HistGradientBoostingClassifier(max_iter=50, random_state=0),
+        CLASS_METRICS,
+    ),
+    "30 % positives, logistic regression": (
+        Population(SIX, logistic(-1.2, (1, 0.5))),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        CLASS_METRICS,
+    ),
+    "a curve, linear regression": (Population(SIX, CURVED), LinearRegression(), NUMBER_METRICS),
+    "a curve, boosted trees": (
+        Population(SIX, CURVED),
+        HistGradientBoostingRegressor(max_iter=50, random_state=0),
+        NUMBER_METRICS,
+    ),
+}
+JUDGED_SIZES = ((300, 1000), (1000, 1000))
+
+
+@lru_cache
+def truth(name):
+    population, _, value = ASKED[name]
+    rng = np.random.default_rng(1)
+    return float(np.mean([value(population.draw(rng, LARGE, True)[1]) for _ in range(5)]))
+
+
+@lru_cache
+def judged(name):
+    """Return a fitted model, and its metrics on target rows with labels."""
+    population, model, metrics = JUDGED[name]
+    rng = np.random.default_rng(2)
+    model = model.fit(*population.draw(rng, 2000, False))
+    X, y = population.draw(rng, LARGE, True)
+    return model, {metric: score(metric, model, X, y) for metric in metrics}
+
+
+def score(metric, model, X, y):
+    """Return a metric by its definition."""
+    if metric in NUMBER_METRICS:
+        errors = model.predict(X) - y
+        mse = float(np.mean(errors**2))
+        return {
+            "mse": mse,
+            "rmse": mse**0.5,
+            "mae": float(np.mean(np.abs(errors))),
+            "r2": 1 - mse / float(np.var(y)),
+            "bias": float(np.mean(errors)),
+        }[metric]
+    p = model.predict_proba(X)[:, 1]
+    if metric in ("accuracy", "precision", "recall", "f1"):
+        function = getattr(sklearn.metrics, f"{metric}_score")
+        return float(function(y, p >= 0.5))
+    if metric == "roc_auc":
+        return float(sklearn.metrics.roc_auc_score(y, p))
+    if metric == "average_precision":
+        return float(sklearn.metrics.average_precision_score(y, p))
+    if metric == "brier":
+        return float(np.mean((p - y) ** 2))
+    return float(sklearn.metrics.log_loss(y, p))
+
+
+def ask(name, N, M, seed):
+    """Return error, standard error, whether the interval covers and whether the plain one does."""
+    population, what, _ = ASKED[name]
+    rng = np.random.default_rng([seed, N, M])
+    X, y = population.draw(rng, N, False)
+    found = estimate(X, y, population.features(rng, M, True), what=what)
+    row = found.headline
+    return {"": judge(row, found.same(row, "none"), truth(name))}
+
+
+def judge(row, plain, right):
+    def covers(one):
+        return bool(one.interval[0] <= right <= one.interval[1])
+
+    return row.value - right, row.standard_error, covers(row), plain.value - right, covers(plain)
+
+
+def look(name, N, M, seed):
+    """The same of every metric of a model."""
+    population, _, metrics = JUDGED[name]
+    model, truths = judged(name)
+    rng = np.random.default_rng([seed, N, M])
+    X, y = population.draw(rng, N, False)
+    found = evaluate(model, X, y, population.features(rng, M, True), metrics=list(metrics))
+    every = {(row.metric, row.method): row for row in found.table}
+    return {
+        metric: judge(every[metric, found.method], every[metric, "none"], truths[metric])
+        for metric in metrics
+    }
+
+
+def one_run(kind, name, N, M, seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return (ask if kind == "estimate" else look)(name, N, M, seed)
+        except InputError as error:  # refused, in words: counted
+            return str(error)
+
+
+def settings():
+    """All settings: function, name, rows of both samples."""
+    yield from (("estimate", name, *size) for name in ASKED for size in SIZES[name])
+    yield from (("evaluate", name, *size) for name in JUDGED for size in JUDGED_SIZES)
+
+
+def sections(runs, n_jobs=-1, wanted=None):
+    """Return the tables and sentences of this part."""
+    wanted = list(settings()) if wanted is None else wanted
+    jobs = [(*setting, seed) for setting in wanted for seed in range(runs)]
+    done = Parallel(n_jobs=n_jobs)(delayed(one_run)(*job) for job in jobs)
+    rows = []
+    for setting in wanted:
+        found = [one for job, one in zip(jobs, done, strict=True) if job[:4] == setting]
+        refused = sum(isinstance(one, str) for one in found)
+        answered = [one for one in found if not isinstance(one, str)]
+        for part in answered[0] if answered else ():
+            numbers = np.array([one[part] for one in answered], dtype=float)
+            rows.append([*setting, part, refused, *summary(numbers)])
+    low, high = NOMINAL - TOLERANCE, NOMINAL + TOLERANCE
+    shares = [row[8] for row in rows]
+    under = [row for row in rows if row[8] < low - 2 * (NOMINAL * (1 - NOMINAL) / runs) ** 0.5]
+    named = "; ".join(f"{row[1]} {row[4]}, N = {row[2]}: {row[8]:.2f}" for row in under)
+    return [
+        f"{runs} runs of each, seeds from 0; intervals of {NOMINAL:.0%}, everything the default. "
+        "Error: root mean square, relative to that of the sample as it is. Bias and the mean of "
+        "the printed standard errors: relative to the standard deviation of the answers. Refused: "
+        "for lack of overlap.",
+        table(
+            ["setting", "N", "M", "error", "bias", "printed s.e.", "covers", "plain", "refused"],
+            [
+                [
+                    f"{kind}: {name}" + (f", {part}" if part else ""),
+                    N,
+                    M,
+                    *(f"{value:.2f}" for value in numbers[:3]),
+                    f"{numbers[3]:.3f}",
+                    f"{numbers[4]:.3f}",
+                    refused,
+                ]
+                for kind, name, N, M, part, refused, *numbers in [
+                    (*row[:6], row[6], row[7], row[9], row[8], row[10]) for row in rows
+                ]
+            ],
+        ),
+        f"Of {len(rows)} coverages {sum(low <= share <= high for share in shares)} lie within "
+        f"{low:.0%} and {high:.0%}, {sum(share > high for share in shares)} above; clearly below: "
+        f"{named or 'none'}.",
+    ]
+
+
+def summary(numbers):
+    """Relative error, relative bias, coverage, relative printed error, plain coverage."""
+    error, printed, covers, plain, plain_covers = numbers.T
+    spread = error.std() or 1.0
+    return (
+        np.sqrt(np.mean(error**2)) / np.sqrt(np.mean(plain**2)),
+        error.mean() / spread,
+        covers.mean(),
+        np.mean(printed[np.isfinite(printed)]) / spread,
+        plain_covers.mean(),
+    )
