@@ -20,7 +20,7 @@ from .data.row_weights import row_weights, target_weights
 from .data.validation import (
     check_columns,
     check_host_rows,
-    check_samples,
+    check_host_samples,
     refuse_margins,
     unwrap_target,
 )
@@ -141,7 +141,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         groups = groups_of(X) if self._frame is None else self._frame.groups
         labels = check_labels(self, X, y)
-        X, T = check_samples(X, X_target).on_host()
+        X, T = check_host_samples(X, X_target)
         rows = row_weights(len(X), sample_weight)
         target = target_weights(len(T), unwrap_target(target_weight))
         kept = np.flatnonzero(rows.kept)

@@ -33,7 +33,7 @@ from covshift.corrections import (
     Sliced,
     Unweighted,
 )
-from covshift.data.fit import GivenWeights, check_fit_data
+from covshift.data.fit import GivenWeights, check_problem
 from covshift.data.row_weights import row_weights, target_weights
 from covshift.exceptions import CoverageWarning
 from covshift.numerics import parallel as _compiled
@@ -557,7 +557,7 @@ def test_rows_held_out_do_not_enter_the_fit():
     X, T, y, _ = sample(N=100, digits=5)
     model = VBoostRegressor(n_estimators=3, early_stopping=True, min_samples_leaf=5)
     before = model.fit(X, y, X_target=T).predict(T)
-    fold, (train, _) = model._parts(check_fit_data(X, y[:, None], T, GivenWeights()))
+    fold, (train, _) = model._parts(check_problem(X, y[:, None], T, GivenWeights()))
     held = fold.rows
     assert 5 <= len(held) <= 15
     shifted = y.copy()

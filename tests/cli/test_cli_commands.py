@@ -19,6 +19,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift.cli import console, main
+from covshift.data import Samples
 from covshift.exceptions import InputError
 
 REAL = [sys.executable, "-m", "covshift"]
@@ -407,15 +408,13 @@ def test_internal_errors_are_code_one_with_a_traceback_on_request(files, monkeyp
 
 
 def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monkeypatch):
-    from covshift.data import two_samples as home
-
-    two_samples = home.two_samples
+    of_rows = Samples.of_rows
 
     def mismatched(*given, **more):
-        found = two_samples(*given, **more)
+        found = of_rows(*given, **more)
         return dataclasses.replace(found, T=np.hstack([found.T, found.T]))
 
-    monkeypatch.setattr(home, "two_samples", mismatched)
+    monkeypatch.setattr(Samples, "of_rows", mismatched)
     result = covshift("diagnose", *pair(files))
     assert "could not be broadcast" in result.err
     assert "This is a bug, not your input" in result.err
@@ -423,10 +422,8 @@ def test_what_numpy_cannot_compute_inside_is_a_bug_and_no_bad_input(files, monke
 
 
 def test_what_covshift_refuses_is_bad_input(files, monkeypatch):
-    from covshift.data import two_samples as home
-
-    two_samples = home.two_samples
-    monkeypatch.setattr(home, "two_samples", lambda X, T, *a, **b: two_samples(X, None, *a, **b))
+    of_rows = Samples.of_rows
+    monkeypatch.setattr(Samples, "of_rows", lambda X, T, **more: of_rows(X, None, **more))
     result = covshift("diagnose", *pair(files))
     assert result.code == 2
     assert "nothing to compare" in result.err

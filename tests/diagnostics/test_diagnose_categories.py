@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import comb
 
@@ -10,7 +11,8 @@ import pytest
 from scipy import stats
 
 from covshift import TableEncoder, diagnose
-from covshift.data.two_samples import two_samples
+from covshift.data import Samples
+from covshift.data.features import made_of
 from covshift.diagnostics.features import _moments, chi_square_p_value, feature_shifts, level_shares
 from covshift.exceptions import InputError
 from covshift.numerics.distances import feature_differences
@@ -22,8 +24,13 @@ def one_hot(codes, n_levels):
     return (np.asarray(codes)[:, None] == np.arange(n_levels)).astype(float)
 
 
+def named(samples, names):
+    """Samples of arrays whose columns have these names."""
+    return replace(samples, names=tuple(names), made=made_of(names))
+
+
 def shifts(X, T, names, groups, **given):
-    samples = two_samples(X, T, given.pop("target_weight", None), names, groups=groups, **given)
+    samples = named(Samples.of_rows(X, T, groups=groups, **given), names)
     return feature_shifts(samples, None, np.zeros(len(samples.features)))
 
 
@@ -255,9 +262,8 @@ def test_a_number_that_a_sample_never_has_tells_nothing_but_its_gaps_do(shares):
 
 def test_differences_are_the_largest_of_the_columns_before_and_after():
     x, t = np.repeat([0, 1, 2], [50, 30, 20]), np.repeat([0, 1, 2], [20, 30, 50])
-    samples = two_samples(
-        one_hot(x, 3), one_hot(t, 3), None, ["a=x", "a=y", "a=z"], groups=np.zeros(3, dtype=int)
-    )
+    both = Samples.of_rows(one_hot(x, 3), one_hot(t, 3), groups=np.zeros(3, dtype=int))
+    samples = named(both, ["a=x", "a=y", "a=z"])
     before = feature_differences(samples)
     assert before.shape == (1,)
     assert abs(before[0]) == pytest.approx(0.3 / np.sqrt((0.25 + 0.16) / 2))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from covshift import ConformalRegressor, Margins, diagnose
-from covshift.data.two_samples import two_samples
+from covshift.data import Samples
 from covshift.diagnostics import IntervalOutlook
 from covshift.diagnostics.features import interval_outlook
 from covshift.weights import CDFWeights, effective_sample_size
@@ -31,26 +31,26 @@ class Given:
 def test_the_outlook_is_that_of_the_formula_row_by_row():
     X = np.array([[1.0], [2.0], [3.0], [4.0]])  # of W = 5 in one half
     T = np.array([[0.1], [0.55], [0.56], [3.0]])  # infinite where 0.9 v > 0.5
-    samples = two_samples(X, T, [1, 1, 2, 1], None)
+    samples = Samples.of_rows(X, T, target_weight=[1, 1, 2, 1])
     found = interval_outlook(Given(X), samples, samples, ())
     assert found == IntervalOutlook(pytest.approx(0.5 * 100 / 30), pytest.approx(3 / 5), 0.9)
 
 
 def test_design_weights_are_part_of_the_weights_of_both_samples():
     X, d = np.array([[1.0], [1.0]]), np.array([1.0, 3.0])
-    samples = two_samples(X, np.array([[0.06], [0.08]]), None, None, sample_weight=d)
+    samples = Samples.of_rows(X, np.array([[0.06], [0.08]]), sample_weight=d)
     found = interval_outlook(Given(X), samples, samples, ())
     # Design weights of mean one are 0.5 and 1.5: W = 1, and target rows weigh 2.5 / 2 as much.
     assert found.effective_size == pytest.approx(0.5 * 4 / 2.5)
     assert found.infinite_share == pytest.approx(0.0)
-    heavier = two_samples(X, np.array([[0.06], [0.09]]), None, None, sample_weight=d)
+    heavier = Samples.of_rows(X, np.array([[0.06], [0.09]]), sample_weight=d)
     assert interval_outlook(Given(X), heavier, heavier, ()).infinite_share == pytest.approx(0.5)
 
 
 def test_rows_that_were_cut_count_for_all():
     X, T = normal(400, 300, 0.8)
-    whole = two_samples(X, T, None, None)
-    part = two_samples(X[::4], T[::3], None, None)
+    whole = Samples.of_rows(X, T)
+    part = Samples.of_rows(X[::4], T[::3])
     found = interval_outlook(Given(np.abs(part.X)), part, whole, ())
     w = np.abs(X[::4, 0])
     assert found.effective_size == pytest.approx(2 * effective_sample_size(w))
@@ -59,7 +59,7 @@ def test_rows_that_were_cut_count_for_all():
 
 
 def test_weights_of_zero_give_no_outlook():
-    samples = two_samples(np.zeros((3, 1)), np.ones((2, 1)), None, None)
+    samples = Samples.of_rows(np.zeros((3, 1)), np.ones((2, 1)))
     assert interval_outlook(Given(samples.X), samples, samples, ()) is None
 
 

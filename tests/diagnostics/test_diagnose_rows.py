@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covshift import diagnose, estimate
-from covshift.data.two_samples import two_samples
+from covshift.data import Samples
 from covshift.diagnostics import FeatureShift, MethodSize, Support, restrict
 from covshift.diagnostics.coverage import flag_rows, set_aside
 from covshift.diagnostics.measure import _support
@@ -23,7 +23,7 @@ def normal(N, M, n=2, seed=0):
 
 def flags(X, T, verdict="no overlap", **given):
     """Flags without the rest of the diagnosis."""
-    samples = two_samples(X, T, given.pop("target_weight", None), None, **given)
+    samples = Samples.of_rows(X, T, ordered=False, **given)
     return flag_rows(samples, _support(samples, 0)[1], verdict, 0)
 
 
@@ -31,7 +31,7 @@ def flags(X, T, verdict="no overlap", **given):
 def test_between_equal_samples_single_columns_flag_next_to_nothing(rows, n):
     found = []
     for seed in range(12):
-        samples = two_samples(*normal(rows, rows, n, seed), None, None)
+        samples = Samples.of_rows(*normal(rows, rows, n, seed))
         found.append((set_aside(samples)[0] >= 0).mean())
     assert np.mean(found) < 0.001
 
@@ -79,7 +79,7 @@ def test_one_part_may_hide_another():
     X, T = normal(400, 400)
     T[:200, 0] += 10
     T[200:220, 1] += 10
-    samples = two_samples(X, T, None, None)
+    samples = Samples.of_rows(X, T)
     place, parts = set_aside(samples)
     assert {part.column for part in parts} == {0, 1}
     assert (place[:220] >= 0).all()

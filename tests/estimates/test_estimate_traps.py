@@ -189,6 +189,15 @@ def test_overlap_is_looked_for_where_there_are_outcomes():
     assert found.value == pytest.approx(T[T[:, 0] <= 0.5, 0].mean(), abs=0.02)
 
 
+def test_a_part_of_the_target_beyond_the_last_day_is_named_by_its_date():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.date_range("2024-01-01", periods=200)
+    X = pandas.DataFrame({"day": days[:120].repeat(2), "age": np.tile(np.arange(24.0), 10)})
+    T = pandas.DataFrame({"day": days, "age": np.tile(np.arange(20.0), 10)})
+    with pytest.raises(NoOverlapError, match="lies above 2024-04-29, the largest training value"):
+        estimate(X, X["age"], T)
+
+
 def test_a_weighter_that_refuses_names_the_columns():
     """Outcomes of two columns, one of them known only where the target is not."""
     assert with_names("moments (columns 0, 2): x", ("a", "b", "c")) == "moments ('a', 'c'): x"

@@ -210,16 +210,15 @@ def problem_of(seed=0, method="dr", w=None, share=None):
     v = rng.exponential(size=M) if share is None else share
     labels = ("a", "b", "c")
     groups = Groups(labels, rng.integers(0, 3, N), rng.integers(0, 3, M))
-    sample = Samples(
-        Z, T, ("p", "q"), Features(Z, T), np.ones(N), False, v / v.sum(), groups, None, None
-    )
+    features = Features(Z, T)
+    sample = Samples(Z, T, ("p", "q"), np.ones(N), v / v.sum(), inputs=features, groups=groups)
     weights = Weights(final, None, Z, T, 0.0)
     return Problem(sample, weights, method, 0.95, 3, LinearRegression(), False, 0)
 
 
 def outcomes(problem, binary=False):
     rng = np.random.default_rng(9)
-    y = problem.sample.Z @ [1.0, -0.5] + rng.normal(size=N) + 3
+    y = problem.sample.X @ [1.0, -0.5] + rng.normal(size=N) + 3
     return (y > 3).astype(float) if binary else y
 
 
@@ -260,7 +259,7 @@ def logistic(problem, method):
 def fitted(problem, method, family):
     y = outcomes(problem, binary=family == "logistic")
     signal = problem.indicator(y, "b") if family == "logistic" else problem.numbers(y, "y")
-    X, T = (np.column_stack([np.ones(len(p)), p]) for p in (problem.sample.Z, problem.sample.T))
+    X, T = (np.column_stack([np.ones(len(p)), p]) for p in (problem.sample.X, problem.sample.T))
     return regression._solve(problem, signal, X, T, family, method)
 
 

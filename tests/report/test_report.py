@@ -17,7 +17,8 @@ pytest.importorskip("jinja2")
 from covshift import Predictions, Target, compare, diagnose, estimate, evaluate, report
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
-from covshift.data.two_samples import two_samples
+from covshift.data import Samples
+from covshift.data.features import made_of
 from covshift.datasets import make_survey
 from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.measure import corrected, diagnose_samples
@@ -87,7 +88,7 @@ def two(samples):
 
 def diagnosed(X, T, names, weights=None):
     """A diagnosis of columns of these names, also of those that no data frame takes."""
-    both = two_samples(X, T, None, names)
+    both = replace(Samples.of_rows(X, T), names=tuple(names), made=made_of(names))
     found = diagnose_samples(both, methods=())
     return found if weights is None else corrected(found, both, weights, "the given weights")
 

@@ -18,10 +18,10 @@ from ..corrections.auto import Choice, candidates, choose, is_auto, no_choice
 from ..data.fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
 from ..data.fit import (
     TARGET_REQUEST,
-    FitData,
+    FitProblem,
     GivenWeights,
-    check_fit_data,
-    encode_fit_data,
+    check_problem,
+    encode_problem,
     some_rows,
 )
 from ..data.parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
@@ -125,7 +125,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         self.__dict__.pop("validation_score_", None)
         self.__dict__.pop("selection_report_", None)
-        problem = check_fit_data(X, Y, X_target, weights, frame=self._frame)
+        problem = check_problem(X, Y, X_target, weights, frame=self._frame)
         if is_auto(self.correction):
             found = fit_auto(self, problem)
         else:
@@ -139,7 +139,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
             self.validation_score_ = found.scores
         return self
 
-    def _boost(self, problem: FitData, V: VOperator, *, stops: bool | None = None) -> Boosted:
+    def _boost(self, problem: FitProblem, V: VOperator, *, stops: bool | None = None) -> Boosted:
         """Add trees until the rounds are over, or rows held out say so, if it ``stops`` early."""
         held, (train, share) = self._parts(problem, stops)
         held_out = held.rows
@@ -189,7 +189,9 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         wanted = self.early_stopping
         return N > _STOP_ROWS if wanted == "auto" else bool(wanted)
 
-    def _parts(self, problem: FitData, stops: bool | None = None) -> tuple[Fold, tuple[Rows, Real]]:
+    def _parts(
+        self, problem: FitProblem, stops: bool | None = None
+    ) -> tuple[Fold, tuple[Rows, Real]]:
         """Rows held out for early stopping; and rows to fit, with the share of their weight."""
         if not (self._stops(problem.N) if stops is None else stops):
             nothing = Fold(np.arange(0), np.zeros(0))
@@ -261,7 +263,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _read_tables(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         X_given = X
-        X, X_target, self._frame = encode_fit_data(X, X_target, given)
+        X, X_target, self._frame = encode_problem(X, X_target, given)
         if self._frame is None:
             check_host_rows(self, X, reset=True)
         else:
@@ -282,7 +284,7 @@ def _best_constant(V: VOperator, Y: Real, w: Real) -> Real:
     return np.asarray(weight @ Y / weight.sum())
 
 
-def _squared_error(f: Real, problem: FitData, held: Fold) -> float:
+def _squared_error(f: Real, problem: FitProblem, held: Fold) -> float:
     """Mean squared error of held-out rows, summed over columns; by weight."""
     if not len(held.rows):
         return 0.0
@@ -305,7 +307,7 @@ class Boosted:
     scores: Real | None
 
 
-def fit_auto(booster: Any, problem: FitData) -> Boosted:
+def fit_auto(booster: Any, problem: FitProblem) -> Boosted:
     """Compare candidates on folds, then fit the uncorrected trees and the chosen ones.
 
     As many fits as candidates times folds, and one or two more.
@@ -325,7 +327,7 @@ def fit_auto(booster: Any, problem: FitData) -> Boosted:
     return Boosted(mixture(parts), scores)
 
 
-def _choose(booster: Any, problem: FitData, *, stops: bool) -> tuple[Choice, Any]:
+def _choose(booster: Any, problem: FitProblem, *, stops: bool) -> tuple[Choice, Any]:
     """Return the choice, and the weights of the rows, or what would find them."""
     folds = ranked_folds(problem.X, problem.Y, min(_FOLDS, problem.N), problem.w)
     if len(folds) < 2:
@@ -339,7 +341,7 @@ def _choose(booster: Any, problem: FitData, *, stops: bool) -> tuple[Choice, Any
 
 
 def _held_out(
-    booster: Any, problem: FitData, V: VOperator, folds: Sequence[Fold], *, stops: bool
+    booster: Any, problem: FitProblem, V: VOperator, folds: Sequence[Fold], *, stops: bool
 ) -> Real:
     """Predict every row without its fold, by trees that stop early or not: (1, N, k)."""
     f = np.empty((1, *problem.Y.shape))

@@ -12,7 +12,7 @@ from .diagnose import diagnosis_of
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..comparison.target import MarginRows
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
 
 _COMPARISON = """
 --loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def comparison_of(
-    samples: Samples, args: argparse.Namespace, margins: MarginRows | None = None
+    samples: TwoFiles, args: argparse.Namespace, margins: MarginRows | None = None
 ) -> Comparison:
     """Compare all methods on two samples; with ``margins`` these are the target."""
     from ..comparison import compare

@@ -14,7 +14,7 @@ from . import console, options
 
 if TYPE_CHECKING:
     from ..diagnostics import RowFlags
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
 
 NO_OVERLAP = (
     "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "
@@ -94,7 +94,7 @@ def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     return found, [], []
 
 
-def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
+def diagnosis_of(samples: TwoFiles, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
     from ..diagnostics.measure import diagnose_samples
 
@@ -104,18 +104,17 @@ def diagnosis_of(samples: Samples, args: argparse.Namespace) -> Any:
     return found
 
 
-def numbers_of(samples: Samples) -> Any:
+def numbers_of(samples: TwoFiles) -> Any:
     """Return both samples as the diagnosis takes them."""
-    from ..data.two_samples import two_samples
+    from ..data import Samples
 
-    return two_samples(
+    return Samples.of_rows(
         samples.X,
         samples.X_target,
-        samples.target_weight,
-        samples.names,
         sample_weight=samples.weight,
-        groups=samples.encoding.groups,
-        dates=samples.encoding.dates,
+        target_weight=samples.target_weight,
+        encoder=samples.encoding.encoder,
+        ordered=False,
     )
 
 
@@ -128,7 +127,7 @@ def is_table(output: str | None) -> bool:
 
 
 def write_flags(
-    output: str, found: Sequence[tuple[str, Samples, RowFlags]], *, several: bool
+    output: str, found: Sequence[tuple[str, TwoFiles, RowFlags]], *, several: bool
 ) -> None:
     """Write the flags of the rows of every target: its name, the sample and the flags."""
     named = all(samples.target_ids is not None for _, samples, _ in found)
@@ -144,7 +143,7 @@ def write_flags(
     console.note(f"wrote {output}")
 
 
-def covered_part(samples: Samples, flags: RowFlags) -> Samples:
+def covered_part(samples: TwoFiles, flags: RowFlags) -> TwoFiles:
     """Leave out the target rows that are flagged."""
     return samples.take_target((~flags.uncovered).nonzero()[0])
 
@@ -177,7 +176,7 @@ def check_targets(args: argparse.Namespace, paths: list[str]) -> None:
 
 def samples_of_each(
     args: argparse.Namespace, paths: list[str], **given: Any
-) -> Iterator[tuple[str, Samples]]:
+) -> Iterator[tuple[str, TwoFiles]]:
     """Read the training file with one target after the other; what is noted twice is told once."""
     told: list[Any] = []
     quiet = console.quiet

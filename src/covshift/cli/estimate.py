@@ -14,9 +14,9 @@ from ..registry import QUANTITIES
 from . import console, options
 
 if TYPE_CHECKING:
-    from ..data import Samples as Both
+    from ..data import Samples
     from ..estimates import Quantity
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
@@ -118,8 +118,8 @@ class Read(NamedTuple):
     """What the files hold."""
 
     beside: Mapping[str, Any]  # columns of the training rows that are no features
-    both: Callable[[Any], Both]  # the samples, given the outcomes
-    samples: Samples | None = None  # the same before, where the target has rows
+    both: Callable[[Any], Samples]  # the samples, given the outcomes
+    samples: TwoFiles | None = None  # the same before, where the target has rows
 
 
 def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
@@ -129,8 +129,8 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
     categories = None if what is None else _of_categories(what)
     samples = options.samples_of(args, beside=_beside(args), by=args.by, categories=categories)
 
-    def both(y: Any) -> Both:
-        found: Both = options.encoded_samples(samples, y, args)
+    def both(y: Any) -> Samples:
+        found: Samples = options.encoded_samples(samples, y, args)
         return replace(found, finite_population=args.finite_population)
 
     return Read(samples.beside, both, samples)
@@ -138,7 +138,7 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
 
 def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
     """Read the training rows beside a file of margins."""
-    from ..data import Samples as Both
+    from ..data import Samples
     from .margin_samples import margins_of, training_rows
 
     names = tuple(name for _, name in _beside(args))
@@ -154,7 +154,7 @@ def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
         "strata": cells.get(args.strata),
         "cluster": cells.get(args.cluster),
     }
-    return Read(cells, lambda y: Both.of(rows.frame, y, margins, **given))
+    return Read(cells, lambda y: Samples.of(rows.frame, y, margins, **given))
 
 
 def quantity(args: argparse.Namespace) -> str | None:
@@ -239,7 +239,7 @@ def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapErr
     return spelled
 
 
-def _regressors(samples: Samples, args: argparse.Namespace) -> list[str]:
+def _regressors(samples: TwoFiles, args: argparse.Namespace) -> list[str]:
     """Columns of X for the regressors; of a category all levels but the first."""
     features: dict[str, list[str]] = {}
     for feature in samples.encoding.features:

@@ -18,7 +18,7 @@ from .predict import check_complete, finite, load_model
 
 if TYPE_CHECKING:
     from ..evaluations import Evaluations
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
 
 METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
 LEAST_ROWS = 5  # of a batch, in the mean
@@ -169,7 +169,7 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 
 
 def evaluations_of(
-    samples: Samples, args: argparse.Namespace, model: Any, notes: list[Note]
+    samples: TwoFiles, args: argparse.Namespace, model: Any, notes: list[Note]
 ) -> Evaluations:
     """Evaluate what the columns, or the loaded ``model``, say of two samples."""
     from ..evaluations import Predictions, evaluate
@@ -216,7 +216,7 @@ def spelled(found: Evaluations) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def batch_labels(samples: Samples, args: argparse.Namespace) -> Any:
+def batch_labels(samples: TwoFiles, args: argparse.Namespace) -> Any:
     """Return the batch of every target row, if a column of them is named; refuse gaps."""
     if args.batch is None:
         return None
@@ -237,7 +237,7 @@ def batch_labels(samples: Samples, args: argparse.Namespace) -> Any:
     return cells
 
 
-def target_labels(samples: Samples, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
+def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
     """Labels of the target, where it has some: they check, and change no number."""
     labels = samples.labels
     if labels is None or labels.y_target is None:
@@ -270,7 +270,7 @@ def write_table(found: Evaluations, output: str) -> None:
     )
 
 
-def write_report(found: Evaluations, samples: Samples, args: argparse.Namespace) -> None:
+def write_report(found: Evaluations, samples: TwoFiles, args: argparse.Namespace) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
     from ..diagnostics.measure import corrected, diagnose_samples
     from ..report import build
@@ -328,7 +328,7 @@ class Predicted:
         return self.said[X is not self.X]
 
 
-def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) -> tuple[Any, Any]:
+def judged_of(samples: TwoFiles, args: argparse.Namespace, model: Any, X: Any) -> tuple[Any, Any]:
     """What `evaluate` judges: a model, or scores of the training and of the target rows."""
     labels = samples.labels
     assert labels is not None
@@ -353,7 +353,7 @@ def judged_of(samples: Samples, args: argparse.Namespace, model: Any, X: Any) ->
     return Recorded(X, said, _numbers(samples, args, "score"), _in_order(labels.classes)), None
 
 
-def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
+def _of_file(model: Any, samples: TwoFiles, args: argparse.Namespace, X: Any) -> tuple[Any, Any]:
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
@@ -382,7 +382,7 @@ def _of_file(model: Any, samples: Samples, args: argparse.Namespace, X: Any) -> 
     return Recorded(X, (said[0], said[1]), (chances[0], chances[1]), classes), None
 
 
-def _both(samples: Samples, args: argparse.Namespace, option: str) -> tuple[Any, Any]:
+def _both(samples: TwoFiles, args: argparse.Namespace, option: str) -> tuple[Any, Any]:
     name = getattr(args, option)
     if name not in samples.target_beside:
         raise InputError(
@@ -392,7 +392,7 @@ def _both(samples: Samples, args: argparse.Namespace, option: str) -> tuple[Any,
     return samples.beside[name], samples.target_beside[name]
 
 
-def _numbers(samples: Samples, args: argparse.Namespace, option: str) -> tuple[Any, Any]:
+def _numbers(samples: TwoFiles, args: argparse.Namespace, option: str) -> tuple[Any, Any]:
     import numpy as np
 
     from ..files.labels import read_numbers
@@ -410,7 +410,7 @@ def _numbers(samples: Samples, args: argparse.Namespace, option: str) -> tuple[A
     return found[0], found[1]
 
 
-def _classes(samples: Samples, args: argparse.Namespace) -> tuple[Any, Any]:
+def _classes(samples: TwoFiles, args: argparse.Namespace) -> tuple[Any, Any]:
     """Predicted classes, spelled as the labels are: 1, 1.0 and 01 are one class."""
     import numpy as np
 
@@ -456,7 +456,7 @@ def default_metrics(labels: Any, judged: Any, target_scores: Any) -> list[str] |
     return ["roc_auc", "accuracy"] + ["brier"] * probabilities
 
 
-def trained_on(samples: Samples, name: str | None) -> Any:
+def trained_on(samples: TwoFiles, name: str | None) -> Any:
     """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
     import numpy as np
 

@@ -13,7 +13,7 @@ from . import compare, console, options
 from .diagnose import diagnosis_of
 
 if TYPE_CHECKING:
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
     from ..numerics.array import Rows
     from ..persistence.files import Model
     from .margin_samples import MarginSamples
@@ -114,12 +114,12 @@ def _verdict(margins: MarginSamples) -> str:
 
 
 def fit_model(
-    samples: Samples,
+    samples: TwoFiles,
     args: argparse.Namespace,
     method: str,
     verdict: str,
     margins: MarginSamples | None = None,
-    held: Samples | None = None,
+    held: TwoFiles | None = None,
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
 
@@ -256,7 +256,7 @@ def _share(text: str) -> float:
     return share
 
 
-def parts_of(samples: Samples, args: argparse.Namespace) -> tuple[Rows, Rows] | None:
+def parts_of(samples: TwoFiles, args: argparse.Namespace) -> tuple[Rows, Rows] | None:
     """Draw the rows that train, and those that calibrate, if this was asked for."""
     from sklearn.utils import check_random_state
 
@@ -280,7 +280,7 @@ def parts_of(samples: Samples, args: argparse.Namespace) -> tuple[Rows, Rows] | 
 
 
 def calibrated(
-    estimator: Any, X: Any, held: Any, samples: Samples, held_out: Samples, target: Any, seed: int
+    estimator: Any, X: Any, held: Any, samples: TwoFiles, held_out: TwoFiles, target: Any, seed: int
 ) -> Any:
     """Return what gives intervals or sets around the fitted estimator.
 

@@ -18,7 +18,7 @@ from ..files.doubtful import find_doubts
 from ..files.encoding import count_missing
 from ..files.questions import Asked, Question, answer
 from ..files.reading import ReadOptions, named_dates
-from ..files.samples import ColumnOptions, Samples, repeats_of, weights_of
+from ..files.samples import ColumnOptions, TwoFiles, repeats_of, weights_of
 from ..files.table import Table, notes_of, open_stream, read_table
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
@@ -36,7 +36,7 @@ from .diagnose import NO_OVERLAP
 class MarginSamples:
     """Encoded training rows, and the margins beside what they know of these rows."""
 
-    samples: Samples  # its target rows are the training rows again, and mean nothing
+    samples: TwoFiles  # its target rows are the training rows again, and mean nothing
     margins: Margins
     frame: Table  # the columns that the margins know, one row for each of the samples'
 

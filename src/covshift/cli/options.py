@@ -18,7 +18,7 @@ from . import console
 
 if TYPE_CHECKING:
     from ..files.reading import ReadOptions
-    from ..files.samples import ColumnOptions, Samples
+    from ..files.samples import ColumnOptions, TwoFiles
     from ..persistence import Model
 
 
@@ -310,7 +310,7 @@ def samples_of(
     repeated: bool = True,
     alone: bool = False,
     **more: Any,
-) -> Samples:
+) -> TwoFiles:
     """Read the two files, and print what is worth knowing about them.
 
     Without ``label`` the column of that name is left out unread. Rows are ``repeated`` by their
@@ -347,16 +347,16 @@ def samples_of(
     return samples.repeated() if repeated else samples
 
 
-def encoded_samples(samples: Samples, y: Any, args: argparse.Namespace) -> Any:
+def encoded_samples(samples: TwoFiles, y: Any, args: argparse.Namespace) -> Any:
     """Return the samples as the library takes them, with what the options name.
 
     The groups are a feature where both files have them, as they are for two data frames.
     """
-    from ..data import Samples as Both
+    from ..data import Samples
 
     strata, cluster = (getattr(args, name, None) for name in ("strata", "cluster"))
     both = samples.target_groups is not None
-    return Both.of(
+    return Samples.of(
         samples.X,
         y,
         samples.X_target,

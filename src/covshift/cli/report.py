@@ -25,7 +25,7 @@ from .estimate import as_options
 from .evaluate import TASKS, Recorded, batch_labels, spelled, target_labels
 
 if TYPE_CHECKING:
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
 
 
 def add(commands: Any) -> None:
@@ -124,7 +124,7 @@ def _file_name(path: str) -> str:
 
 def _told(
     args: argparse.Namespace,
-    samples: Samples,
+    samples: TwoFiles,
     found: Any,
     comparison: Any,
     answer: Any,
@@ -157,10 +157,10 @@ def _sentence(answer: Any) -> str:
 
 
 def estimate_of(
-    samples: Samples, diagnosis: Any, args: argparse.Namespace, margins: Any = None
+    samples: TwoFiles, diagnosis: Any, args: argparse.Namespace, margins: Any = None
 ) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
-    from ..data import Samples as Both
+    from ..data import Samples
     from ..estimates import estimate
     from ..files.labels import Outcomes
 
@@ -173,7 +173,7 @@ def estimate_of(
     if margins is None:
         both = options.encoded_samples(samples, y, args)
     else:
-        both = Both.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
+        both = Samples.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
     try:
         return estimate(
             replace(both, diagnosis=diagnosis),
@@ -184,7 +184,7 @@ def estimate_of(
         return as_options(error)
 
 
-def _with_recommended_weights(found: Any, samples: Samples, comparison: Any, seed: int) -> Any:
+def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, seed: int) -> Any:
     """Show the weights of the recommended method, unless it has none or is too slow."""
     from sklearn.preprocessing import StandardScaler
 
@@ -224,7 +224,7 @@ class Judge:
         self.args, self.learner, self.method = args, learner or args.learner, method
         self._fitted: tuple[Any, Any, Any] | None = None  # rows, what was said of them, the model
 
-    def __call__(self, samples: Samples, diagnosis: Any) -> Any:
+    def __call__(self, samples: TwoFiles, diagnosis: Any) -> Any:
         """Return `Evaluations`, the error without overlap, or None."""
         from ..evaluations import Predictions, evaluate
 
@@ -256,7 +256,7 @@ class Judge:
             return None
         return replace(found, notes=spelled(found))
 
-    def _said(self, samples: Samples) -> tuple[Any, Any]:
+    def _said(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What the model says: of training rows out of fold, of target rows after all others."""
         import numpy as np
 
@@ -271,7 +271,7 @@ class Judge:
         scores = (here[:, 1], there[:, 1]) if len(names) == 2 else (here, there)
         return Recorded(samples.X, said, scores, names), None
 
-    def _models(self, samples: Samples) -> tuple[Any, Any]:
+    def _models(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What models say of training rows that they did not see, and one that saw all of them."""
         import numpy as np
         from sklearn.model_selection import KFold, StratifiedKFold
@@ -294,7 +294,7 @@ class Judge:
             self._fitted = samples.X, here, whole
         return here, whole
 
-    def _fit(self, samples: Samples, rows: Any) -> Any:
+    def _fit(self, samples: TwoFiles, rows: Any) -> Any:
         """Fit the model to some training rows; return what predicts."""
         from sklearn.preprocessing import StandardScaler
 
@@ -370,7 +370,7 @@ def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
     return _target_lines(args, BatchesDiagnosis(found), answers, judged)
 
 
-def _samples(args: argparse.Namespace, paths: list[str]) -> Iterator[tuple[str, Samples]]:
+def _samples(args: argparse.Namespace, paths: list[str]) -> Iterator[tuple[str, TwoFiles]]:
     """Read the targets one after the other: each with its name."""
     if args.batch is not None:
         if len(paths) > 1:
@@ -380,7 +380,7 @@ def _samples(args: argparse.Namespace, paths: list[str]) -> Iterator[tuple[str, 
     yield from samples_of_each(args, paths)
 
 
-def _batches(args: argparse.Namespace) -> Iterator[tuple[str, Samples]]:
+def _batches(args: argparse.Namespace) -> Iterator[tuple[str, TwoFiles]]:
     """Read one target and split it by the column of --batch."""
     import numpy as np
 

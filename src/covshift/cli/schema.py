@@ -9,7 +9,7 @@ from . import console, options
 
 if TYPE_CHECKING:
     from ..files.questions import Question
-    from ..files.samples import Samples
+    from ..files.samples import TwoFiles
     from ..files.schema import Schema, SchemaColumn
 
 _OPTIONS = {"number": "numeric", "category": "categorical", "date": "date"}
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def schema_of(samples: Samples, args: argparse.Namespace) -> Schema:
+def schema_of(samples: TwoFiles, args: argparse.Namespace) -> Schema:
     """Return what the columns of the training file were taken as."""
     from ..files.reading import MISSING
     from ..files.schema import Schema
@@ -70,7 +70,7 @@ def schema_of(samples: Samples, args: argparse.Namespace) -> Schema:
 
 
 def _column(
-    name: str, samples: Samples, args: argparse.Namespace, reading: Any, asked: Question | None
+    name: str, samples: TwoFiles, args: argparse.Namespace, reading: Any, asked: Question | None
 ) -> SchemaColumn:
     from ..files.schema import KINDS, SchemaColumn
 

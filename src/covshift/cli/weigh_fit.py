@@ -12,15 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from ..comparison import imbalance
 from ..comparison.methods import fit_weights
-from ..data import Samples as BothSides
+from ..data import Samples
 from ..data.row_weights import row_weights, target_weights
-from ..data.two_samples import BothSamples
 from ..diagnostics import RowFlags
 from ..encoding import encoded, scaled
 from ..engine.weights import DEFAULT
 from ..estimates.margins import default_weighter
 from ..exceptions import InputError, NoOverlapError
-from ..files.samples import Samples
+from ..files.samples import TwoFiles
 from ..registry import listed, weighters
 from ..show.notes import Note
 from ..show.words import percent
@@ -55,9 +54,9 @@ def by_rows(args: argparse.Namespace) -> Weighed:
         diagnosis = diagnosis_of(samples, args)
     rows = row_weights(len(samples.X), samples.weight)
     target = target_weights(len(samples.X_target), samples.target_weight)
-    both = BothSamples.of_encoded(samples.encoding.encoder, samples.X, samples.X_target)
+    both = Samples.of_rows(samples.X, samples.X_target, encoder=samples.encoding.encoder)
     scaler = StandardScaler().fit(both.X, sample_weight=rows.w)
-    X, T = (scaled(scaler, encoded(part, both.groups)) for part in (both.X, both.T))
+    X, T = (scaled(scaler, encoded(part, both.one_feature)) for part in (both.X, both.T))
     fitted = fit_weights(_weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
     w = rows.final(fitted.weights_)
     return Weighed(
@@ -74,7 +73,7 @@ def by_rows(args: argparse.Namespace) -> Weighed:
         {
             "smd_before": imbalance(X, T, None, target.share, rows.share),
             "smd_after": imbalance(X, T, w, target.share, rows.share),
-            **_cost_of(fitted, list(both.names or ())),
+            **_cost_of(fitted, list(both.names)),
         },
         args.method,
         target_rows=target,
@@ -84,7 +83,7 @@ def by_rows(args: argparse.Namespace) -> Weighed:
     )
 
 
-def _covered(samples: Samples, flags: RowFlags) -> Samples:
+def _covered(samples: TwoFiles, flags: RowFlags) -> TwoFiles:
     """Leave out target rows without training rows near, and say which."""
     if flags.uncovered.all():
         raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
@@ -150,7 +149,7 @@ def _of_estimate(
     args: argparse.Namespace, read: TrainingRows, margins: Any, notes: list[Note]
 ) -> Weighter:
     """Take the weighter that `estimate` would, and its name."""
-    samples = BothSides.of(read.frame, None, margins, sample_weight=read.weights.w)
+    samples = Samples.of(read.frame, None, margins, sample_weight=read.weights.w)
     weighter, more = default_weighter(samples)
     args.method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
     console.tell(*more)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from ..data import Samples
 from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
-from ..data.two_samples import BothSamples
 from ..data.validation import checked, is_margins, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
@@ -254,10 +254,10 @@ def compare_learner(
     groups = None
     if known is None:
         alike = X_scored is None  # else other rows have to be read by the same rules
-        both = BothSamples.of(X, unwrap_target(X_target), deciding=alike)
-        X, T, groups = both.X, both.T, both.groups
+        both = Samples.of_rows(X, X_target, deciding=alike)
+        X, T, groups = both.X, both.T, both.one_feature
         if X_scored is not None:
-            X_scored = both.rows(X_scored, "X_scored")
+            X_scored = both.encode(X_scored, "X_scored")
         notes += both.notes
         judge = weighter or default_judge()
         methods = methods_for(learner, X.shape[1]) if methods is None else methods
@@ -352,7 +352,7 @@ class ComparedRows:
     task: str
     X: Real  # (N, n): numbers
     y: NDArray[Any]
-    samples: BothSamples | MarginRows
+    samples: Samples | MarginRows
     judge: str
     own: RowWeights  # of the training rows
     share: RowWeights | None  # of the target's rows
@@ -429,12 +429,12 @@ class ComparedRows:
                 return scaler, X, target
             assert self.share is not None
             T = scaler.transform(self.samples.T[self.share.kept])
-        return scaler, *(grouped(part, self.samples.groups) for part in (X, T))
+        return scaler, *(grouped(part, self.samples.one_feature) for part in (X, T))
 
 
-def _numbers_of(samples: BothSamples | MarginRows, X: Any) -> Real:
+def _numbers_of(samples: Samples | MarginRows, X: Any) -> Real:
     """Rows as the numbers that models see."""
-    return samples.numbers(X, "X") if isinstance(samples, MarginRows) else samples.rows(X, "X")
+    return samples.numbers(X, "X") if isinstance(samples, MarginRows) else samples.encode(X, "X")
 
 
 def _outcomes(task: str, y: Any, name: str, rows: int, of: str) -> NDArray[Any]:

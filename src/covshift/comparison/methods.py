@@ -12,9 +12,9 @@ from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..data.row_weights import RowWeights, row_weights
-from ..data.two_samples import with_groups
 from ..data.validation import refuse_no_rows, unwrap_target
 from ..encoding import groups_of
+from ..encoding.feature import with_groups
 from ..exceptions import InputError
 from ..margins.reading import table_parts
 from ..numerics.array import Real

@@ -21,10 +21,10 @@ from sklearn.utils.validation import _num_samples
 from ..data.labels import outcomes_for
 from ..data.parameters import function, one_of
 from ..data.row_weights import check_weight, row_weights, target_weights
-from ..data.two_samples import with_groups
 from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
-from ..encoding.samples import EncodedSamples, encode_samples
+from ..encoding.feature import with_groups
+from ..encoding.samples import encode_samples
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Real
@@ -229,15 +229,15 @@ def compare_estimators(
         kept = np.flatnonzero(there.kept)
         X_target = (_safe_indexing(target, kept),)
         target_weight = None if there.equal else there.w[kept]
-    judged = EncodedSamples(X, X_target, None) if margins else encode_samples(X, X_target)
+    Z, T, encoder = (X, X_target, None) if margins else encode_samples(X, X_target)
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
-        judged.X, y, X_target=judged.X_target, sample_weight=design, target_weight=target_weight
+        Z, y, X_target=T, sample_weight=design, target_weight=target_weight
     )
     w = scorer.weighter_.weights_
     if design is not None:
         w = w * design
     lines, losses_of = [], []
-    notes = [] if judged.encoder is None else [*judged.encoder.notes_]
+    notes = [] if encoder is None else [*encoder.notes_]
     for name, estimator in contenders.items():
         start = time.perf_counter()
         fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
@@ -266,7 +266,7 @@ def compare_estimators(
         loss=getattr(loss, "__name__", str(loss)),
         notes=notes,
         rows_compared=ComparedEstimators(
-            contenders, X, y, unwrap_target(X_target), target_weight, design, judged, weighter
+            contenders, X, y, unwrap_target(X_target), target_weight, design, Z, T, weighter
         ),
     )
 
@@ -281,7 +281,8 @@ class ComparedEstimators:
     target: Any
     target_weight: Any
     sample_weight: Any
-    judged: EncodedSamples
+    judged: Any  # X as the weighter takes it
+    judged_target: Any
     weighter: Any
 
     def fit(self, name: str) -> Any:
@@ -292,9 +293,9 @@ class ComparedEstimators:
     def weights(self, name: Any) -> Real:
         """Weights (N,) of the training rows: factors on those of the design."""
         scorer = ImportanceWeightedScorer(self.weighter if name is None else name).fit(
-            self.judged.X,
+            self.judged,
             self.y,
-            X_target=self.judged.X_target,
+            X_target=self.judged_target,
             sample_weight=self.sample_weight,
             target_weight=self.target_weight,
         )

@@ -31,8 +31,8 @@ from ..data.fields import (
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
-from ..data.two_samples import takes_tables
 from ..data.validation import check_columns, is_margins, warn_of_no_target
+from ..encoding.samples import takes_tables
 from ..exceptions import InputError, NoOverlapError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import deal

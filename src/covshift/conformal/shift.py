@@ -15,11 +15,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from ..data import Samples
 from ..data.fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from ..data.row_weights import target_weights
-from ..data.two_samples import BothSamples, with_groups
-from ..data.validation import check_points, is_margins
+from ..data.validation import check_points, column_names, is_margins
 from ..encoding import TableEncoder
+from ..encoding.feature import with_groups
 from ..exceptions import InputTypeError, OverlapWarning, WeightWarning
 from ..numerics.array import Real, Rows, to_numpy
 from ..numerics.quiet import quiet
@@ -114,8 +115,9 @@ class Shift:
         given = {} if design is None else {"sample_weight": design}
         if is_margins(target):
             return cls(made.fit(X, X_target=target, **given))
-        both = BothSamples.of(X, target)
-        Z, T, shown = both.X, both.T, both.names
+        both = Samples.of_rows(X, target)
+        Z, T = both.X, both.T
+        shown = None if both.encoder is None and column_names(X) is None else both.names
         scaler = _scaler(*moments(Z, _shares(design, len(Z))))
         rows = target_weights(len(T), of_target.get("target_weight"))
         gaps = [
@@ -130,7 +132,7 @@ class Shift:
             made.set_params(allow_no_overlap=True)
         with quiet(WeightWarning, when=bool(gaps)):  # said above, in the user's units
             scaled = scaler.transform(Z), scaler.transform(T)
-            made, rows_seen, target_seen = with_groups(made, both.groups, *scaled)
+            made, rows_seen, target_seen = with_groups(made, both.one_feature, *scaled)
             made.fit(rows_seen, X_target=(target_seen,), **of_target, **given)
         if not hasattr(made, "predict_weights"):
             raise InputTypeError(

@@ -14,7 +14,7 @@ from ..corrections.at_cuts import AtCuts
 from ..corrections.importance import is_weighter, of_features
 from ..corrections.matrix import warn_if_unseen
 from ..encoding import TableEncoder, groups_of
-from ..encoding.samples import EncodedSamples, encode_samples
+from ..encoding.samples import encode_samples
 from ..exceptions import ConstantColumnWarning, InputError
 from ..margins.reading import named_levels
 from ..margins.target_rows import value_rows
@@ -25,6 +25,7 @@ from ..operators import TargetSums, VOperator
 from .features import feature_groups, order_by_content
 from .row_weights import RowWeights, check_weight, row_weights, target_weights
 from .validation import (
+    check_host_samples,
     check_points,
     check_samples,
     column_names,
@@ -69,7 +70,7 @@ class GivenWeights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FitData:
+class FitProblem:
     """Training rows X (N, n) with outcomes Y (N, k) and weights w; target T with shares."""
 
     X: Real
@@ -150,13 +151,13 @@ class FitData:
             diagonal = seeing.raw_diagonal(self.X, self.T, self.share)
         return warn_if_unseen(diagonal, self.w, correction=correction, stacklevel=stacklevel + 1)
 
-    def in_double(self) -> FitData:
+    def in_double(self) -> FitProblem:
         """Return the problem of PyTorch tensors in double precision."""
         tensors: tuple[Any, ...] = (self.X, self.Y, self.w, self.T)
         X, Y, w, T = (tensor.double() for tensor in tensors)
         return replace(self, X=X, Y=Y, w=w, T=T)
 
-    def rows(self, some: NDArray[np.intp]) -> FitData:
+    def rows(self, some: NDArray[np.intp]) -> FitProblem:
         """Return the problem of some of the training rows, with the whole target."""
         weights = self.weights.take(some)
         cuts = None if self.cuts is None else self.cuts.rows(some)
@@ -164,13 +165,15 @@ class FitData:
             self, X=self.X[some], Y=self.Y[some], w=weights.w, weights=weights, cuts=cuts
         )
 
-    def scaled(self, factor: float) -> FitData:
+    def scaled(self, factor: float) -> FitProblem:
         """Return the problem with the weights of its training rows times a factor."""
         weights = RowWeights(self.weights.w * factor)
         return replace(self, w=weights.w, weights=weights)
 
 
-def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSamples:
+def encode_problem(
+    X: Any, X_target: Any, given: GivenWeights
+) -> tuple[Any, Any, TableEncoder | None]:
     """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
     T = unwrap_target(X_target)
     if not is_margins(T):
@@ -182,10 +185,10 @@ def encode_fit_data(X: Any, X_target: Any, given: GivenWeights) -> EncodedSample
         more=named_levels(T),
         sample_weight=given.sample_weight,
     )
-    return EncodedSamples(points, cuts, encoder)
+    return points, cuts, encoder
 
 
-def check_fit_data(
+def check_problem(
     X: Any,
     Y: Real,
     X_target: Any,
@@ -194,7 +197,7 @@ def check_fit_data(
     kernel_given: bool = False,
     streamed: bool = False,
     frame: TableEncoder | None = None,
-) -> FitData:
+) -> FitProblem:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows says nothing; rows of weight zero are
@@ -216,8 +219,7 @@ def check_fit_data(
         found = _check_at_cuts(X, Y, X_target, given, frame, names)
         return _of_features(found, groups)
     given = given.for_target(X_target)
-    samples = check_samples(X, X_target)
-    X, T = samples.on_host()
+    X, T = check_host_samples(X, X_target)
     weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
     columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
@@ -228,7 +230,7 @@ def check_fit_data(
         T, target = X, weights
     else:
         X, T = X[np.ix_(kept, columns)], T[:, columns]
-    found = FitData(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+    found = FitProblem(X, Y[kept], weights.w, T, target.share, columns, weights, target)
     return found if kernel_given else _of_features(found, groups, ordered=not streamed)
 
 
@@ -239,7 +241,7 @@ def _check_at_cuts(
     given: GivenWeights,
     frame: TableEncoder | None,
     names: list[str] | None,
-) -> FitData:
+) -> FitProblem:
     X = to_numpy(check_points(X, "X")).astype(np.float64)
     weights = given.of_rows(len(X))
     T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
@@ -249,10 +251,10 @@ def _check_at_cuts(
     X, T = X[np.ix_(kept, columns)], T[:, columns]
     target = RowWeights(share * len(share))
     seen = cuts.rows(kept).varying()
-    return FitData(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
+    return FitProblem(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
 
 
-def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -> FitData:
+def _of_features(found: FitProblem, groups: Rows | None, *, ordered: bool = True) -> FitProblem:
     """Tell which columns are one feature, and put these in an order that no name decides."""
     columns = found.columns
     groups = None if groups is None else feature_groups(groups[columns], len(columns))
@@ -265,7 +267,7 @@ def _of_features(found: FitData, groups: Rows | None, *, ordered: bool = True) -
     return replace(found, X=X, T=T, columns=columns[order], groups=groups[order])
 
 
-def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitData:
+def check_device_problem(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitProblem:
     """Do the same for PyTorch tensors, which stay on their device and in their precision."""
     given = given.for_target(X_target)
     X, T, share = check_samples(X, X_target, given.target_weight)
@@ -274,7 +276,7 @@ def check_device_fit_data(X: Any, Y: Real, X_target: Any, given: GivenWeights) -
     kept = np.flatnonzero(weights.kept)
     if len(kept) < len(weights.w):
         X, Y, weights = take_rows(X, kept), Y[kept], weights.take(kept)
-    return FitData(
+    return FitProblem(
         take_columns(X, columns),
         like(np.ascontiguousarray(Y), X),
         like(weights.w, X),

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding import MISSING, TableEncoder
+from ..encoding import TableEncoder, groups_of
+from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
+from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..show.notes import Note
+from ..weights.design import kish
 from .columns import LARGEST, NamedColumns, in_order_of, texts
-from .features import without_others
-from .row_weights import check_weight
-from .two_samples import BothSamples, column_numbers, takes_tables
-from .validation import Target, column_names, is_margins, unwrap_target
+from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
+from .groups import Groups
+from .row_weights import check_weight, row_weights, target_weights
+from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,22 +36,29 @@ class Samples:
     joint distribution, so that all that is done with target rows works with this one.
     """
 
-    Z: Real  # (N, p): numbers; categories and known groups as columns of zeros and ones
+    X: Real  # (N, p): numbers; categories and known groups as columns of zeros and ones
     T: Real  # (M, p)
     names: tuple[str, ...]  # (p,)
-    features: Features  # without the columns that have other roles, for a model of the user's
     d: Real  # (N,): design weights, mean one over positive ones
-    weighted: bool  # whether design weights were given
     share: Real  # (M,), sums to one
-    groups: Groups | None
-    strata: NDArray[Any] | None  # (N,)
-    cluster: NDArray[Any] | None  # (N,)
+    weighted: bool = False  # whether design weights were given
+    one_feature: Rows | None = None  # (p,): feature of each column; None: every column is one
+    made: Sequence[Made] = ()  # (p,): the feature of each column, and the level that it marks
+    dates: frozenset[int] = frozenset()  # columns that hold days since 1970-01-01
+    encoder: TableEncoder | None = None  # what made numbers of a table
+    order: Rows | None = None  # of the encoder's columns
+    rows: Rows | None = None  # (N,): which of the rows given each is; None: all are here
+    target_rows: Rows | None = None  # (M,)
+    n_given: int = 0  # target rows that were given
+    inputs: Any = None  # `Features` of a user's model: without columns that have other roles
+    groups: Groups | None = None
+    strata: NDArray[Any] | None = None  # (N,)
+    cluster: NDArray[Any] | None = None  # (N,)
     finite_population: bool = False  # whether the target is the population, and no sample of it
     diagnosis: Any = None  # of these samples, where `diagnose` has been called already
     known: KnownRows | None = None  # the rows as margins see them, where these are the target
-    one_feature: Rows | None = None  # (p,): feature of each column; None: every column is one
     notes: tuple[Note, ...] = ()  # what was made of a table
-    # Of all rows, whatever `rows` and `target_rows` keep:
+    # Of all rows, whatever `take` and `take_target` leave:
     y: Any = None  # outcomes as they were given
     beside: Mapping[str, Any] = field(default_factory=dict)  # further arguments, a value per row
     given: NamedColumns | None = None  # the rows as they were given
@@ -99,73 +110,167 @@ class Samples:
         margins = target if is_margins(target) else None
         named = NamedColumns(X, None if margins is not None else target)
         y = named.outcomes(y)
-        given = {name: named.of_rows(values, name) for name, values in (beside or {}).items()}
+        more = {name: named.of_rows(values, name) for name, values in (beside or {}).items()}
         for name, values in (beside_target or {}).items():
-            given[name] = named.of_target(unwrap_target(values), name)
+            more[name] = named.of_target(unwrap_target(values), name)
         sample_weight = named.of_rows(sample_weight, "sample_weight")
         target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
-        notes: tuple[Note, ...] = ()
         strata, cluster = named.of_rows(strata, "strata"), named.of_rows(cluster, "cluster")
+        by_target = None
         if margins is not None:
-            known = KnownRows.of(margins, named.features[0], "estimate")
-            Z, means, labels = known.moments
-            T, names = means[None, :], tuple(labels)
-            one_feature: Rows | None = None
-            features = Features(Z, T)
+            both = cls._of_margins(margins, named.features[0])
         else:
-            known = None
             by_name = by if isinstance(by, str) else by_name
             by, by_target = _groups_given(by, named)
-            rows, target_rows = named.features
             category = None if by_target is None else by_name
-            if encoder is not None:  # whose notes the caller has
-                both = BothSamples.of_encoded(encoder, rows, target_rows)
-            else:
-                both = BothSamples.of(rows, target_rows, category=category, deciding=True)
-                notes = both.notes
-            Z, T, one_feature = both.X, both.T, both.groups
-            names = both.names or column_numbers(Z.shape[1])
-            _check_size(Z, names, "X")
-            _check_size(T, names, "X_target")
-            encodes = both.encoder is not None and not takes_tables(outcome_model)
-            if not encodes:  # what both frames have
-                there = column_names(target_rows) or ()
-                shared = [name for name in column_names(rows) or () if name in there]
-                rows, target_rows = (without_others(part, shared) for part in (rows, target_rows))
-            features = Features(both.X, both.T) if encodes else Features(rows, target_rows)
-        N, M = len(Z), len(T)
+            both = cls._of_features(*named.features, category, encoder, outcome_model)
+        N, M = len(both.X), len(both.T)
         weighted = sample_weight is not None
         d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
         v = np.ones(M)
         if target_weight is not None:
             v = check_weight(target_weight, M, "target_weight", of="X_target")
-        groups = None
-        if known is not None:
-            groups = None if by is None else Groups.of_margins(by, known)
+        if both.known is not None:
+            groups = None if by is None else Groups.of_margins(by, both.known)
+            both = replace(both, groups=groups)
         elif by is not None:
             groups = Groups.of(by, by_target, N, v / v.sum(), gaps=by_name is not None)
+            both = replace(both, groups=groups)
             if by_target is not None and by_name is None:  # else they are a feature already
-                Z, T, names, one_feature = _with_groups(Z, T, names, one_feature, groups)
-        return cls(
-            Z,
+                both = both._with_groups(groups)
+        return replace(
+            both,
+            d=d / d[d > 0].mean(),
+            weighted=weighted,
+            share=v / v.max() / (v / v.max()).sum(),
+            strata=None if strata is None else texts(strata, N, "strata", "X"),
+            cluster=None if cluster is None else texts(cluster, N, "cluster", "X"),
+            finite_population=finite_population,
+            y=y,
+            beside=more,
+            given=named,
+        )
+
+    @classmethod
+    def _of_margins(cls, margins: Margins, rows: Any) -> Samples:
+        known = KnownRows.of(margins, rows, "estimate")
+        X, means, names = known.moments
+        T = means[None, :]
+        made = made_of(names)
+        ones = np.ones(len(X)), np.ones(1)
+        return cls(X, T, tuple(names), *ones, made=made, inputs=Features(X, T), known=known)
+
+    @classmethod
+    def _of_features(
+        cls,
+        rows: Any,
+        target_rows: Any,
+        category: str | None,
+        encoder: TableEncoder | None,
+        outcome_model: Any,
+    ) -> Samples:
+        """Encode rows without the columns of other roles, and keep them as a model takes them."""
+        both = cls.of_rows(
+            rows, target_rows, category=category, encoder=encoder, deciding=encoder is None
+        )
+        _check_size(both.X, both.names, "X")
+        _check_size(both.T, both.names, "X_target")
+        if both.encoder is not None and not takes_tables(outcome_model):
+            return replace(both, inputs=Features(both.X, both.T))
+        there = column_names(target_rows) or ()
+        shared = [name for name in column_names(rows) or () if name in there]
+        return replace(
+            both, inputs=Features(*(without_others(part, shared) for part in (rows, target_rows)))
+        )
+
+    @classmethod
+    def of_rows(
+        cls,
+        X: Any,
+        X_target: Any,
+        *,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        groups: Any = None,
+        category: str | None = None,
+        deciding: bool = False,
+        encoder: TableEncoder | None = None,
+        ordered: bool = True,
+    ) -> Samples:
+        """Check both samples and their weights, and encode them where they are tables.
+
+        Arrays, and frames of numbers without gaps, stay as they are. Rows of weight zero are left
+        out. Of arrays that were encoded before, ``groups`` (n,) says which feature each column
+        belongs to; with ``encoder``, X and X_target are the numbers that it made. The column
+        ``category`` is taken as a category, with all its levels. ``deciding`` about doubtful
+        columns is for answers, whose notes tell it.
+
+        What follows the content of rows, such as folds, would follow the order of columns and the
+        names of levels as well; so where a category has several columns, ``ordered`` ones are put
+        in an order that neither decides.
+        """
+        target = unwrap_target(X_target)
+        if target is None:
+            raise InputError(
+                "X_target is None. Pass the rows of the target: there is nothing to compare."
+            )
+        target_weight = unwrap_target(target_weight)
+        notes: tuple[Note, ...] = ()
+        labels = column_names(X) or column_names(target)
+        if encoder is None:
+            known = groups_of(X)
+            X, target, encoder = encode_samples(
+                X,
+                target,
+                category=category,
+                sample_weight=sample_weight,
+                target_weight=target_weight,
+                deciding=deciding and groups is None,
+            )
+            if encoder is None:
+                groups = known if groups is None else groups
+                # In one layout: sums in another one end elsewhere within an optimiser's tolerance.
+                X, target = map(np.ascontiguousarray, check_host_samples(X, target))
+            else:
+                notes = tuple(encoder.notes_)
+        X, T = np.asarray(X), np.asarray(target)
+        made, dates, order = None, frozenset[int](), None
+        if encoder is not None:
+            if groups is not None:
+                raise InputError(
+                    "groups is for columns of numbers. This data frame has text, dates or gaps: a "
+                    "category is one feature already."
+                )
+            order = _order(encoder, X, T) if ordered else None
+            columns = np.arange(X.shape[1]) if order is None else order
+            labels = [encoder.columns[k] for k in columns]
+            made = [encoder.made[k] for k in columns]
+            if order is not None or not ordered:
+                groups = encoder.groups[columns]
+            days = {feature.name for feature in encoder.features_ if feature.kind == "date"}
+            dates = frozenset(k for k, name in enumerate(labels) if name in days)
+            if order is not None:
+                X, T = (np.ascontiguousarray(part[:, order]) for part in (X, T))
+        names = tuple(labels or column_numbers(X.shape[1]))
+        weights = row_weights(len(X), sample_weight)
+        there = target_weights(len(T), target_weight)
+        rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(there.kept)
+        found = cls(
+            X,
             T,
             names,
-            features,
-            d / d[d > 0].mean(),
-            weighted,
-            v / v.max() / (v / v.max()).sum(),
-            groups,
-            None if strata is None else texts(strata, N, "strata", "X"),
-            None if cluster is None else texts(cluster, N, "cluster", "X"),
-            finite_population,
-            None,
-            known,
-            one_feature,
-            notes,
-            y,
-            given,
-            named,
+            weights.w,
+            there.share,
+            sample_weight is not None,
+            check_groups(groups, X.shape[1]),
+            made_of(names) if made is None else made,
+            dates,
+            encoder,
+            order,
+            n_given=len(T),
+            notes=notes,
         )
+        return found.take(rows).take_target(target_rows)
 
     def _with(self, beside: Mapping[str, Any], **given: Any) -> Samples:
         """Return the samples as they are, with further arguments of the training rows."""
@@ -184,36 +289,128 @@ class Samples:
                 )
         return replace(self, beside={**self.beside, **more}) if more else self
 
+    def _with_groups(self, groups: Groups) -> Samples:
+        """Add the groups of both samples as one feature more."""
+        lost = groups.absence()  # without it they would pass for the first group
+        X = np.column_stack([self.X, groups.dummies(), np.zeros((len(self.X), lost.shape[1]))])
+        T = np.column_stack([self.T, groups.dummies(target=True), lost])
+        added = tuple(f"group={groups.labels[k]}" for k in groups.shown)
+        added += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
+        one = self.one_feature
+        if one is not None:
+            one = np.append(one, np.full(len(added), one.max() + 1))
+        made = [*self.made, *made_of(added)]
+        return replace(self, X=X, T=T, names=(*self.names, *added), made=made, one_feature=one)
+
     @property
     def margins(self) -> Margins | None:
         """The target, where it is margins."""
         return None if self.known is None else self.known.margins
 
-    def rows(self, kept: Rows) -> Samples:
+    @cached_property
+    def features(self) -> tuple[FeatureColumns, ...]:
+        """The features, each with its columns."""
+        return features_of(self.names, self.one_feature, self.made, self.X, self.T)
+
+    @property
+    def sample_weight(self) -> Real | None:
+        """Design weights (N,); None where all are equal."""
+        return None if _equal(self.d) else self.d
+
+    @property
+    def target_weight(self) -> Real | None:
+        """Weights of the target rows (M,), mean one; None where all are equal."""
+        return None if _equal(self.share) else len(self.share) * self.share
+
+    @property
+    def own(self) -> Real:
+        """Shares of the training rows, (N,), summing to one."""
+        return np.asarray(self.d / self.d.sum())
+
+    @property
+    def size(self) -> float:
+        """Kish's number of training rows of equal weight that are as precise."""
+        return kish(self.own)
+
+    @property
+    def target_size(self) -> float:
+        """Kish's number of target rows."""
+        return kish(self.share)
+
+    def encode(self, X: Any, title: str) -> Real:
+        """Return other rows in these columns; further columns of a frame are left out."""
+        if self.encoder is None:
+            return check_host_samples(without_others(X, self.names))[0]
+        values = np.asarray(self.encoder.encode(X, title))
+        return values if self.order is None else np.ascontiguousarray(values[:, self.order])
+
+    def take(self, rows: Rows) -> Samples:
         """Keep some of the training rows."""
-        if len(kept) == len(self.Z):
+        if np.array_equal(rows, np.arange(len(self.X))):
             return self
         return replace(
             self,
-            Z=self.Z[kept],
-            features=self.features.rows(kept),
-            d=self.d[kept],
-            groups=None if self.groups is None else self.groups.rows(kept),
-            strata=None if self.strata is None else self.strata[kept],
-            cluster=None if self.cluster is None else self.cluster[kept],
-            known=None if self.known is None else self.known.rows(kept),
+            X=self.X[rows],
+            inputs=None if self.inputs is None else self.inputs.rows(rows),
+            d=self.d[rows],
+            rows=rows if self.rows is None else self.rows[rows],
+            groups=None if self.groups is None else self.groups.rows(rows),
+            strata=None if self.strata is None else self.strata[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+            known=None if self.known is None else self.known.rows(rows),
         )
 
-    def target_rows(self, kept: Rows) -> Samples:
+    def take_target(self, rows: Rows) -> Samples:
         """Keep some of the target rows."""
-        share = self.share[kept]
+        if np.array_equal(rows, np.arange(len(self.T))):
+            return self
+        share = self.share[rows]
         return replace(
             self,
-            T=self.T[kept],
-            features=self.features.target_rows(kept),
+            T=self.T[rows],
+            inputs=None if self.inputs is None else self.inputs.target_rows(rows),
             share=share / share.sum(),
-            groups=None if self.groups is None else self.groups.target_rows(kept, share),
+            target_rows=rows if self.target_rows is None else self.target_rows[rows],
+            groups=None if self.groups is None else self.groups.target_rows(rows, share),
         )
+
+    def cut(self, most: int, random_state: int) -> Samples:
+        """Draw at most ``most`` rows of each sample, without replacement, in their order."""
+        rng = np.random.default_rng(random_state)
+        rows, target = _draw(len(self.X), most, rng), _draw(len(self.T), most, rng)
+        return self.take(rows).take_target(target)
+
+    def as_drawn(self) -> Samples:
+        """Return the same rows as samples of their own, in which all count alike."""
+        N, M = len(self.X), len(self.T)
+        return replace(
+            self,
+            d=np.ones(N),
+            share=np.full(M, 1 / M),
+            weighted=False,
+            rows=None,
+            target_rows=None,
+            n_given=M,
+        )
+
+    def of_these(self, values: Real) -> Real:
+        """Return the values of these rows, given those of all training rows."""
+        return values if self.rows is None else values[self.rows]
+
+
+def _equal(weight: Real) -> bool:
+    return bool(np.ptp(weight) <= 1e-12 * weight.max())
+
+
+def _draw(count: int, most: int, rng: np.random.Generator) -> Rows:
+    if count <= most:
+        return np.arange(count)
+    return np.sort(rng.choice(count, size=most, replace=False))
+
+
+def column_numbers(count: int) -> tuple[str, ...]:
+    """Names of the columns of an array: x0, x1, ..."""
+    return tuple(f"x{k}" for k in range(count))
 
 
 def _groups_given(by: Any, named: NamedColumns) -> tuple[Any, Any]:
@@ -229,25 +426,6 @@ def _groups_given(by: Any, named: NamedColumns) -> tuple[Any, Any]:
         there = in_order_of(by[1], named.target, "by", "X_target")
         return in_order_of(by[0], named.X, "by", "X"), there
     return in_order_of(by, named.X, "by", "X"), None
-
-
-def _with_groups(
-    Z: Real, T: Real, names: tuple[str, ...], one_feature: Rows | None, groups: Groups
-) -> tuple[Real, Real, tuple[str, ...], Rows | None]:
-    """Add the groups of both samples as one feature more."""
-    lost = groups.absence()  # without it they would pass for the first group
-    Z = np.column_stack([Z, groups.dummies(), np.zeros((len(Z), lost.shape[1]))])
-    T = np.column_stack([T, groups.dummies(target=True), lost])
-    names = (*names, *(f"group={groups.labels[k]}" for k in groups.shown))
-    names += (f"group={_several(list(groups.absent))}",) * lost.shape[1]
-    return Z, T, names, _with_feature(one_feature, Z.shape[1])
-
-
-def _with_feature(groups: Rows | None, width: int) -> Rows | None:
-    """Add columns up to ``width`` that are one feature more."""
-    if groups is None:
-        return None
-    return np.append(groups, np.full(width - len(groups), groups.max() + 1))
 
 
 def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
@@ -270,115 +448,24 @@ def _several(labels: list[str]) -> str:
     return shown + (f" or {len(labels) - 3} more" if len(labels) > 3 else "")
 
 
-# Groups of rows, each of which gets its number too.
+def _order(encoder: TableEncoder, X: Real, T: Real) -> Rows | None:
+    """Columns by the names of their features, those of a feature by what they hold.
+
+    None where every column is a feature by itself.
+    """
+    if len(np.unique(encoder.groups)) == len(encoder.groups):
+        return None
+    place = {name: k for k, name in enumerate(sorted(encoder.group_names))}
+    feature = np.array([place[name] for name in encoder.group_names])[encoder.groups]
+    counts = np.bincount(feature)
+    alone = np.flatnonzero(counts[feature] == 1)
+    alone = alone[np.argsort(feature[alone])]
+    units = RowUnits.of(T[:, alone])
+    keys = [_content(part[:, alone], part, units) for part in (X, T)]
+    return np.lexsort((keys[1], keys[0], feature))
 
 
-_MOST_GROUPS = 200
-
-
-@dataclass(frozen=True)
-class Groups:
-    """A group for each training row, and for each target row where it is known there."""
-
-    labels: tuple[str, ...]  # those of the sample, sorted
-    train: Rows  # (N,): numbers of the labels
-    target: Rows | None  # (M,): -1 for a group that the sample lacks
-    absent: dict[str, float] = field(default_factory=dict)  # share of the target by group
-    sample_only: tuple[str, ...] = ()  # groups without target rows
-    share: Real | None = None  # (labels,): of the target, where margins tell it
-
-    def indicator(self, number: int, *, target: bool = False) -> Real:
-        """Ones where a row belongs to the group: (N,), or (M,)."""
-        codes = self.target if target else self.train
-        return np.asarray(codes == number, dtype=np.float64)
-
-    def dummies(self, *, target: bool = False) -> Real:
-        """One column per group, and one for two groups: (N, k), or (M, k)."""
-        numbers = self.shown
-        columns = [self.indicator(k, target=target) for k in numbers]
-        size = len(self.target if target and self.target is not None else self.train)
-        return np.column_stack(columns) if columns else np.empty((size, 0))
-
-    @property
-    def shown(self) -> range:
-        """Groups that have a column: all, or the second of two."""
-        return range(len(self.labels)) if len(self.labels) > 2 else range(1, len(self.labels))
-
-    def absence(self) -> Real:
-        """Ones where a target row is in a group that the sample lacks: (M, 1), or (M, 0)."""
-        assert self.target is not None
-        column = np.asarray(self.target < 0, dtype=np.float64)[:, None]
-        return column if column.any() else column[:, :0]
-
-    @classmethod
-    def of(cls, by: Any, by_target: Any, N: int, share: Real, *, gaps: bool) -> Groups:
-        """Read the groups of N training rows, and of target rows of these shares unless None.
-
-        With ``gaps``, rows without a group are a group; else they are refused.
-        """
-        gap = MISSING if gaps else None
-        labels, codes = np.unique(texts(by, N, "by", "X", gap), return_inverse=True)
-        if len(labels) > _MOST_GROUPS:
-            raise InputError(
-                f"by has {len(labels)} different groups. At most {_MOST_GROUPS} are supported: "
-                "join some of them, or cut a number into intervals first."
-            )
-        codes = codes.reshape(-1).astype(np.intp)
-        names = tuple(labels.tolist())
-        if by_target is None:
-            return cls(names, codes, None)
-        target = texts(by_target, len(share), "by", "X_target", gap)
-        place = np.minimum(np.searchsorted(labels, target), len(labels) - 1)
-        known = labels[place] == target
-        there = np.where(known, place, -1).astype(np.intp)
-        absent = {str(g): float(share[target == g].sum()) for g in np.unique(target[~known])}
-        return cls(names, codes, there, absent, _unseen(names, there, share))
-
-    @classmethod
-    def of_margins(cls, by: Any, known: KnownRows) -> Groups:
-        """Cells of a column as groups, whose shares are published."""
-        margins = known.margins
-        able = [name for name in margins.columns if margins.margin(name) is not None]
-        if not isinstance(by, str | int) or str(by) not in able:
-            shown = repr(by) if isinstance(by, str | int) else "groups of the rows"
-            raise InputError(
-                f"With margins, by names a column of which they give shares "
-                f"({', '.join(map(repr, able)) or 'none'}), not {shown}: how large other groups "
-                "are in the population is not known. Add a margin of the groups."
-            )
-        margin = margins.margin(str(by))
-        assert margin is not None
-        present, train = np.unique(known.cells(str(by)), return_inverse=True)
-        labels, share = margin.cells.labels, margin.share
-        names = tuple(labels[k] for k in present)
-        absent = {
-            label: float(part)
-            for k, (label, part) in enumerate(zip(labels, share, strict=True))
-            if part > 0 and k not in present
-        }
-        return cls(
-            names,
-            train.reshape(-1).astype(np.intp),
-            None,
-            absent,
-            tuple(labels[k] for k in present if share[k] == 0),
-            np.asarray(share[present]),
-        )
-
-    def rows(self, kept: Rows) -> Groups:
-        """Keep some of the training rows; groups that lose all of theirs stay named."""
-        return replace(self, train=self.train[kept])
-
-    def target_rows(self, kept: Rows, share: Real) -> Groups:
-        """Keep some of the target rows, with these shares."""
-        if self.target is None:
-            return self
-        target = self.target[kept]
-        return replace(self, target=target, sample_only=_unseen(self.labels, target, share))
-
-
-def _unseen(labels: tuple[str, ...], target: Rows, share: Real) -> tuple[str, ...]:
-    """Groups whose target rows have no weight, or that have none."""
-    known = target >= 0
-    mass = np.bincount(target[known], weights=share[known], minlength=len(labels))
-    return tuple(label for label, there in zip(labels, mass > 0, strict=True) if not there)
+def _content(alone: Real, rows: Real, units: RowUnits) -> Any:
+    """Hash what stands beside each column where it is not zero: (n,), whatever the rows' order."""
+    own = mixed_hash(row_hash(alone, units=units))
+    return np.array([own[column != 0].sum(dtype=np.uint64) for column in rows.T])

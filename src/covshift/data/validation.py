@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -27,20 +27,12 @@ from .row_weights import target_weights
 from .values import refuse_no_values
 
 
-class Samples(NamedTuple):
-    """A training sample, a target sample, and the target's shares."""
+def check_samples(
+    X: Any, X_target: Any = None, target_weight: Any = None
+) -> tuple[Array, Array, Array]:
+    """Check a training and a target sample together: X (N, n), T (M, n) and its shares (M,).
 
-    X: Array  # (N, n)
-    T: Array  # (M, n), in the dtype of X; both rounded to the coarser precision of the two
-    share: Array  # (M,), float64, non-negative, sums to one
-
-    def on_host(self) -> tuple[Real, Real]:
-        """Return X and T as float64 arrays of NumPy."""
-        return to_numpy(self.X).astype(np.float64), to_numpy(self.T).astype(np.float64)
-
-
-def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Samples:
-    """Check a training and a target sample together.
+    X and T are rounded to the coarser precision of the two; the shares are float64 and sum to one.
 
     Parameters
     ----------
@@ -64,7 +56,13 @@ def check_samples(X: Any, X_target: Any = None, target_weight: Any = None) -> Sa
         X, T = _in_one_precision(X, T)
     share = target_weights(int(T.shape[0]), unwrap_target(target_weight)).share
     xp = namespace(T)
-    return Samples(X, T, xp.asarray(share, dtype=xp.float64, device=device(T)))
+    return X, T, xp.asarray(share, dtype=xp.float64, device=device(T))
+
+
+def check_host_samples(X: Any, X_target: Any = None) -> tuple[Real, Real]:
+    """Check both samples as `check_samples` does, and return float64 arrays of NumPy."""
+    X, T, _ = check_samples(X, X_target)
+    return to_numpy(X).astype(np.float64), to_numpy(T).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

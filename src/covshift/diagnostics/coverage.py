@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ..data import Samples
 from ..data.features import FeatureColumns
-from ..data.two_samples import TwoSamples
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.progress import import_extra
 from ..numerics.support import NO_OVERLAP, Uncovered, uncovered
@@ -94,7 +94,7 @@ class RowFlags:
         )
 
 
-def significant_parts(samples: TwoSamples, kept: Flags | None = None) -> tuple[Uncovered, ...]:
+def significant_parts(samples: Samples, kept: Flags | None = None) -> tuple[Uncovered, ...]:
     """Parts of the target, or of its ``kept`` rows (M,), without training rows.
 
     Cells of a number that were filled are no values of it: the mark of its gaps tells of them.
@@ -102,20 +102,20 @@ def significant_parts(samples: TwoSamples, kept: Flags | None = None) -> tuple[U
     T, share, size = samples.T, samples.share, samples.target_size
     if kept is not None:
         T, share = T[kept], samples.share[kept] / samples.share[kept].sum()
-        size = float(1 / (share @ share)) if samples.weight is not None else float(len(T))
+        size = float(1 / (share @ share)) if samples.target_weight is not None else float(len(T))
     own = None if samples.sample_weight is None else samples.own
     found = uncovered(samples.X, T, share, size, own=own)
     return tuple(part for part in found if _holds(part, T, samples).any())
 
 
-def _holds(part: Uncovered, T: Real, samples: TwoSamples) -> Flags:
+def _holds(part: Uncovered, T: Real, samples: Samples) -> Flags:
     """Whether each row lies in the part, and its cell was not filled."""
     inside = part.holds(T)
     feature = next(f for f in samples.features if part.column in f.columns)
     return inside if feature.gaps is None else inside & (T[:, feature.gaps] == 0)
 
 
-def in_words(parts: Sequence[Uncovered], samples: TwoSamples) -> str:
+def in_words(parts: Sequence[Uncovered], samples: Samples) -> str:
     """Name the first parts in a sentence without its full stop."""
     names = [printable(name) for name in samples.names]
     said = [part.describe(names, samples.dates) for part in parts[:_NAMED]]
@@ -124,7 +124,7 @@ def in_words(parts: Sequence[Uncovered], samples: TwoSamples) -> str:
     return "; ".join(said)
 
 
-def flag_rows(samples: TwoSamples, support: Support, verdict: str, random_state: int) -> RowFlags:
+def flag_rows(samples: Samples, support: Support, verdict: str, random_state: int) -> RowFlags:
     """Flag the target rows without training rows near, given what the diagnosis found.
 
     Cost: that of `uncovered` for each round that finds something; with rows flagged for what the
@@ -139,7 +139,7 @@ def flag_rows(samples: TwoSamples, support: Support, verdict: str, random_state:
 
 
 def set_aside(
-    samples: TwoSamples, parts: Sequence[Uncovered] | None = None
+    samples: Samples, parts: Sequence[Uncovered] | None = None
 ) -> tuple[Rows, list[Uncovered]]:
     """Find the parts of the target without training rows, and the number of each row's, (M,).
 
@@ -168,7 +168,7 @@ def _is_far(support: Support, verdict: str) -> bool:
 
 
 def _flag_far(
-    samples: TwoSamples,
+    samples: Samples,
     support: Support,
     verdict: str,
     reason: Rows,
@@ -177,7 +177,7 @@ def _flag_far(
 ) -> None:
     M, n = samples.T.shape
     cut = samples.cut(int(np.clip(_CELLS // (M * n), _FEWEST, _MOST)), random_state)
-    nearby = Nearby.of(cut.X, cut.T, cut.share, cut.own, cut.groups)
+    nearby = Nearby.of(cut.X, cut.T, cut.share, cut.own, cut.one_feature)
     left = np.flatnonzero(reason < 0)
     far = left[~nearby.near(samples.T[left])]
     share = samples.share
@@ -193,10 +193,12 @@ def _flag_far(
             )
 
 
-def _of_given(samples: TwoSamples, reason: Rows, reasons: tuple[str, ...]) -> RowFlags:
+def _of_given(samples: Samples, reason: Rows, reasons: tuple[str, ...]) -> RowFlags:
     """Put the flags in the order of the rows given."""
-    found = np.full(samples.n_given, -1, dtype=np.intp)
-    found[samples.target_rows] = reason
+    found = reason
+    if samples.target_rows is not None:
+        found = np.full(samples.n_given, -1, dtype=np.intp)
+        found[samples.target_rows] = reason
     return RowFlags(found >= 0, found, reasons)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, smirnov
 
+from ..data import Samples
 from ..data.features import FeatureColumns, Kind
-from ..data.two_samples import TwoSamples
 from ..numerics.array import Real, Whole
 from ..numerics.distances import distances, feature_differences, known_rows
 from ..numerics.quiet import quiet
@@ -71,7 +71,7 @@ class FeatureShift(Record):
 
 
 def feature_shifts(
-    samples: TwoSamples, weights: Real | None, outside_range: Real
+    samples: Samples, weights: Real | None, outside_range: Real
 ) -> tuple[FeatureShift, ...]:
     """Compare every feature; ``weights`` (N,), final ones, give the corrected differences.
 
@@ -107,7 +107,7 @@ class _Compared(NamedTuple):
     shares: tuple[float | None, float | None] = (None, None)
 
 
-def _compared(feature: FeatureColumns, samples: TwoSamples) -> _Compared:
+def _compared(feature: FeatureColumns, samples: Samples) -> _Compared:
     part = known_rows(feature, samples)
     if part is None:  # never known in one of the samples: its mark of gaps tells
         return _Compared(0.0, 1.0, 0.0)
@@ -133,7 +133,7 @@ def _compared(feature: FeatureColumns, samples: TwoSamples) -> _Compared:
     return found._replace(level=level, shares=shares)
 
 
-def _is_constant(samples: TwoSamples, feature: FeatureColumns) -> bool:
+def _is_constant(samples: Samples, feature: FeatureColumns) -> bool:
     columns = list(feature.columns)
     first = samples.X[0, columns]
     return bool((samples.X[:, columns] == first).all() and (samples.T[:, columns] == first).all())
@@ -434,7 +434,7 @@ class IntervalOutlook(Record):
 
 
 def interval_outlook(
-    cdf: Any, cut: TwoSamples, whole: TwoSamples, gaps: Sequence[Uncovered]
+    cdf: Any, cut: Samples, whole: Samples, gaps: Sequence[Uncovered]
 ) -> IntervalOutlook | None:
     """Look ahead with weights ``cdf`` that were fitted to rows ``cut`` from the whole samples.
 

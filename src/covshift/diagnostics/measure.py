@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from ..data import Samples
 from ..data.columns import NamedColumns
 from ..data.parameters import number, whole
 from ..data.row_weights import check_weight, row_weights
-from ..data.two_samples import TwoSamples, two_samples
 from ..data.validation import is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
@@ -168,23 +168,26 @@ def diagnose(
         if weights is None:
             return of_margins
         return margins_corrected(of_margins, known, rows.w[kept], weights[kept], weighter)
-    samples = two_samples(
+    samples = Samples.of_rows(
         X,
         target_rows,
-        named.of_target(unwrap_target(target_weight), "target_weight"),
         sample_weight=sample_weight,
+        target_weight=named.of_target(unwrap_target(target_weight), "target_weight"),
         groups=groups,
         deciding=True,
+        ordered=False,
     )
     found = diagnose_samples(
         samples, methods=methods, confidence=confidence, random_state=random_state
     )
-    return found if weights is None else corrected(found, samples, weights[samples.rows], weighter)
+    if weights is None:
+        return found
+    return corrected(found, samples, samples.of_these(weights), weighter)
 
 
 @one_blas_thread(0)
 def diagnose_samples(
-    samples: TwoSamples,
+    samples: Samples,
     *,
     methods: Sequence[str] = METHODS,
     confidence: float = 0.95,
@@ -228,7 +231,7 @@ def diagnose_samples(
     )
 
 
-def corrected(diagnosis: Diagnosis, samples: TwoSamples, weights: Real, weighter: str) -> Diagnosis:
+def corrected(diagnosis: Diagnosis, samples: Samples, weights: Real, weighter: str) -> Diagnosis:
     """Show what other final weights (N,) of the samples' rows leave of the differences."""
     left = feature_differences(samples, weights)
     features = tuple(
@@ -249,15 +252,15 @@ def _check(methods: Any, confidence: float, random_state: Any) -> None:
 
 
 def _sizes(
-    samples: TwoSamples, methods: Sequence[str], random_state: int
+    samples: Samples, methods: Sequence[str], random_state: int
 ) -> tuple[tuple[MethodSize, ...], Any]:
     """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
     fitted, rows = None, []
     for method in dict.fromkeys(["cdf", *methods]):
         cut = samples.cut(row_limit(method, samples.X.shape[1]), random_state)
-        given = cut.weight, cut.sample_weight
+        given = cut.target_weight, cut.sample_weight
         weighter, note = weigh(
-            method, cut.X, cut.T, *given, random_state=random_state, groups=cut.groups
+            method, cut.X, cut.T, *given, random_state=random_state, groups=cut.one_feature
         )
         note = with_names(note, samples.names)
         if method == "cdf":
@@ -269,7 +272,7 @@ def _sizes(
     return tuple(rows), fitted
 
 
-def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
+def _all_weights(cdf: Any, samples: Samples) -> Real | None:
     X, weights = samples.X, cdf.weights_
     if len(weights) != len(X):
         with quiet():
@@ -280,13 +283,13 @@ def _all_weights(cdf: Any, samples: TwoSamples) -> Real | None:
     return np.asarray(weights * len(X) / total) if total > 0 else None
 
 
-def _support(samples: TwoSamples, random_state: int) -> tuple[Real, Support]:
+def _support(samples: Samples, random_state: int) -> tuple[Real, Support]:
     X, T = samples.X, samples.T
     beyond, anywhere = outside_of_range(X, T, samples.share, samples.features)
     cut = samples.cut(_NEIGHBOR_ROWS, random_state)
     numbers = sum(len(f.columns) for f in samples.features if f.kind == "number")
     expected = expected_outside_range(len(X), numbers)
-    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.groups)
+    outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.one_feature)
     gaps = significant_parts(samples)
     sizes = len(cut.X), len(cut.T)
     return beyond, Support(outside, expected_outside(sizes[0]), anywhere, expected, *sizes, gaps)
@@ -299,7 +302,7 @@ def _overlap(support: Support, cdf: Any) -> bool:
 
 
 def _notes(
-    samples: TwoSamples, features: Any, auc: Any, support: Support, sizes: tuple[MethodSize, ...]
+    samples: Samples, features: Any, auc: Any, support: Support, sizes: tuple[MethodSize, ...]
 ) -> tuple[Note, ...]:
     notes = [*samples.notes]
     constant = [feature.name for feature in features if feature.constant]

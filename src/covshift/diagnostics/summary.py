@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..data import Samples
 from ..data.features import FeatureColumns
-from ..data.two_samples import TwoSamples
 from ..numerics.array import Real
 from ..numerics.distances import Known, distances, known_rows
 from ..show.words import printable, readable
@@ -69,7 +69,7 @@ class Summary:
 
 
 def summarised(
-    samples: TwoSamples,
+    samples: Samples,
     features: Sequence[FeatureShift],
     weights: Real | None,
     support: Support,
@@ -101,7 +101,7 @@ def summarised(
     )
 
 
-def _with_printable_names(samples: TwoSamples) -> TwoSamples:
+def _with_printable_names(samples: Samples) -> Samples:
     """Write control characters out, which neither HTML nor SVG can hold."""
     made = [
         (printable(name, width=1000), None if level is None else printable(level, width=1000))
@@ -114,7 +114,7 @@ def _with_printable_names(samples: TwoSamples) -> TwoSamples:
 # Distribution functions, and shares of levels.
 
 
-def distribution_of(samples: TwoSamples, number: int, weights: Real | None) -> Distribution:
+def distribution_of(samples: Samples, number: int, weights: Real | None) -> Distribution:
     """Return the curves of the feature of this number, or the shares of its levels."""
     feature = samples.features[number]
     part = known_rows(feature, samples)
@@ -199,7 +199,7 @@ def thinned(values: Real, heights: Real) -> tuple[Real, Real]:
 # Means and shares, for readers who know no statistics.
 
 
-def _means(samples: TwoSamples, number: int, weights: Real | None) -> Iterator[Mean]:
+def _means(samples: Samples, number: int, weights: Real | None) -> Iterator[Mean]:
     """Mean of a number, or share of every level; rows in which a value is missing have no part."""
     feature = samples.features[number]
     part = known_rows(feature, samples)
@@ -220,7 +220,7 @@ def _means(samples: TwoSamples, number: int, weights: Real | None) -> Iterator[M
 
 
 def _lines(
-    samples: TwoSamples, number: int, feature: FeatureColumns, part: Known, w: Real
+    samples: Samples, number: int, feature: FeatureColumns, part: Known, w: Real
 ) -> Iterator[Mean]:
     def line(what: str, k: int, kind: Any, of: float | None = None) -> Mean:
         rows = (part.X[:, k], part.own), (part.X[:, k], w), (part.T[:, k], part.share)
@@ -244,7 +244,7 @@ def _lines(
 
 
 def most_shifted(
-    samples: TwoSamples, features: Sequence[FeatureShift] | None = None
+    samples: Samples, features: Sequence[FeatureShift] | None = None
 ) -> tuple[Callable[[Real], Real], tuple[str, str]]:
     """Return what projects rows to the two columns of largest distance, and their names.
 
@@ -275,12 +275,12 @@ def _jittered(column: int) -> Callable[[Real], Real]:
 
 
 def some_rows(
-    samples: TwoSamples, project: Callable[[Real], Real], most: int, random_state: int
+    samples: Samples, project: Callable[[Real], Real], most: int, random_state: int
 ) -> tuple[Real, Real]:
     """Draw at most ``most`` rows of each sample, target rows by their weights, and project them."""
     rng = np.random.default_rng(random_state)
     rows = rng.permutation(len(samples.X))[:most]
     share = samples.share
     count = min(most, len(share))
-    chosen = rng.choice(len(share), count, replace=samples.weight is not None, p=share)
+    chosen = rng.choice(len(share), count, replace=samples.target_weight is not None, p=share)
     return project(samples.X[rows]), project(samples.T[chosen])

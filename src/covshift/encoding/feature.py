@@ -213,3 +213,12 @@ def scaled(scaler: Any, X: Real) -> Real:
 def groups_of(X: Any) -> Rows | None:
     """Return the groups of the columns of encoded rows; None where each is a feature by itself."""
     return X.groups if isinstance(X, Encoded) else None
+
+
+def with_groups(part: Any, groups: Rows | None, *rows: Real) -> tuple[Any, ...]:
+    """Tell a weighter, and the rows it is fitted to, which columns are one feature."""
+    if groups is None:
+        return (part, *rows)
+    known = getattr(part, "_given_groups", None) is not None
+    seeing = part.of_features(groups) if hasattr(part, "of_features") and not known else part
+    return (seeing, *(encoded(values, groups) for values in rows))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from ..data.numbers import category_columns, date_columns
@@ -20,14 +22,6 @@ from .codes import Decisions, decide
 from .encoder import TableEncoder, aligned, need_rules, rows_of
 
 
-class EncodedSamples(NamedTuple):
-    """Training and target rows, and what made numbers of them; None: they came as they are."""
-
-    X: Any
-    X_target: Any
-    encoder: TableEncoder | None
-
-
 def encode_samples(
     X: Any,
     X_target: Any,
@@ -37,8 +31,10 @@ def encode_samples(
     sample_weight: Any = None,
     target_weight: Any = None,
     deciding: bool = False,
-) -> EncodedSamples:
+) -> tuple[Any, Any, TableEncoder | None]:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
+
+    Returns both samples, and what made numbers of them or None.
 
     ``X_target`` may be a one-tuple of the rows, or None. ``more`` are levels known without rows.
     The column ``category`` is one, whatever it holds, and keeps all its levels.
@@ -49,7 +45,7 @@ def encode_samples(
     T = unwrap_target(X_target)
     made = _decisions(X, T, category) if deciding else None
     if made is None and not need_rules(X, T) and category is None:
-        return EncodedSamples(X, X_target, None)
+        return X, X_target, None
     here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
         there = _kept(T, unwrap_target(target_weight), target_weights)
@@ -68,8 +64,8 @@ def encode_samples(
         encoder._said = (*((n.kind, n.text, n.severity) for n in made.notes), *encoder._said)
     points = _encoded(encoder, train, "X", here)
     if target is None:
-        return EncodedSamples(points, None, encoder)
-    return EncodedSamples(points, _encoded(encoder, target, "X_target", there), encoder)
+        return points, None, encoder
+    return points, _encoded(encoder, target, "X_target", there), encoder
 
 
 def _decisions(X: Any, target: Any, category: str | None) -> Decisions | None:
@@ -153,3 +149,19 @@ def _refuse(found: list[str], title: str, who: str) -> None:
             "alike for all rows: encoder = covshift.TableEncoder().fit(rows, X_target=X_target), "
             "then encoder.transform."
         )
+
+
+def takes_tables(estimator: Any) -> bool:
+    """Whether `fit` takes tables with text: covshift's do, and pipelines, which bring their own.
+
+    Others may say so by scikit-learn's tags.
+    """
+    if isinstance(estimator, Pipeline) or type(estimator).__module__.split(".")[0] == "covshift":
+        return True
+    inner = getattr(estimator, "estimator", None)  # of a search
+    if inner is not None and hasattr(inner, "fit") and takes_tables(inner):
+        return True
+    try:
+        return bool(get_tags(estimator).input_tags.string)
+    except (AttributeError, TypeError):
+        return False

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..data import Samples
-from ..data.features import MISSING, made_of
-from ..data.two_samples import TwoSamples, two_samples
+from ..data.features import MISSING
 from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
-from ..diagnostics.coverage import neighborhood, set_aside, significant_parts
+from ..diagnostics.coverage import in_words, neighborhood, set_aside, significant_parts
 from ..diagnostics.measure import diagnose_samples
 from ..exceptions import NoOverlapError
 from ..numerics.array import Flags, Real, Rows
@@ -51,7 +49,7 @@ def check_overlap(
     of all significant parts are left out (`covshift.diagnostics.coverage`), and where the verdict
     still says so, those without training rows nearby.
     """
-    whole_sample, sample = sample, sample.rows(known)
+    whole_sample, sample = sample, sample.take(known)
     kept = np.ones(len(sample.T), dtype=bool)
     parts: list[Uncovered] = []
     if restrict is None:
@@ -64,9 +62,9 @@ def check_overlap(
         if not kept.any():
             raise NoOverlapError(
                 "No target row is covered by the training rows: there is nothing to answer for. "
-                + _listed(parts, sample.names)
+                f"{in_words(parts, sample)}."
             )
-    left = sample if kept.all() else sample.target_rows(np.flatnonzero(kept))
+    left = sample if kept.all() else sample.take_target(np.flatnonzero(kept))
     diagnosis: Diagnosis | None = sample.diagnosis
     if diagnosis is None or len(parts):
         diagnosis = _diagnosed(left, random_state)
@@ -79,7 +77,7 @@ def check_overlap(
         near = _near(left, random_state)
         if not near.any():
             raise NoOverlapError("No target row has training rows nearby.")
-        left = left.target_rows(np.flatnonzero(near))
+        left = left.take_target(np.flatnonzero(near))
         diagnosis = _diagnosed(left, random_state)
         if diagnosis.verdict == "no overlap":
             raise NoOverlapError(
@@ -91,13 +89,13 @@ def check_overlap(
     notes = []
     if not whole:
         text = f"The answer is for {share:.1%} of the target. Left out, for lack of training rows: "
-        reasons = _listed(parts, sample.names) if parts else ""
+        reasons = f"{in_words(parts, sample)}." if parts else ""
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
     notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
-    left = whole_sample if whole else whole_sample.target_rows(covered)
+    left = whole_sample if whole else whole_sample.take_target(covered)
     return Covered(left, diagnosis, share, tuple(notes))
 
 
@@ -107,23 +105,10 @@ _LEAVE_OUT = "leave out columns that the outcome does not need"
 _SPLIT = 0.5  # of the target outside in one column: samples of other years or places
 
 
-def _both(sample: Samples) -> TwoSamples:
-    """The samples as the diagnosis sees them; rows without a design weight show nothing."""
+def _both(sample: Samples) -> Samples:
+    """The samples as coverage sees them; rows without a design weight show nothing."""
     rows = np.flatnonzero(sample.d > 0)
-    M = len(sample.T)
-    weight = None if np.ptp(sample.share) <= 1e-12 * sample.share.max() else M * sample.share
-    return TwoSamples(
-        np.asarray(sample.Z)[rows],
-        np.asarray(sample.T),
-        sample.names,
-        None,
-        weight,
-        rows,
-        np.arange(M),
-        groups=sample.one_feature,
-        made=made_of(sample.names),
-        n_given=M,
-    )
+    return replace(sample.take(rows), d=np.ones(len(rows)))
 
 
 def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
@@ -132,12 +117,12 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
     by_feature: dict[str, Flags] = {}
     for gap in gaps:
         rows = gap.holds(sample.T)
-        feature = made_of([sample.names[gap.column]])[0][0].removesuffix(MISSING)
+        feature = sample.made[gap.column][0].removesuffix(MISSING)
         by_feature[feature] = by_feature.get(feature, np.zeros_like(outside)) | rows
         outside |= rows
     left = float(sample.share[~outside].sum())
     split = [name for name, rows in by_feature.items() if sample.share[rows].sum() >= _SPLIT]
-    text = f"The training rows do not cover the target. {_listed(gaps, sample.names)} {_NOTHING}"
+    text = f"The training rows do not cover the target. {in_words(gaps, sample)}. {_NOTHING}"
     ways = [f"{_RESTRICT}, {left:.0%} of the target"] if left > 0 else []
     if split:
         columns = ", ".join(repr(printable(name)) for name in split)
@@ -152,28 +137,20 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
     return f"{text} {'. Or: '.join(ways)}."
 
 
-def _listed(parts: list[Uncovered], names: tuple[str, ...]) -> str:
-    shown = [printable(name) for name in names]
-    texts = [part.describe(shown) for part in parts[:5]]
-    more = f"; and {len(parts) - 5} more such columns or values" if len(parts) > 5 else ""
-    return "; ".join(texts) + more + "."
-
-
 def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
     """Diagnose a draw of both samples; rows of the training sample by their design weights."""
     rng = np.random.default_rng(random_state)
-    X = sample.Z[_draw(sample.d / sample.d.sum(), sample.weighted, rng)]
-    T = sample.T[_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng)]
+    drawn = sample.take(_draw(sample.own, sample.weighted, rng))
+    drawn = drawn.take_target(_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng))
     with quiet(), checked():
-        both = two_samples(X, T, None, sample.names, groups=sample.one_feature)
-        return diagnose_samples(both, methods=(), random_state=random_state)
+        return diagnose_samples(drawn.as_drawn(), methods=(), random_state=random_state)
 
 
-def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:
+def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Rows:
     """Rows of a sample of equal weights; with weights, as many as Kish's size, drawn by them."""
     if not weighted:
         if len(share) <= _ROWS:
-            return slice(None)
+            return np.arange(len(share))
         return np.sort(rng.choice(len(share), size=_ROWS, replace=False))
     size = int(np.clip(round(float(1 / (share @ share))), 2, _ROWS))
     steps = (np.arange(size) + rng.uniform()) / size  # systematic: each row in proportion
@@ -182,7 +159,7 @@ def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Any:
 
 def _near(sample: Samples, random_state: int) -> Flags:
     rng = np.random.default_rng(random_state)
-    rows = sample.Z[sample.d > 0]
+    rows = sample.X[sample.d > 0]
     if len(rows) > _ROWS:
         rows = rows[rng.choice(len(rows), size=_ROWS, replace=False)]
     return neighborhood(rows, sample.T, sample.share, groups=sample.one_feature)

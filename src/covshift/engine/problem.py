@@ -61,7 +61,7 @@ class Problem:
     @cached_property
     def design(self) -> Design:
         """Units and strata of the training rows."""
-        return Design.of(len(self.sample.Z), self.sample.strata, self.sample.cluster)
+        return Design.of(len(self.sample.X), self.sample.strata, self.sample.cluster)
 
     @cached_property
     def engine(self) -> Engine:
@@ -218,7 +218,7 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row."""
-        Z = self.sample.Z
+        Z = self.sample.X
         y = np.zeros(len(Z)) if self.outcome is None else self.outcome
         if self.sample.known is not None and self.design.unit is None:
             return random_folds(self.sample.known.points, y, self.n_folds, self.random_state)
@@ -239,11 +239,11 @@ class Problem:
         weight = sample.d if sample.weighted else None
         if sample.known is not None:
             self.seen[name] = [NAME]
-            return predict_linear(sample.Z, sample.T, y, self.fold, classes=classes, weight=weight)
+            return predict_linear(sample.X, sample.T, y, self.fold, classes=classes, weight=weight)
         default = Features(self.weights.Z, self.weights.T)
         found, chosen = predict(
             self.outcome_model,
-            default if self.outcome_model is None else sample.features,
+            default if self.outcome_model is None else sample.inputs,
             y,
             self.fold,
             classes=classes,

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from ..data import Samples
 from ..data.parameters import number
 from ..data.row_weights import check_weight
-from ..data.two_samples import with_groups
 from ..data.validation import checked
+from ..encoding.feature import with_groups
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
 from ..numerics.array import Real
 from ..numerics.quiet import alone, quiet
@@ -118,8 +118,8 @@ def weigh(
     ``max_weight`` limits the final weights, in units of their mean.
     """
     with alone():
-        scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
-        Z, T = scaler.transform(sample.Z), scaler.transform(sample.T)
+        scaler = StandardScaler().fit(sample.X, sample_weight=sample.d)
+        Z, T = scaler.transform(sample.X), scaler.transform(sample.T)
     if are_weights(weighter):
         given = check_weight(weighter, len(Z), "weighter", of="X")
         final, fitted = given * sample.d, None

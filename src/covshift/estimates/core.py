@@ -171,14 +171,14 @@ def estimate(
         beside={name: getattr(quantity, name) for name in quantity.row_options}
         | ({"weighter": weighter} if known_weights else {}),
     )
-    quantity = quantity.with_rows(sample.beside, len(sample.Z))
+    quantity = quantity.with_rows(sample.beside, len(sample.X))
     weighter = sample.beside["weighter"] if known_weights else weighter
     try:
-        outcomes = check_outcomes(sample.y, len(sample.Z), numbers=not quantity.of_categories)
+        outcomes = check_outcomes(sample.y, len(sample.X), numbers=not quantity.of_categories)
     except InputError:
         if what is not None or sample.y is None:
             raise
-        outcomes = check_outcomes(sample.y, len(sample.Z), numbers=False)
+        outcomes = check_outcomes(sample.y, len(sample.X), numbers=False)
         if not are_categories(outcomes):
             raise
         quantity = Proportion()
@@ -195,7 +195,7 @@ def estimate(
         max_weight=max_weight,
         confidence=confidence,
         bootstrap=bootstrap,
-        n_folds=5 if len(sample.Z) <= _MANY_ROWS else 3,
+        n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
         random_state=random_state,
     )
     return Run(covered, quantity, settings).found(outcomes)

@@ -50,7 +50,7 @@ def refuse_what_needs_rows(
 
 def covered_by_margins(sample: Samples, rows: Rows) -> Covered:
     """Refuse margins of which training ``rows`` with an outcome show too little."""
-    part = sample.rows(rows)
+    part = sample.take(rows)
     assert part.known is not None
     diagnosis: MarginsDiagnosis | None = sample.diagnosis
     if diagnosis is None:
@@ -110,7 +110,7 @@ def weigh_to_margins(
     fitted: Weighter | None = None
     notes: tuple[Note, ...] = ()
     if are_weights(weighter):
-        final = check_weight(weighter, len(sample.Z), "weighter", of="X") * sample.d
+        final = check_weight(weighter, len(sample.X), "weighter", of="X") * sample.d
     else:
         if weighter is None:
             fitted, notes = default_weighter(sample)
@@ -172,9 +172,9 @@ def default_weighter(sample: Samples) -> tuple[Weighter, tuple[Note, ...]]:
 def _scaled(sample: Samples) -> tuple[Real, Real]:
     """Features in units of their spread in the sample, and the target's: (N, p) and (1, p)."""
     share = sample.d / sample.d.sum()
-    spread = np.sqrt(share @ (sample.Z - share @ sample.Z) ** 2)
+    spread = np.sqrt(share @ (sample.X - share @ sample.X) ** 2)
     unit = np.where(spread > 1e-12, spread, 1.0)
-    return (sample.Z - sample.T) / unit, np.zeros_like(sample.T)
+    return (sample.X - sample.T) / unit, np.zeros_like(sample.T)
 
 
 def _rank(Z: Real, d: Real) -> int:

@@ -601,7 +601,7 @@ class Coefficients(Quantity):
     def _columns(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         """Return the columns of the regressors, (N, p) and (M, p), and their names."""
         if self.regressors is None:
-            return (sample.Z, sample.T), sample.names
+            return (sample.X, sample.T), sample.names
         given = self.regressors
         given = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
         places = []
@@ -616,7 +616,7 @@ class Coefficients(Quantity):
                     f"{', '.join(map(repr, sample.names[:20]))}."
                 )
         names = tuple(sample.names[k] for k in places)
-        return (sample.Z[:, places], sample.T[:, places]), names
+        return (sample.X[:, places], sample.T[:, places]), names
 
 
 def _solve(

@@ -131,7 +131,7 @@ class Run:
             )
         key = present.tobytes()
         if key not in self.kept:
-            part = sample.rows(used)
+            part = sample.take(used)
             weighter = settings.weighter
             if are_weights(weighter):
                 weighter = check_weight(weighter, len(present), "weighter", of="X")[used]

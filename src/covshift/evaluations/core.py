@@ -208,13 +208,13 @@ def evaluate(
         for one, name, _ in models
     ]
     known = [reader.target_labels(y_target, scored) for scored, _ in judged]
-    given = sample.features
-    numbered = Features(np.arange(len(sample.Z)), np.arange(len(sample.T)))
-    trained = _trained(trained_on, len(sample.Z))
+    given = sample.inputs
+    numbered = Features(np.arange(len(sample.X)), np.arange(len(sample.T)))
+    trained = _trained(trained_on, len(sample.X))
     _check_alike([scored for scored, _ in judged])
     used = _judging(*judged[0], sample.d, trained)
     covered = check_overlap(
-        replace(sample, features=numbered),
+        replace(sample, inputs=numbered),
         used,
         restrict=restrict,
         random_state=random_state,
@@ -227,7 +227,7 @@ def evaluate(
         finite_population=sample.finite_population,
         max_weight=max_weight,
         confidence=confidence,
-        n_folds=5 if len(sample.Z) <= _MANY_ROWS else 3,
+        n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
         cv=asked.cv,
         random_state=random_state,
     )
@@ -239,7 +239,7 @@ def evaluate(
         if not sample.share[rows].any():
             notes.append(Note("batch", f"The batch {label!r} has no weight, so no numbers."))
             continue
-        part = replace(sample, features=numbered, diagnosis=None).target_rows(rows)
+        part = replace(sample, inputs=numbered, diagnosis=None).take_target(rows)
         try:
             covered = check_overlap(part, used, restrict=restrict, random_state=random_state)
         except NoOverlapError as error:

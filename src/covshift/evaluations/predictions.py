@@ -170,7 +170,7 @@ class Reader:
     def _of_scores(self, scores: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
         train, target = _array(scores, "model"), _array(target_scores, "the target's scores")
         for part, size, title in (
-            (train, len(self.sample.Z), "model (the scores of the labelled rows)"),
+            (train, len(self.sample.X), "model (the scores of the labelled rows)"),
             (target, len(self.sample.T), "The target's scores"),
         ):
             if len(part) != size:
@@ -235,7 +235,7 @@ class Reader:
         return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
 
     def _outcome(self, *, numbers: bool) -> Outcome:
-        found = check_outcomes(self.sample.y, len(self.sample.Z), numbers=numbers, remedy=_REMEDY)
+        found = check_outcomes(self.sample.y, len(self.sample.X), numbers=numbers, remedy=_REMEDY)
         if len(found) > 1:
             raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
         size = np.abs(found[0].y[found[0].present]).max(initial=0.0) if numbers else 1.0

@@ -147,7 +147,7 @@ class ScoredProblem(Problem):
         assert self.scores is not None
         if self.outcome_model is None:
             return Features(self.weights.Z, self.weights.T).beside(*self.scores)
-        features = self.sample.features
+        features = self.sample.inputs
         if learned is not None:
             return Features(_stacked(features.train, learned.given), features.target)
         return Features(

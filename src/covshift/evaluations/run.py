@@ -57,7 +57,7 @@ class Run:
         sample, weights = self._weighed(used)
         judged = []
         for (scored, answer), labels in zip(models, known, strict=True):
-            here = scored.rows(used).target_rows(self.covered.sample.features.target)
+            here = scored.rows(used).target_rows(self.covered.sample.inputs.target)
             problem = self._problem(here, scored, answer, used, sample, weights)
             one = OneModel(problem, here, self.settings, self._labelled(labels, scored))
             one.judge(answer.y[used])
@@ -103,8 +103,8 @@ class Run:
         settings, numbered = self.settings, self.covered.sample
         weighter = settings.weighter
         if hasattr(weighter, "__len__") and not isinstance(weighter, str):
-            weighter = check_weight(weighter, len(numbered.Z), "weighter", of="X")[used]
-        sample = numbered.rows(used)
+            weighter = check_weight(weighter, len(numbered.X), "weighter", of="X")[used]
+        sample = numbered.take(used)
         weights = weigh(
             sample, weighter, max_weight=settings.max_weight, random_state=settings.random_state
         )
@@ -122,10 +122,10 @@ class Run:
         settings = self.settings
         features = Features(
             _safe_indexing(self.given.train, used),
-            _safe_indexing(self.given.target, self.covered.sample.features.target),
+            _safe_indexing(self.given.target, self.covered.sample.inputs.target),
         )
         problem = ScoredProblem(
-            replace(sample, features=features),
+            replace(sample, inputs=features),
             weights,
             engine_method(settings.method),
             settings.confidence,
@@ -150,9 +150,9 @@ class Run:
         rows = np.flatnonzero(self.trained & outcome.present & (whole.d > 0))
         if not scored.classes or not len(rows):
             return None
-        scaler = StandardScaler().fit(sample.Z, sample_weight=sample.d)
+        scaler = StandardScaler().fit(sample.X, sample_weight=sample.d)
         return Learned(
-            scaler.transform(whole.Z[rows]),
+            scaler.transform(whole.X[rows]),
             _safe_indexing(self.given.train, rows),
             codes(outcome.y[rows], scored.classes),
             whole.d[rows],
@@ -162,7 +162,7 @@ class Run:
         """Target rows that have a label, of those that the answer is for."""
         if labels is None:
             return None
-        kept = self.covered.sample.features.target
+        kept = self.covered.sample.inputs.target
         rows = np.flatnonzero(labels.present[kept] & (self.covered.sample.share > 0))
         if len(rows) < _LEAST_LABELS:
             raise InputError(

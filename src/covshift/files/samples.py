@@ -95,8 +95,8 @@ class ColumnOptions:
 
 
 @dataclass(frozen=True)
-class Samples:
-    """A training and a target sample, ready for the library."""
+class TwoFiles:
+    """What two files hold, checked and encoded alike, ready for the library."""
 
     encoding: Encoding
     X: Real
@@ -124,7 +124,7 @@ class Samples:
         """Names of the columns of X."""
         return self.encoding.columns
 
-    def take(self, rows: NDArray[np.intp]) -> Samples:
+    def take(self, rows: NDArray[np.intp]) -> TwoFiles:
         """Return some of the training rows, with the whole target."""
         labels = None if self.labels is None else replace(self.labels, y=self.labels.y[rows])
         beside = {name: cells[rows] for name, cells in self.beside.items()}
@@ -135,13 +135,13 @@ class Samples:
         given = {name: getattr(self, name) for name in names}
         return {name: None if values is None else values[rows] for name, values in given.items()}
 
-    def repeated(self) -> Samples:
+    def repeated(self) -> TwoFiles:
         """Return the samples with every row as often as it was seen."""
         found = self if self.again is None else self.take(self.again)
         found = found if self.target_again is None else found.take_target(self.target_again)
         return replace(found, again=None, target_again=None)
 
-    def take_target(self, rows: NDArray[np.intp]) -> Samples:
+    def take_target(self, rows: NDArray[np.intp]) -> TwoFiles:
         """Return some of the target rows, with all training rows."""
         labels = self.labels
         if labels is not None and labels.y_target is not None:
@@ -164,7 +164,7 @@ def read_samples(
     reading: ReadOptions | None = None,
     *,
     alone: bool = False,
-) -> Samples:
+) -> TwoFiles:
     """Read two files and make samples of them; `Asked` where that would need a guess.
 
     One sheet of a workbook is not both, unless it has weights of its own as a target, or is there
@@ -227,7 +227,7 @@ def read_samples(
     encoding = learn_encoding(a, b, names, declared, notes)
     X, T = encoding.encode(a), encoding.encode(b)
     id_name = declared.id or doubts.id
-    return Samples(
+    return TwoFiles(
         encoding,
         X,
         T,

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..corrections import Unweighted
 from ..corrections.auto import Choice, candidates, choose, no_choice
-from ..data.fit import FitData, some_rows
+from ..data.fit import FitProblem, some_rows
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.folds import Fold, part_of, ranked_folds
@@ -24,7 +24,7 @@ from .dual import Dual, SmallFactor, small_factor
 from .expansion import Expansion
 
 
-def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
+def fit_auto(machine: Any, problem: FitProblem, kernels: Sequence[Any]) -> None:
     """Mix the correction of least estimated target error with the uncorrected machine.
 
     The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
@@ -69,7 +69,7 @@ def fit_auto(machine: Any, problem: FitData, kernels: Sequence[Any]) -> None:
 
 
 def choose_correction(
-    problem: FitData, K: Real, regs: Real | None, n_folds: int
+    problem: FitProblem, K: Real, regs: Real | None, n_folds: int
 ) -> tuple[Choice, Real, Any, tuple[Any, ...] | None]:
     """Compare the candidates with kernel values K (N, N).
 
@@ -99,7 +99,7 @@ def choose_correction(
     return choice, regs, weights, (f, problem.X, problem.Y, problem.w, folds)
 
 
-def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
+def _best_kernel(machine: Any, problem: FitProblem, kernels: Sequence[Any]) -> Any:
     """Return the kernel; where several are compared, the uncorrected machine's."""
     if len(kernels) == 1:
         return kernels[0]
@@ -107,7 +107,7 @@ def _best_kernel(machine: Any, problem: FitData, kernels: Sequence[Any]) -> Any:
     return kernels[found.best[0]]
 
 
-def target_weights(problem: FitData) -> Real:
+def target_weights(problem: FitProblem) -> Real:
     """Weights under which the training rows look like the target: (N,)."""
     return problem.weigh(target_weighter())
 
@@ -117,7 +117,9 @@ def target_weighter() -> CDFWeights:
     return CDFWeights(allow_no_overlap=True, random_state=0)
 
 
-def _held_out(problem: FitData, V: VOperator, K: Real, regs: Real, folds: Sequence[Fold]) -> Real:
+def _held_out(
+    problem: FitProblem, V: VOperator, K: Real, regs: Real, folds: Sequence[Fold]
+) -> Real:
     """Predict every row without its fold, at every penalty: (penalties, N, k)."""
     f = np.empty((len(regs), *problem.Y.shape))
 

@@ -27,7 +27,7 @@ from ..data.fields import (
     Reals,
     Wholes,
 )
-from ..data.fit import TARGET_REQUEST, FitData, GivenWeights, check_fit_data
+from ..data.fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
 from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
@@ -132,7 +132,7 @@ class KernelMachine(LandmarksFit):
         if self._runs_on_device(X) and not isinstance(X_target, AtCuts):
             return self._fit_on_device(X, Y, X_target, weights)
         given = self._kernel.name == "precomputed"
-        problem = check_fit_data(X, Y, X_target, weights, kernel_given=given, frame=self._frame)
+        problem = check_problem(X, Y, X_target, weights, kernel_given=given, frame=self._frame)
         self._columns = problem.columns
         self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)
@@ -160,7 +160,7 @@ class KernelMachine(LandmarksFit):
 
     # Coordinates and kernel
 
-    def _choose_kernels(self, problem: FitData) -> Sequence[Any]:
+    def _choose_kernels(self, problem: FitProblem) -> Sequence[Any]:
         """Learn coordinates and kernel from a sample of the rows; return the kernels to compare."""
         keys = self._outcome_keys(problem.Y)
         sample = RowSample.of(problem.X, problem.Y, problem.w, keys, units=problem.units)
@@ -190,7 +190,7 @@ class KernelMachine(LandmarksFit):
 
     # The exact machine
 
-    def _fit_dual(self, problem: FitData, kernels: Sequence[Any]) -> None:
+    def _fit_dual(self, problem: FitProblem, kernels: Sequence[Any]) -> None:
         outputs = problem.Y.shape[1]
         warn_if_slow(
             f"{type(self).__name__} of {problem.N} rows and {outputs} classes or outputs",
@@ -210,23 +210,23 @@ class KernelMachine(LandmarksFit):
             points = None if given is not None else problem.X
             self._learn_from_held_out(tuning.held_out, points, problem.Y, problem.w, folds)
 
-    def _operator(self, problem: FitData) -> Any:
+    def _operator(self, problem: FitProblem) -> Any:
         V = problem.operator(self.correction_)
         self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
         return V
 
-    def _solve_dual(self, V: Any, problem: FitData, K: Real) -> None:
+    def _solve_dual(self, V: Any, problem: FitProblem, K: Real) -> None:
         solution = solve_dual(V, K, problem.Y, reg=self.reg_)
         if solution.ill_conditioned:
             self._warn_of_condition(kernel_spread(K, problem.w))
         self.rank_ = solution.rank
         self.dual_coef_, self.intercept_ = solution.A, solution.c
 
-    def _after_dual(self, problem: FitData, V: Any, K: Real) -> None:
+    def _after_dual(self, problem: FitProblem, V: Any, K: Real) -> None:
         """Let a subclass change the exact solution."""
 
     def _tune_dual(
-        self, V: Any, problem: FitData, kernels: Sequence[Any], given: Real | None
+        self, V: Any, problem: FitProblem, kernels: Sequence[Any], given: Real | None
     ) -> tuple[Tuning, Sequence[Fold]]:
         """Choose kernel and penalty; return what was compared, and the folds."""
         regs = None if self.reg == "cv" else np.array([float(self.reg)])

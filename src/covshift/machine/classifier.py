@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..data.fields import Kind, Labels, Maybe, OrNone, Part
-from ..data.fit import FitData, GivenWeights
+from ..data.fit import FitProblem, GivenWeights
 from ..data.labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
 from ..data.parameters import Rules, one_of
 from ..data.validation import check_points
@@ -349,7 +349,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='logistic', or choose a correction."
             )
 
-    def _after_dual(self, problem: FitData, V: Any, K: Real) -> None:
+    def _after_dual(self, problem: FitProblem, V: Any, K: Real) -> None:
         if self.probability == "qp":
             no_rows = self._kernel.name == "precomputed" or problem.cuts is not None
             T = problem.T[:0] if no_rows else problem.T[problem.target.kept]

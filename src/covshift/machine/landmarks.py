@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..corrections import as_correction
 from ..corrections.matrix import warn_if_faint
 from ..data.fit import (
-    FitData,
+    FitProblem,
     GivenWeights,
-    check_device_fit_data,
-    check_fit_data,
-    encode_fit_data,
+    check_device_problem,
+    check_problem,
+    encode_problem,
     take_columns,
 )
 from ..data.validation import (
@@ -97,7 +97,7 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
     def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         check_columns(self, X, reset=True)
-        X, X_target, self._frame = encode_fit_data(X, X_target, given)
+        X, X_target, self._frame = encode_problem(X, X_target, given)
         return X, X_target
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:
@@ -116,11 +116,13 @@ class LandmarksFit(FittedFunction):
         """The kernel that is asked for, with its options."""
         return Kernel.of(self.kernel)
 
-    def _start_primal(self, problem: FitData, kernels: Sequence[Any], whole: Real | None) -> None:
+    def _start_primal(
+        self, problem: FitProblem, kernels: Sequence[Any], whole: Real | None
+    ) -> None:
         Z = self._landmarks(problem)
         self._start_stream(problem, self._best_of(kernels), whole, Z)
 
-    def _landmarks(self, problem: FitData) -> Real:
+    def _landmarks(self, problem: FitProblem) -> Real:
         random_state = check_random_state(self.random_state)
         return landmarks(problem.X, int(self.n_components), random_state, problem.units)
 
@@ -129,7 +131,7 @@ class LandmarksFit(FittedFunction):
         sample, Y = self._sample
         return best_of(kernels, sample, Y, int(self.n_folds))
 
-    def _start_stream(self, problem: FitData, kernel: Any, whole: Real | None, Z: Real) -> None:
+    def _start_stream(self, problem: FitProblem, kernel: Any, whole: Real | None, Z: Real) -> None:
         target_sums = problem.target_sums(self.correction_, whole)
         self._stream = self._primal(kernel, Z, target_sums, problem.units)
 
@@ -159,7 +161,7 @@ class LandmarksFit(FittedFunction):
         "the fit; nothing is fitted", "Use fewer landmarks (n_components), fewer rows or float32"
     )
     def _fit_on_device(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
-        problem = check_device_fit_data(X, Y, X_target, weights)
+        problem = check_device_problem(X, Y, X_target, weights)
         self.correction_ = clone(as_correction(self.correction), safe=False)
         self._columns = problem.columns
         self._stream = None
@@ -178,7 +180,7 @@ class LandmarksFit(FittedFunction):
             setattr(self, name, like(getattr(self, name), X))
         return self
 
-    def _add_and_solve(self, problem: FitData) -> None:
+    def _add_and_solve(self, problem: FitProblem) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
@@ -227,7 +229,7 @@ class LandmarksFit(FittedFunction):
                 )
             refuse_margins(unwrap_target(X_target), "X_target", "partial_fit")
             with numbers_only("partial_fit", X=X, X_target=X_target):
-                problem = check_fit_data(X, Y, X_target, weights, streamed=True)
+                problem = check_problem(X, Y, X_target, weights, streamed=True)
             self._weight_unit = weights.mean(len(Y))
             self.correction_ = clone(as_correction(self.correction), safe=False)
             self._columns = problem.columns
@@ -240,7 +242,7 @@ class LandmarksFit(FittedFunction):
                 raise InputError(
                     "X_target and its weights belong to the first call of partial_fit only."
                 )
-            problem = check_fit_data(X, Y, None, weights, streamed=True)
+            problem = check_problem(X, Y, None, weights, streamed=True)
             problem = problem.scaled(weights.mean(len(Y)) / self._weight_unit)
         if problem.N:
             self._add_and_solve(problem)

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from sklearn.utils.validation import check_is_fitted
 
 from ..corrections.auto import candidates
-from ..data.fit import FitData, GivenWeights, check_fit_data
+from ..data.fit import FitProblem, GivenWeights, check_problem
 from ..data.validation import check_points
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows, to_numpy
@@ -57,7 +57,7 @@ class LeaveOneOut:
         self._X, self._Y = X, Y
         self._check_agreement(problem)
 
-    def _check_agreement(self, problem: FitData) -> None:
+    def _check_agreement(self, problem: FitProblem) -> None:
         """Refuse other data than those of the fit: they give another f."""
         basis = self._basis(problem.X)
         f = _mixture([share * part.f(basis) for share, part in self._parts])
@@ -186,7 +186,7 @@ class LeaveOneOutClassifier(LeaveOneOut):
 
 def _read(
     machine: Any, X: Any, y: Any, X_target: Any, weights: GivenWeights
-) -> tuple[FitData, Real]:
+) -> tuple[FitProblem, Real]:
     """Read the data as `fit` did, on a copy of the machine; return also Y of all rows (N, k)."""
     copied = copy.copy(machine)  # reading frames learns their columns
     X, X_target = copied._read_frames(X, X_target, weights)
@@ -200,7 +200,7 @@ def _read(
         raise InputError(f"y has {Y.shape[1]} outputs, but the fit saw {len(machine._f.c)}.")
     given = machine._f.kernel is None
     with quiet(UserWarning):  # the fit has said it
-        problem = check_fit_data(X, Y, X_target, weights, kernel_given=given, frame=copied._frame)
+        problem = check_problem(X, Y, X_target, weights, kernel_given=given, frame=copied._frame)
     if not np.array_equal(problem.columns, machine._columns):
         raise InputError(
             "Other columns vary in X and X_target than in those of the fit. leave_one_out takes "
@@ -217,14 +217,14 @@ def _on_landmarks(machine: Any) -> bool:
     return hasattr(machine, "coef_")
 
 
-def _parts(machine: Any, problem: FitData) -> list[tuple[float, LeftOut]]:
+def _parts(machine: Any, problem: FitProblem) -> list[tuple[float, LeftOut]]:
     """Leave out rows of every machine that is mixed: shares, and what they do."""
     return [
         (share, _left_out(machine, V, problem, reg)) for share, V, reg in _mixed(machine, problem)
     ]
 
 
-def _mixed(machine: Any, problem: FitData) -> list[tuple[float, VOperator, float]]:
+def _mixed(machine: Any, problem: FitProblem) -> list[tuple[float, VOperator, float]]:
     """Return share, V and penalty of every machine that is mixed."""
     report = getattr(machine, "selection_report_", None)
     if report is None:
@@ -237,7 +237,7 @@ def _mixed(machine: Any, problem: FitData) -> list[tuple[float, VOperator, float
     ]
 
 
-def _left_out(machine: Any, V: VOperator, problem: FitData, reg: float) -> LeftOut:
+def _left_out(machine: Any, V: VOperator, problem: FitProblem, reg: float) -> LeftOut:
     f = machine._f
     if _on_landmarks(machine):
         W = LandmarkBasis(f.kernel(f.Z, f.Z), SMALLEST).W

@@ -16,10 +16,10 @@ from ..data.fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import outcomes_for
 from ..data.row_weights import row_weights
-from ..data.two_samples import takes_tables, with_groups
 from ..data.validation import check_given, is_margins, unwrap_target, warn_of_no_target
 from ..encoding import TableEncoder, groups_of
-from ..encoding.samples import encode_samples
+from ..encoding.feature import with_groups
+from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError, InputTypeError
 from ..margins.reading import named_levels
 from ..numerics.array import Real
@@ -211,11 +211,10 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self._takes_text():
             return X, target
         if is_margins(target):  # they stay for the weighter, which sees the columns as they came
-            found = encode_samples(X, None, more=named_levels(target))
+            X, _, self.encoder_ = encode_samples(X, None, more=named_levels(target))
         else:
-            found = encode_samples(X, target)
-        self.encoder_ = found.encoder
-        return found.X, target if is_margins(target) else found.X_target
+            X, target, self.encoder_ = encode_samples(X, target)
+        return X, target
 
     def _rows(self, X: Any) -> Any:
         """Return new rows as the fitted estimator takes them."""

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import Samples
 from ..data.features import FeatureColumns
-from ..data.two_samples import TwoSamples
 from .array import Flags, Real
 from .parallel import one_blas_thread
 
@@ -53,7 +53,7 @@ class Known(NamedTuple):
     rows: Flags | slice  # which of the training rows these are
 
 
-def known_rows(feature: FeatureColumns, samples: TwoSamples) -> Known | None:
+def known_rows(feature: FeatureColumns, samples: Samples) -> Known | None:
     """Leave out rows in which a feature was filled; None where a sample has no other."""
     columns = list(feature.columns)
     if feature.gaps is None:
@@ -67,12 +67,12 @@ def known_rows(feature: FeatureColumns, samples: TwoSamples) -> Known | None:
     return Known(X, T, own / own.sum(), share / share.sum(), x)
 
 
-def feature_differences(samples: TwoSamples, weights: Real | None = None) -> Real:
+def feature_differences(samples: Samples, weights: Real | None = None) -> Real:
     """Standardised mean difference of each feature, (features,): the largest of its columns.
 
     A number is compared where it is known. ``weights`` (N,) as in `standardized_mean_differences`.
     """
-    if samples.groups is None:
+    if samples.one_feature is None:
         return standardized_mean_differences(
             samples.X, samples.T, samples.share, weights, samples.own
         )

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.labels import class_labels, labels_of_rows
 from ..data.parameters import whole
 from ..data.row_weights import check_weight
-from ..data.two_samples import takes_tables
 from ..data.validation import check_given
 from ..data.values import numbers_of_rows
+from ..encoding.samples import takes_tables
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..numerics.statistics import equal_weight_bins

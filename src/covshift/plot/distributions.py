@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..data import Samples
 from ..data.parameters import one_of
 from ..data.row_weights import check_weight
-from ..data.two_samples import TwoSamples, two_samples
 from ..data.values import numbers_of_rows
 from ..diagnostics.summary import (
     Distribution,
@@ -88,10 +88,16 @@ class ECDFDisplay:
         final ones, in place of the former. Data frames as in `covshift.diagnose`; of a category
         the shares of its levels are drawn.
         """
-        samples = two_samples(X, X_target, target_weight, sample_weight=sample_weight)
+        samples = Samples.of_rows(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
+            ordered=False,
+        )
         w = None
         if weights is not None:
-            w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
+            w = samples.of_these(check_weight(weights, _num_samples(X), "weights", of="X"))
         names = tuple(part.name for part in samples.features)
         return cls.of(distribution_of(samples, _column(feature, names), w)).plot(ax)
 
@@ -244,10 +250,16 @@ class LovePlotDisplay:
         final ones, in place of the former. Data frames as in `covshift.diagnose`: a category has
         one line, for the level that differs most.
         """
-        samples = two_samples(X, X_target, target_weight, sample_weight=sample_weight)
+        samples = Samples.of_rows(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
+            ordered=False,
+        )
         after = None
         if weights is not None:
-            w = check_weight(weights, _num_samples(X), "weights", of="X")[samples.rows]
+            w = samples.of_these(check_weight(weights, _num_samples(X), "weights", of="X"))
             after = feature_differences(samples, w)
         names = [feature.name for feature in samples.features]
         return cls(names, feature_differences(samples), after).plot(ax)
@@ -362,7 +374,9 @@ class OverlapDisplay:
         units of the pooled standard deviation. Weighted target rows are drawn by their weights.
         Data frames and ``groups`` as in `covshift.diagnose`.
         """
-        samples = two_samples(X, X_target, target_weight, groups=groups)
+        samples = Samples.of_rows(
+            X, X_target, target_weight=target_weight, groups=groups, ordered=False
+        )
         one_of("shifted", "principal").check(plane, "plane")
         project, labels = most_shifted(samples) if plane == "shifted" else _principal(samples)
         return cls(*some_rows(samples, project, most, random_state), labels).plot(ax)
@@ -403,8 +417,8 @@ class OverlapDisplay:
         return self
 
 
-def _principal(samples: TwoSamples) -> tuple[Any, tuple[str, str]]:
-    units = pooled_units(samples.X, samples.T, samples.share, groups=samples.groups)
+def _principal(samples: Samples) -> tuple[Any, tuple[str, str]]:
+    units = pooled_units(samples.X, samples.T, samples.share, groups=samples.one_feature)
     cut = samples.cut(5000, 0)
     if samples.X.shape[1] == 1:
         return most_shifted(samples)

@@ -221,8 +221,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
         samples = check_samples(X, X_target, target_weight)
-        X, T = samples.on_host()
-        share = to_numpy(samples.share)
+        X, T, share = (to_numpy(part).astype(np.float64) for part in samples)
         design = design_of(sample_weight, len(X))
         self._refuse_if_ignored(design)
         if unwrap_target(X_target) is None and target_weight is None:
