@@ -280,9 +280,8 @@ def _metric(name: str, path: str, about: str, needs: str = "", **more: Any) -> N
 
 
 def _quantity(name: str, path: str, about: str, **more: Any) -> None:
-    register(
-        QuantityEntry(name=name, path=f"covshift.estimates.quantities:{path}", about=about, **more)
-    )
+    path = f"covshift.estimates.{path}"
+    register(QuantityEntry(name=name, path=path, about=about, **more))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -368,15 +367,16 @@ _metric("r2", "numbers:explained", "share of the variance explained",
         **_NUMBERS | {"range": "any"}, of="its own", word="R²", in_default=True)
 _metric("bias", "numbers:excess", "mean of prediction less outcome", **_NUMBERS | {"range": "any"})
 
-_quantity("mean", "Mean", "mean; of zeros and ones a share")
-_quantity("proportion", "Proportion", "share of every category")
-_quantity("total", "Total", "sum over the population")
-_quantity("ratio", "Ratio", "ratio of two means")
-_quantity("median", "Median", "median")
-_quantity("quantile", "Quantile", "quantiles")
-_quantity("cdf", "CDF", "share of outcomes of at most a value")
-_quantity("difference", "Difference", "differences between groups", needs=_words("groups"))
-_quantity("coefficients", "Coefficients", "coefficients of a regression",
+_quantity("mean", "quantities:Mean", "mean; of zeros and ones a share")
+_quantity("proportion", "quantities:Proportion", "share of every category")
+_quantity("total", "quantities:Total", "sum over the population")
+_quantity("ratio", "quantities:Ratio", "ratio of two means")
+_quantity("median", "quantiles:Median", "median")
+_quantity("quantile", "quantiles:Quantile", "quantiles")
+_quantity("cdf", "quantities:CDF", "share of outcomes of at most a value")
+_quantity("difference", "quantities:Difference", "differences between groups",
+          needs=_words("groups"))
+_quantity("coefficients", "regressions:Coefficients", "coefficients of a regression",
           needs=_words("target rows"))
 # fmt: on
 

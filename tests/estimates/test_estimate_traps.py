@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from covshift import CDF, Ratio, Total, estimate
 from covshift.engine.weights import with_names
 from covshift.estimates import Trimmed
-from covshift.estimates.quantities import Steps, _woodruff
+from covshift.estimates.quantiles import Steps, _woodruff
 from covshift.exceptions import InputTypeError, NoOverlapError
 from covshift.numerics.influence import Design
 from covshift.numerics.resampling import multipliers

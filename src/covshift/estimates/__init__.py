@@ -2,18 +2,9 @@
 
 from ..engine.weights import Trimmed
 from .core import estimate
-from .quantities import (
-    CDF,
-    Coefficients,
-    Difference,
-    Mean,
-    Median,
-    Proportion,
-    Quantile,
-    Quantity,
-    Ratio,
-    Total,
-)
+from .quantiles import Median, Quantile
+from .quantities import CDF, Difference, Mean, Proportion, Quantity, Ratio, Total
+from .regressions import Coefficients
 from .result import Change, Estimate, Estimates
 
 __all__ = [

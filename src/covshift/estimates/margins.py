@@ -23,7 +23,8 @@ from ..show.notes import Note
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights.base import Weighter
 from ..weights.design import kish
-from .quantities import Coefficients, Quantity
+from .quantities import Quantity
+from .regressions import Coefficients
 
 
 def refuse_what_needs_rows(

@@ -21,7 +21,8 @@ from ..engine.intervals import Number
 from ..engine.methods import METHODS as ENGINE_METHODS
 from ..engine.methods import Method as EngineMethod
 from ..engine.methods import Signal
-from ..estimates.quantities import Median, every_group
+from ..estimates.quantiles import Median
+from ..estimates.quantities import every_group
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence, mean_influence
