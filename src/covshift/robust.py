@@ -12,18 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .corrections.importance import of_features
+from .data import validation
 from .data.fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from .data.fit import TARGET_REQUEST
 from .data.labels import at_least_two, check_labels
 from .data.parameters import Rules, check_parameters, number
 from .data.row_weights import row_weights, target_weights
-from .data.validation import (
-    check_columns,
-    check_host_rows,
-    check_host_samples,
-    refuse_margins,
-    unwrap_target,
-)
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
 from .exceptions import FewRowsWarning, OverlapWarning
@@ -131,8 +125,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             in the loss and in r.
         """
         check_parameters(self)
-        check_columns(self, X, reset=True)
-        refuse_margins(unwrap_target(X_target), "X_target")
+        validation.check_columns(self, X, reset=True)
+        validation.refuse_margins(validation.unwrap_target(X_target), "X_target")
         X, X_target, self._frame = encode_samples(
             X,
             X_target,
@@ -141,15 +135,15 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         groups = groups_of(X) if self._frame is None else self._frame.groups
         labels = check_labels(self, X, y)
-        X, T = check_host_samples(X, X_target)
+        X, T = validation.check_host_samples(X, X_target)
         rows = row_weights(len(X), sample_weight)
-        target = target_weights(len(T), unwrap_target(target_weight))
+        target = target_weights(len(T), validation.unwrap_target(target_weight))
         kept = np.flatnonzero(rows.kept)
         X, labels, rows = X[kept], labels[kept], rows.take(kept)
         classes, codes = np.unique(labels, return_inverse=True)
         self.classes_ = at_least_two(self, classes)
         self.weighter_ = None
-        if unwrap_target(X_target) is not None:
+        if validation.unwrap_target(X_target) is not None:
             weighter = Discriminative(cv=None) if self.weighter is None else self.weighter
             self.weighter_ = clone(as_weighter(weighter))
             # Little overlap is what this classifier is for, and it divides by the weights.
@@ -188,8 +182,8 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _points(self, X: Any) -> Real:
         """Check new rows, and make numbers of a table."""
         if self._frame is None:
-            return check_host_rows(self, X, reset=False)
-        check_columns(self, X, reset=False)
+            return validation.check_host_rows(self, X, reset=False)
+        validation.check_columns(self, X, reset=False)
         return self._frame.encode(X, "X")
 
     def _after_loading(self) -> None:

@@ -12,14 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data import validation
 from ..data.features import without_others
-from ..data.validation import (
-    check_points,
-    column_names,
-    is_margins,
-    refuse_target_weights,
-    unwrap_target,
-)
 from ..diagnostics import standardized_mean_differences
 from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
@@ -106,7 +100,7 @@ class MarginRows:
         known = KnownRows.of(margins, X, "a comparison")
         frame = TableEncoder.learn(X, None, more=named_levels(margins))
         if frame is None:
-            names = column_names(X) or [str(k) for k in range(np.shape(X)[1])]
+            names = validation.column_names(X) or [str(k) for k in range(np.shape(X)[1])]
             return cls(known, [(name, None) for name in names])
         return cls(known, frame.made, frame)
 
@@ -115,7 +109,7 @@ class MarginRows:
         if self.frame is not None:
             return self.frame.encode(X, title)
         X = without_others(X, [name for name, _ in self.columns])
-        return to_numpy(check_points(X, title)).astype(np.float64)
+        return to_numpy(validation.check_points(X, title)).astype(np.float64)
 
     def rows(self, kept: Rows) -> MarginRows:
         """Keep some of the training rows."""
@@ -139,12 +133,12 @@ class MarginRows:
 
 def margin_rows(X: Any, X_target: Any, target_weight: Any) -> MarginRows | None:
     """Return the training rows beside margins; None where the target has rows."""
-    target = unwrap_target(X_target)
-    if is_margins(target):
+    target = validation.unwrap_target(X_target)
+    if validation.is_margins(target):
         target = MarginRows.of(target, X)
     if not isinstance(target, MarginRows):
         return None
-    refuse_target_weights(target_weight=target_weight)
+    validation.refuse_target_weights(target_weight=target_weight)
     return target
 
 

@@ -13,21 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..data.fields import (
-    COUNT,
-    NONNEGATIVE,
-    PLAIN,
-    Kind,
-    OrNone,
-    Part,
-    Path,
-    Reader,
-    Reals,
-    Sizes,
-    Texts,
-    Wholes,
-    Writer,
-)
+from ..data import fields
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
@@ -50,22 +36,22 @@ from .shift import Shift
 # coverages, and thresholds of ``threshold="dr"``.
 
 
-class ByLevel(Kind):
+class ByLevel(fields.Kind):
     """What was found at some coverages, by group: a dict of (coverage, group)."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: fields.Part) -> None:
         self.part = part
 
-    def write(self, value: Any, path: Path, out: Writer) -> Any:
+    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
         """Write what belongs to a coverage; the rest follows from scores and weights."""
         return [
-            [float(level), PLAIN.write(group, path, out), self.part.write(found, inner, out)]
+            [float(level), fields.PLAIN.write(group, path, out), self.part.write(found, inner, out)]
             for k, ((level, group), found) in enumerate(value.items())
             if level is not None
             for inner in [(*path, str(k))]
         ]
 
-    def read(self, data: Any, sizes: Sizes, source: Reader) -> dict[Any, Any]:
+    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> dict[Any, Any]:
         found = {}
         for level, group, part in data:
             if type(level) is not float or not 0 < level < 1:
@@ -76,10 +62,10 @@ class ByLevel(Kind):
         return found
 
 
-class LeftOut(Kind):
+class LeftOut(fields.Kind):
     """The closed form of jackknife+, which no file holds; None without it."""
 
-    def write(self, value: Any, path: Path, out: Writer) -> Any:
+    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
         if value is not None:
             raise InputError(
                 f"{path[0]} with method='jackknife+' of a kernel machine predicts from training "
@@ -89,7 +75,7 @@ class LeftOut(Kind):
             )
         return None
 
-    def read(self, data: Any, sizes: Sizes, source: Reader) -> None:
+    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> None:
         if data is not None:
             raise ValueError("a closed form, which no file holds")
 
@@ -111,18 +97,18 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _fold: Any
     _models: tuple[Any, ...]
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "scores_": Reals("N"),
-        "weights_": Reals("N"),
-        "effective_sample_size_": NONNEGATIVE,
-        "_groups": OrNone(Texts("N")),
-        "_design": OrNone(Reals("N")),
-        "_shift": Part(Shift),
-        "_seed": COUNT,
-        "_thresholds": ByLevel(Part(ScoreDistribution)),
-        "_expected": ByLevel(Part(ExpectedCoverage)),
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "scores_": fields.Reals("N"),
+        "weights_": fields.Reals("N"),
+        "effective_sample_size_": fields.NONNEGATIVE,
+        "_groups": fields.OrNone(fields.Texts("N")),
+        "_design": fields.OrNone(fields.Reals("N")),
+        "_shift": fields.Part(Shift),
+        "_seed": fields.COUNT,
+        "_thresholds": ByLevel(fields.Part(ScoreDistribution)),
+        "_expected": ByLevel(fields.Part(ExpectedCoverage)),
         "_closed": LeftOut(),
-        "_fold": OrNone(Wholes("N")),
+        "_fold": fields.OrNone(fields.Wholes("N")),
     }
 
     def fit(

@@ -11,15 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
+from ..data import validation
 from ..data.features import cells_of
 from ..data.row_weights import row_weights, target_weights
-from ..data.validation import (
-    check_given,
-    column_names,
-    is_margins,
-    refuse_target_weights,
-    unwrap_target,
-)
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 
@@ -79,8 +73,8 @@ def labelled_rows(
     target_weight: Any,
 ) -> LabelledRows:
     """Check the weights; rows of weight zero are left out."""
-    X_target = unwrap_target(X_target)
-    if X_target is not None and not is_margins(X_target):
+    X_target = validation.unwrap_target(X_target)
+    if X_target is not None and not validation.is_margins(X_target):
         X_target = rows_of(X_target, "X_target", text=text)
     N = _num_samples(X)
     if len(y) != N:
@@ -89,18 +83,18 @@ def labelled_rows(
     kept = np.flatnonzero(weights.kept)
     design = None if weights.equal else weights.w[kept]
     target, of_target = X_target, None
-    target_weight = unwrap_target(target_weight)
+    target_weight = validation.unwrap_target(target_weight)
     if target is None and target_weight is not None:
         raise InputError("target_weight needs X_target, whose rows it weighs.")
-    if is_margins(target):
-        refuse_target_weights(target_weight=target_weight)
+    if validation.is_margins(target):
+        validation.refuse_target_weights(target_weight=target_weight)
     elif target is not None and target_weight is not None:
         given = target_weights(_num_samples(target), target_weight)
         of_target = None if given.uniform else given.w
     X, y = (X, y) if len(kept) == N else (_safe_indexing(X, kept), y[kept])
     groups = None if by is None else groups_of(X, by, "X")
     in_target = None
-    if by is not None and target is not None and not is_margins(target):
+    if by is not None and target is not None and not validation.is_margins(target):
         in_target = groups_of(target, by, "X_target")
     return LabelledRows(X, y, design, target, of_target, groups, in_target)
 
@@ -114,7 +108,7 @@ def rows_of(X: Any, title: str, *, text: bool) -> Any:
         raise InputTypeError(
             f"{title} is sparse, and conformal prediction needs dense rows: pass {title}.toarray()."
         )
-    X = check_given(X, title, text=text)
+    X = validation.check_given(X, title, text=text)
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2 and 0 in shape:
         raise InputError(
@@ -126,7 +120,7 @@ def rows_of(X: Any, title: str, *, text: bool) -> Any:
 
 def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
     """Return the group of each row, as text: a column of a frame by name, of an array by number."""
-    names = column_names(X)
+    names = validation.column_names(X)
     if names is not None:
         if str(by) not in names:
             raise InputError(f"by={by!r} names a column, but {title} has none of this name.")

@@ -8,16 +8,10 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
+from ..data import validation
 from ..data.features import feature_groups
 from ..data.parameters import Rules, check_parameters, flag, number, one_of
 from ..data.row_weights import RowWeights, row_weights, target_weights
-from ..data.validation import (
-    check_samples,
-    is_margins,
-    refuse_target_weights,
-    unwrap_target,
-    weight_like,
-)
 from ..encoding import groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import CoverageWarning, InputError
@@ -86,12 +80,12 @@ class Correction(BaseEstimator):  # type: ignore[misc]
             V of shape (N, N), by its products.
         """
         check_parameters(self)
-        target_weight = unwrap_target(target_weight)
-        if is_margins(unwrap_target(X_target)):
-            refuse_target_weights(target_weight=target_weight)
+        target_weight = validation.unwrap_target(target_weight)
+        if validation.is_margins(validation.unwrap_target(X_target)):
+            validation.refuse_target_weights(target_weight=target_weight)
             from .at_cuts import AtCuts
 
-            cuts = AtCuts.of(unwrap_target(X_target), X)
+            cuts = AtCuts.of(validation.unwrap_target(X_target), X)
             weights = row_weights(len(cuts.Z), sample_weight)
             return cuts.operator(self, X, weights)
         X, X_target, encoder = encode_samples(
@@ -102,9 +96,9 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         )
         groups = groups_of(X) if encoder is None else encoder.groups
         known = self if groups is None or self._groups is not None else self.of_features(groups)
-        if unwrap_target(X_target) is None and target_weight is None:
+        if validation.unwrap_target(X_target) is None and target_weight is None:
             target_weight = sample_weight
-        X, T, share = check_samples(X, X_target, target_weight)
+        X, T, share = validation.check_samples(X, X_target, target_weight)
         rows = row_weights(int(X.shape[0]), sample_weight)
         target = target_weights(int(T.shape[0]), target_weight)
         found = known.weighed(X, T, rows, target)
@@ -112,7 +106,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
         own = found._row_weights(X, T, share)
         if rows.uniform:
             return found._finish(V, own)
-        given = weight_like(rows.w, X, "sample_weight")
+        given = validation.weight_like(rows.w, X, "sample_weight")
         return found._finish(V, given if own is None else given * own)
 
     def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:

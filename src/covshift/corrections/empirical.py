@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import operators
 from ..data.features import column_shares, members
 from ..data.parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
 from ..data.row_weights import RowWeights, check_weight
@@ -26,19 +27,6 @@ from ..exceptions import InputError
 from ..numerics.array import Array, Real, Rows, like, namespace, to_numpy
 from ..numerics.progress import warn_if_slow
 from ..numerics.statistics import moments
-from ..operators import (
-    BoxViews,
-    Coordinates,
-    FactorOperator,
-    LineViews,
-    TargetSums,
-    Views,
-    ViewsTargetSums,
-    VOperator,
-    WeightedTargetSums,
-    projected,
-    random_directions,
-)
 from .base import Correction, VMatrixCorrection
 from .importance import importance_weights, is_weighter
 
@@ -99,25 +87,25 @@ class EmpiricalCorrection(VMatrixCorrection):
         "use 'additive' or 'sliced'."
     )
 
-    def views(self, T: Array, share: Array) -> Views:
+    def views(self, T: Array, share: Array) -> operators.Views:
         """Return the target side of V, from a checked target (M, n) and its shares (M,)."""
         check_parameters(self)
         make = self._views(T, share)
         weight, anderson_darling = self._weight(T, share)
         return make(T, weight, symmetric=self.symmetric, anderson_darling=anderson_darling)
 
-    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> TargetSums:
-        target_sums = ViewsTargetSums(
+    def target_sums(self, T: Array, share: Array, X: Array | None = None) -> operators.TargetSums:
+        target_sums = operators.ViewsTargetSums(
             self.views(T, share), normalize=self.normalize, blend=self.blend
         )
         if self.weights is None:
             return target_sums
         if X is None:
             raise InputError("weights need the whole training sample, not blocks of it.")
-        return WeightedTargetSums(target_sums, self._fitted_weights(X, T, share))
+        return operators.WeightedTargetSums(target_sums, self._fitted_weights(X, T, share))
 
-    def _build(self, X: Array, T: Array, share: Array) -> VOperator:
-        return FactorOperator(self.views(T, share).factor(X))
+    def _build(self, X: Array, T: Array, share: Array) -> operators.VOperator:
+        return operators.FactorOperator(self.views(T, share).factor(X))
 
     def weighed(self, X: Array, T: Array, rows: RowWeights, target: RowWeights) -> Correction:
         if not is_weighter(self.weights):
@@ -134,7 +122,7 @@ class EmpiricalCorrection(VMatrixCorrection):
     def _fitted_weights(self, X: Array, T: Array, share: Array, *of_rows: RowWeights) -> Array:
         return importance_weights(self.weights, X, T, share, *of_rows, groups=self._groups)
 
-    def _views(self, T: Array, share: Array) -> Callable[..., Views]:
+    def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
         raise NotImplementedError
 
     def _weight(self, T: Array, share: Array) -> tuple[Array, bool]:
@@ -181,7 +169,7 @@ class Multiplicative(EmpiricalCorrection):
            [0.5, 0.5]])
     """
 
-    def _views(self, T: Array, share: Array) -> Callable[..., Views]:
+    def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
         n = int(T.shape[1])
         return _averaged(None) if n == 1 else _boxes([range(n)])
 
@@ -215,7 +203,7 @@ class Additive(EmpiricalCorrection):
     def by_features(self) -> bool:  # type: ignore[override]
         return self.phi is None or isinstance(self.phi, str)
 
-    def _views(self, T: Array, share: Array) -> Callable[..., Views]:
+    def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
         return _averaged(self._feature_groups(int(T.shape[1])))
 
 
@@ -251,7 +239,7 @@ class Pairwise(EmpiricalCorrection):
     array([[0.667]])
     """
 
-    def _views(self, T: Array, share: Array) -> Callable[..., Views]:
+    def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
         n = int(T.shape[1])
         groups = self._feature_groups(n)
         count = n if groups is None else len(np.unique(groups))
@@ -331,8 +319,8 @@ class Sliced(EmpiricalCorrection):
         self.directions = directions
         self.standardize = standardize
 
-    def _views(self, T: Array, share: Array) -> Callable[..., Views]:
-        return partial(LineViews, _Projections(self.directions_for(T, share)))
+    def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
+        return partial(operators.LineViews, _Projections(self.directions_for(T, share)))
 
     def directions_for(self, T: Array, share: Array) -> Real:
         """Return the directions b_g (G, n) for a checked target (M, n) and its shares (M,)."""
@@ -352,15 +340,15 @@ class Sliced(EmpiricalCorrection):
             if not np.isfinite(directions).all() or not directions.any(axis=1).all():
                 raise InputError("directions must be finite, and none of them all zero.")
             return directions
-        drawn = random_directions(self.n_directions, n_features, self.random_state)
+        drawn = operators.random_directions(self.n_directions, n_features, self.random_state)
         groups = self._feature_groups(n_features)
         return drawn if groups is None else drawn / np.sqrt(np.bincount(groups)[groups])
 
 
-def _averaged(groups: Rows | None) -> Callable[..., Views]:
+def _averaged(groups: Rows | None) -> Callable[..., operators.Views]:
     """Views of single columns, averaged over features."""
     shares = None if groups is None else column_shares(groups)
-    return partial(LineViews, Coordinates(), shares=shares)
+    return partial(operators.LineViews, operators.Coordinates(), shares=shares)
 
 
 def _joint_weight(share: Array, phi: Real, T: Array) -> Array:
@@ -376,8 +364,8 @@ def _joint_weight(share: Array, phi: Real, T: Array) -> Array:
     return weight
 
 
-def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., Views]:
-    return partial(BoxViews, [list(group) for group in groups])
+def _boxes(groups: Iterable[Iterable[int]]) -> Callable[..., operators.Views]:
+    return partial(operators.BoxViews, [list(group) for group in groups])
 
 
 @dataclass(frozen=True)
@@ -389,7 +377,7 @@ class _Projections:
     def __call__(self, points: Array) -> Iterator[Array]:
         xp = namespace(points)
         for direction in self.directions:
-            values = projected(points, direction)
+            values = operators.projected(points, direction)
             if not bool(xp.all(xp.isfinite(values))):
                 raise InputError(
                     "A projection overflows. Scale the features to ordinary sizes first."

@@ -22,17 +22,9 @@ from ..numerics.array import Real, Rows, like, take_rows, to_numpy
 from ..numerics.hashing import RowUnits
 from ..numerics.support import parts_apart, warn_of_apart
 from ..operators import TargetSums, VOperator
+from . import validation
 from .features import feature_groups, order_by_content
 from .row_weights import RowWeights, check_weight, row_weights, target_weights
-from .validation import (
-    check_host_samples,
-    check_points,
-    check_samples,
-    column_names,
-    is_margins,
-    refuse_target_weights,
-    unwrap_target,
-)
 
 TARGET_REQUEST = {"X_target": True, "target_weight": True}
 """What metadata routing hands to an estimator that takes a target."""
@@ -59,8 +51,8 @@ class GivenWeights(NamedTuple):
 
     def for_target(self, X_target: Any) -> GivenWeights:
         """Return them with those of the target whole: the rows' own where these are the target."""
-        weight = unwrap_target(self.target_weight)
-        if unwrap_target(X_target) is None and weight is None:
+        weight = validation.unwrap_target(self.target_weight)
+        if validation.unwrap_target(X_target) is None and weight is None:
             weight = self.sample_weight
         return self._replace(target_weight=weight)
 
@@ -175,8 +167,8 @@ def encode_problem(
     X: Any, X_target: Any, given: GivenWeights
 ) -> tuple[Any, Any, TableEncoder | None]:
     """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
-    T = unwrap_target(X_target)
-    if not is_margins(T):
+    T = validation.unwrap_target(X_target)
+    if not validation.is_margins(T):
         return encode_samples(X, X_target, **given._asdict())
     cuts = AtCuts.of(T, X)
     points, _, encoder = encode_samples(
@@ -205,12 +197,12 @@ def check_problem(
     where only a block of the rows is known. ``frame`` is what made the columns of X: it knows their
     names and which of them are one feature.
     """
-    names = column_names(X) if frame is None else list(frame.columns)
+    names = validation.column_names(X) if frame is None else list(frame.columns)
     groups = groups_of(X) if frame is None else frame.groups
-    if is_margins(unwrap_target(X_target)):
-        X_target = AtCuts.of(unwrap_target(X_target), X)
+    if validation.is_margins(validation.unwrap_target(X_target)):
+        X_target = AtCuts.of(validation.unwrap_target(X_target), X)
     if isinstance(X_target, AtCuts):
-        refuse_target_weights(target_weight=given.target_weight)
+        validation.refuse_target_weights(target_weight=given.target_weight)
         if kernel_given:
             raise InputError(
                 "kernel='precomputed' has no columns in common with the margins. Make V "
@@ -219,7 +211,7 @@ def check_problem(
         found = _check_at_cuts(X, Y, X_target, given, frame, names)
         return _of_features(found, groups)
     given = given.for_target(X_target)
-    X, T = check_host_samples(X, X_target)
+    X, T = validation.check_host_samples(X, X_target)
     weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
     columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
@@ -242,7 +234,7 @@ def _check_at_cuts(
     frame: TableEncoder | None,
     names: list[str] | None,
 ) -> FitProblem:
-    X = to_numpy(check_points(X, "X")).astype(np.float64)
+    X = to_numpy(validation.check_points(X, "X")).astype(np.float64)
     weights = given.of_rows(len(X))
     T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
     columns = _varying_columns(X, T, names)
@@ -270,7 +262,7 @@ def _of_features(found: FitProblem, groups: Rows | None, *, ordered: bool = True
 def check_device_problem(X: Any, Y: Real, X_target: Any, given: GivenWeights) -> FitProblem:
     """Do the same for PyTorch tensors, which stay on their device and in their precision."""
     given = given.for_target(X_target)
-    X, T, share = check_samples(X, X_target, given.target_weight)
+    X, T, share = validation.check_samples(X, X_target, given.target_weight)
     columns = _varying(*_ends(X, T))
     weights, target = given.of_rows(int(X.shape[0])), given.of_target(int(T.shape[0]))
     kept = np.flatnonzero(weights.kept)

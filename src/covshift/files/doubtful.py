@@ -13,18 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..encoding.codes import (
-    COUNTED,
-    MANY_LEVELS,
-    MOST_WORDS,
-    code_levels,
-    doubt_of_code,
-    doubt_of_sentinels,
-    named_as_code,
-    row_identifier,
-    sentinels,
-    too_many_codes,
-)
+from ..encoding import codes
 from ..encoding.learning import in_order
 from ..numerics.array import Real
 from ..show.notes import Note
@@ -141,7 +130,7 @@ def _leave_out(pair: Pair, found: Doubts, *, free: bool) -> None:
         why = "looks like a row identifier, different in every row"
         found.id = name if whole and free else found.id
     elif pair.columns[0].kind == "text" or (
-        len(set(cells[0])) > max(MANY_LEVELS, len(cells[0]) / 2)
+        len(set(cells[0])) > max(codes.MANY_LEVELS, len(cells[0]) / 2)
     ):
         why = f"looks like names or free text, {len(set(cells[0])):,} different values"
     else:
@@ -214,13 +203,13 @@ def _mixed(pair: Pair, text: str, free: bool) -> Question:
     mostly = sum(part.count for part in numbers) >= sum(part.word_count for part in numbers)
     some = all(part.count for part in numbers)
     answers: tuple[Answer, ...]
-    can_miss = mostly and some and len(words) <= MOST_WORDS and "=" not in name
+    can_miss = mostly and some and len(words) <= codes.MOST_WORDS and "=" not in name
     if not can_miss:
-        few = len(pair.levels) <= MANY_LEVELS
+        few = len(pair.levels) <= codes.MANY_LEVELS
         answers = (categories, drop) if few else (drop, categories)
     else:
         gaps = _with_rest(pair, missing_answer(name, words), numbers, free)
-        few = len(words) > 1 and len(pair.levels) <= MANY_LEVELS
+        few = len(words) > 1 and len(pair.levels) <= codes.MANY_LEVELS
         answers = (categories, gaps, drop) if few else (gaps, categories, drop)
     return Question(name, pair.title, text, answers)
 
@@ -277,7 +266,7 @@ def _different(pair: Pair, kinds: Sequence[str]) -> Question:
     name = pair.name
     drop, categories = answer("drop", name), answer("categorical", name)
     shared = texts_of(pair.columns[0]) & texts_of(pair.columns[1])
-    few = len(pair.levels) <= MANY_LEVELS and bool(shared)
+    few = len(pair.levels) <= codes.MANY_LEVELS and bool(shared)
     doubt = f"holds {kinds[0]} in {pair.titles[0]}, but {kinds[1]} in {pair.titles[1]}"
     where = " and ".join(pair.titles)
     return Question(name, where, doubt, (categories, drop) if few else (drop, categories))
@@ -348,7 +337,7 @@ def number_question(
     """
     where = " and ".join(dict.fromkeys(titles))
     doubts = {part.doubt for part in numbers}
-    counted = row_identifier(name, [part.values for part in numbers])
+    counted = codes.row_identifier(name, [part.values for part in numbers])
     if counted is not None:
         return Question(name, where, counted, identifiers(name, free))
     if "identifiers" in doubts:
@@ -357,22 +346,22 @@ def number_question(
     if "codes" in doubts:
         doubt = "looks like a code, with leading zeros"
         different = [len(np.unique(part.values[np.isfinite(part.values)])) for part in numbers]
-        if different[0] == numbers[0].count and different[0] >= COUNTED:
+        if different[0] == numbers[0].count and different[0] >= codes.COUNTED:
             return Question(name, where, doubt, identifiers(name, free))
         return Question(name, where, doubt, _codes(name))
-    levels = code_levels([part.values for part in numbers])
-    many = too_many_codes(numbers[0].values)
+    levels = codes.code_levels([part.values for part in numbers])
+    many = codes.too_many_codes(numbers[0].values)
     return None if levels is None else _whole(name, where, levels, many=many)
 
 
 def _whole(name: str, where: str, levels: Real, *, many: bool) -> Question | None:
     """Few different whole numbers: codes by name, or with numbers like 999 among them."""
-    is_code = named_as_code(name)
-    gaps = sentinels(levels)
+    is_code = codes.named_as_code(name)
+    gaps = codes.sentinels(levels)
     if len(gaps) and "=" not in name:
         words = [f"{number:g}" for number in gaps]
         missing = missing_answer(name, words)
-        doubt = doubt_of_sentinels(gaps, len(levels))
+        doubt = codes.doubt_of_sentinels(gaps, len(levels))
         rest = len(levels) - len(gaps)
         numeric, categories = answer("numeric", name), answer("categorical", name)
         if is_code and rest > 2:
@@ -385,7 +374,7 @@ def _whole(name: str, where: str, levels: Real, *, many: bool) -> Question | Non
     answers = _codes(name)
     if many:
         answers = (answer("drop", name), *answers[1::-1])
-    return Question(name, where, doubt_of_code(len(levels)), answers)
+    return Question(name, where, codes.doubt_of_code(len(levels)), answers)
 
 
 def identifiers(name: str, free: bool) -> tuple[Answer, ...]:

@@ -13,20 +13,7 @@ from sklearn.base import clone
 from ..corrections import as_correction
 from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
-from ..data.fields import (
-    COUNT,
-    ESTIMATOR,
-    FLAG,
-    NONNEGATIVE,
-    PLAIN,
-    SHARE,
-    Kind,
-    Maybe,
-    OrNone,
-    Part,
-    Reals,
-    Wholes,
-)
+from ..data import fields
 from ..data.fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
 from ..encoding import TableEncoder
@@ -86,23 +73,23 @@ class KernelMachine(LandmarksFit):
         "n_folds": whole(2),
     }
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_columns": Wholes("d"),
-        "_frame": Maybe(OrNone(Part(TableEncoder))),
-        "_coordinates": Maybe(Part(*COORDINATES, n="d")),
-        "_f": Part(Expansion, n="d", k="k"),
-        "_by_blocks": Maybe(FLAG),
-        "correction_": ESTIMATOR,
-        "intercept_": Reals("k"),
-        "dual_coef_": Maybe(Reals("N", "k")),
-        "rank_": Maybe(COUNT),
-        "coef_": Maybe(Reals("D", "k")),
-        "landmarks_": Maybe(Reals("D", "d")),
-        "kernel_report_": Maybe(PLAIN),
-        "reg_": NONNEGATIVE,
-        "reg_path_": Maybe(PLAIN),
-        "target_coverage_": Maybe(SHARE),
-        "selection_report_": Maybe(PLAIN),
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "_columns": fields.Wholes("d"),
+        "_frame": fields.Maybe(fields.OrNone(fields.Part(TableEncoder))),
+        "_coordinates": fields.Maybe(fields.Part(*COORDINATES, n="d")),
+        "_f": fields.Part(Expansion, n="d", k="k"),
+        "_by_blocks": fields.Maybe(fields.FLAG),
+        "correction_": fields.ESTIMATOR,
+        "intercept_": fields.Reals("k"),
+        "dual_coef_": fields.Maybe(fields.Reals("N", "k")),
+        "rank_": fields.Maybe(fields.COUNT),
+        "coef_": fields.Maybe(fields.Reals("D", "k")),
+        "landmarks_": fields.Maybe(fields.Reals("D", "d")),
+        "kernel_report_": fields.Maybe(fields.PLAIN),
+        "reg_": fields.NONNEGATIVE,
+        "reg_path_": fields.Maybe(fields.PLAIN),
+        "target_coverage_": fields.Maybe(fields.SHARE),
+        "selection_report_": fields.Maybe(fields.PLAIN),
     }
 
     def __init__(

@@ -26,19 +26,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from ..data import fields
 from ..data.features import gap_factors, members
-from ..data.fields import (
-    FINITE,
-    NONNEGATIVE,
-    PLAIN,
-    POSITIVE,
-    TEXT,
-    Kind,
-    Maybe,
-    OrNone,
-    Reals,
-    Wholes,
-)
 from ..data.parameters import Rule, Rules, check_parameters, flag, function, number, one_of
 from ..exceptions import InputError
 from .array import Real, Rows, is_numpy
@@ -88,12 +77,12 @@ class NamedKernel:
     coef0: float = 1
     params: dict[str, Any] = field(default_factory=dict)
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "name": TEXT,
-        "width": OrNone(FINITE),
-        "degree": FINITE,
-        "coef0": FINITE,
-        "params": PLAIN,
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "name": fields.TEXT,
+        "width": fields.OrNone(fields.FINITE),
+        "degree": fields.FINITE,
+        "coef0": fields.FINITE,
+        "params": fields.PLAIN,
     }
 
     @classmethod
@@ -372,14 +361,14 @@ class KernelSum:
     ratio: float = 1.0  # q
     groups: Rows | None = None  # (n,), of the columns, where some of them are one feature
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "relevance": Reals("n", least=0),
-        "linear": NONNEGATIVE,
-        "rbf": NONNEGATIVE,
-        "laplacian": NONNEGATIVE,
-        "main_effects": NONNEGATIVE,
-        "ratio": POSITIVE,
-        "groups": Maybe(OrNone(Wholes("n", below="n"))),
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "relevance": fields.Reals("n", least=0),
+        "linear": fields.NONNEGATIVE,
+        "rbf": fields.NONNEGATIVE,
+        "laplacian": fields.NONNEGATIVE,
+        "main_effects": fields.NONNEGATIVE,
+        "ratio": fields.POSITIVE,
+        "groups": fields.Maybe(fields.OrNone(fields.Wholes("n", below="n"))),
     }
 
     @property

@@ -15,20 +15,8 @@ from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
 from ..numerics.array import Real, Whole
+from . import cells
 from .base import Weighter
-from .cells import (
-    OR_LEFT_OUT,
-    CellTable,
-    Fitted,
-    Raked,
-    crossed,
-    distinct_codes,
-    factors_within,
-    feature_axes,
-    fitted_factors,
-    product,
-    table_of,
-)
 from .limits import LIMITS, clipped, inside
 
 _GROSS = 1e-3  # a share that is still wrong by more: no weights give the margins
@@ -106,7 +94,7 @@ class Raking(Weighter):
     }
 
     _saved: ClassVar[dict[str, Kind]] = {
-        "_raked": Each(Part(Raked)),
+        "_raked": Each(Part(cells.Raked)),
         "imbalance_": NONNEGATIVE,
         "n_iter_": COUNT,
     }
@@ -134,7 +122,7 @@ class Raking(Weighter):
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
         names = cell_columns(margins)
         found = [
-            crossed(part, [names.index(name) for name in columns], Z, collapse=self.collapse)
+            cells.crossed(part, [names.index(name) for name in columns], Z, collapse=self.collapse)
             for columns, part in table_parts(margins)
         ]
         tables = [table for table, _ in found]
@@ -151,7 +139,7 @@ class Raking(Weighter):
                 break
         moved = max(joined for _, joined in found)
         if moved > _MOVED:
-            left_out = "" if self._groups is None else OR_LEFT_OUT
+            left_out = "" if self._groups is None else cells.OR_LEFT_OUT
             warnings.warn(
                 f"{moved:.0%} of the target lies in cells of a column without training rows, and "
                 f"was counted in the nearest cell that has some{left_out}: Raking does nothing "
@@ -163,16 +151,16 @@ class Raking(Weighter):
 
     def _cut(
         self, X: Real, T: Real, share: Real, columns: list[int], bins: int
-    ) -> Iterator[tuple[CellTable, float]]:
+    ) -> Iterator[tuple[cells.CellTable, float]]:
         """Yield a margin for the levels of a category, or for each column of a feature."""
         framed = self.encoder_ is not None
-        axes = feature_axes(X, T, share, columns, bins, table=framed)
+        axes = cells.feature_axes(X, T, share, columns, bins, table=framed)
         for part in [axes] if not axes[0].ordered else [(axis,) for axis in axes]:
             codes = np.column_stack([axis.codes(T) for axis in part])
             given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}
-            yield table_of(part, X, codes, share, **given)
+            yield cells.table_of(part, X, codes, share, **given)
 
-    def _labels(self, table: CellTable) -> list[str]:
+    def _labels(self, table: cells.CellTable) -> list[str]:
         """What the cells of a margin of target rows are called."""
         if len(table.axes) == 1:
             name = self._layout.column(table.axes[0].column)
@@ -184,36 +172,36 @@ class Raking(Weighter):
             for code in table.known
         ]
 
-    def _fitted(self, X: Real, tables: list[CellTable]) -> Fitted:
-        return fitted_factors(*self._masses(X, tables), self.tol, self.max_iter)
+    def _fitted(self, X: Real, tables: list[cells.CellTable]) -> cells.Fitted:
+        return cells.fitted_factors(*self._masses(X, tables), self.tol, self.max_iter)
 
-    def _masses(self, X: Real, tables: list[CellTable]) -> tuple[Whole, Real, list[Real]]:
+    def _masses(self, X: Real, tables: list[cells.CellTable]) -> tuple[Whole, Real, list[Real]]:
         """Combinations of cells, the share of the rows in each, and the target's shares."""
-        some, where = distinct_codes([table.places(X) for table in tables])
+        some, where = cells.distinct_codes([table.places(X) for table in tables])
         mass = np.bincount(where, weights=self._own).astype(np.float64)
         return some, mass, [table.share for table in tables]
 
     def _rake(
-        self, X: Real, tables: list[CellTable], labels: list[list[str]], found: Fitted
+        self, X: Real, tables: list[cells.CellTable], labels: list[list[str]], found: cells.Fitted
     ) -> Real:
         """Keep the factors, which were found without limits, or find those within them."""
         limited = self.limits is not None and self._beyond(X, tables, found)
         if limited:
             low, high = (float(end) for end in self.limits)
-            found = factors_within(*self._masses(X, tables), low, high, self.tol)
-        self._raked = tuple(map(Raked, tables, found.factors, found.tilts))
+            found = cells.factors_within(*self._masses(X, tables), low, high, self.tol)
+        self._raked = tuple(map(cells.Raked, tables, found.factors, found.tilts))
         self.imbalance_, self.n_iter_ = found.off, found.rounds
         self._judge(found, labels, limited=limited)
         return self._ratio(X)
 
-    def _beyond(self, X: Real, tables: list[CellTable], found: Fitted) -> bool:
+    def _beyond(self, X: Real, tables: list[cells.CellTable], found: cells.Fitted) -> bool:
         """Keep the weights without limits, and say whether these exclude them."""
-        raw = product(tuple(map(Raked, tables, found.factors)), X)
+        raw = cells.product(tuple(map(cells.Raked, tables, found.factors)), X)
         free = raw / float(self._own @ raw)
         self._unlimited = None if _impossible(found) else free
         return not (found.converged and inside(free, self.limits))
 
-    def _judge(self, found: Fitted, labels: list[list[str]], *, limited: bool) -> None:
+    def _judge(self, found: cells.Fitted, labels: list[list[str]], *, limited: bool) -> None:
         """Say where the weighted shares are not the target's."""
         worst, cell = found.worst
         name = labels[worst][cell]
@@ -240,7 +228,7 @@ class Raking(Weighter):
             )
 
     def _ratio(self, X: Real) -> Real:
-        return clipped(product(self._raked, X), self.limits)
+        return clipped(cells.product(self._raked, X), self.limits)
 
     def _after_loading(self) -> None:
         columns = [axis.column for part in self._raked for axis in part.table.axes]
@@ -249,6 +237,6 @@ class Raking(Weighter):
         super()._after_loading()
 
 
-def _impossible(found: Fitted) -> bool:
+def _impossible(found: cells.Fitted) -> bool:
     """Whether no weights, within whatever limits, give the training rows all margins."""
     return found.stalled and found.off > _GROSS

@@ -10,21 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ...data.fields import (
-    FINITE,
-    FLAG,
-    NUMBER,
-    PENALTY,
-    Each,
-    Kind,
-    Maybe,
-    OrNone,
-    Part,
-    Path,
-    Reals,
-    Wholes,
-    Writer,
-)
+from ...data import fields
 from ...data.parameters import Rules, flag, number, one_of
 from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
@@ -108,12 +94,12 @@ class SavedLines:
     weights: Real  # (m,)
     below: Real  # (m,)
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "project": Part(Coordinates, Projections, n="n"),
-        "sizes": Wholes("views"),
-        "thresholds": Reals("m"),
-        "weights": Reals("m"),
-        "below": Reals("m"),
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "project": fields.Part(Coordinates, Projections, n="n"),
+        "sizes": fields.Wholes("views"),
+        "thresholds": fields.Reals("m"),
+        "weights": fields.Reals("m"),
+        "below": fields.Reals("m"),
     }
 
     @classmethod
@@ -135,8 +121,8 @@ class SavedLines:
         return LineTarget(project, [Thresholds(*view) for view in views], cut["below"])
 
 
-class _Target(Part):
-    def write(self, value: Any, path: Path, out: Writer) -> Any:
+class _Target(fields.Part):
+    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
         if isinstance(value, LineTarget):
             value = SavedLines.of(value)
         return super().write(value, path, out)
@@ -294,16 +280,16 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         "tol": number(above=0),
     }
 
-    _saved: ClassVar[dict[str, Kind]] = {
+    _saved: ClassVar[dict[str, fields.Kind]] = {
         "_made": TARGET,
-        "_match": Part(Match),
-        "reg_": PENALTY,
-        "mismatch_": FINITE,
-        "noise_": NUMBER,
-        "overlap_": FLAG,
-        "uncovered_": Each(Part(Uncovered, UncoveredCells)),
-        "scores_": Maybe(Reals(2, "penalties")),
-        "_sides": Maybe(OrNone(Reals("p"))),
+        "_match": fields.Part(Match),
+        "reg_": fields.PENALTY,
+        "mismatch_": fields.FINITE,
+        "noise_": fields.NUMBER,
+        "overlap_": fields.FLAG,
+        "uncovered_": fields.Each(fields.Part(Uncovered, UncoveredCells)),
+        "scores_": fields.Maybe(fields.Reals(2, "penalties")),
+        "_sides": fields.Maybe(fields.OrNone(fields.Reals("p"))),
     }
 
     def __init__(
