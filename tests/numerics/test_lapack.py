@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from machines import VSVC, VSVR
-from scipy.linalg import LinAlgError, lapack
+from scipy.linalg import LinAlgError
 
 from covshift.machine import auto as tuning
 from covshift.machine import dual as _lapack
 from covshift.machine.auto import over_folds
-from covshift.machine.dual import cholesky, congruence, tridiagonal
+from covshift.machine.dual import BandForm, cholesky, congruence
 from covshift.numerics import parallel as _parallel
 
 rng = np.random.default_rng(0)
@@ -35,8 +35,9 @@ def test_only_lower_triangles_are_read():
     below = np.tril(V)
     np.testing.assert_array_equal(cholesky(below), cholesky(V))
     np.testing.assert_array_equal(np.tril(congruence(below, below)), np.tril(congruence(V, below)))
-    for a, b in zip(tridiagonal(below)[1:], tridiagonal(V)[1:], strict=True):
-        np.testing.assert_array_equal(a, b)
+    large = rng.normal(size=(100, 100))
+    large += large.T
+    np.testing.assert_array_equal(BandForm.of(np.tril(large)).bands, BandForm.of(large).bands)
 
 
 def test_no_factor_of_what_has_none():
@@ -44,22 +45,27 @@ def test_no_factor_of_what_has_none():
     assert cholesky(np.zeros((3, 3))) is None
 
 
-@pytest.mark.parametrize("N", [3, 70])
-def test_tridiagonal_form_is_that_of_scipy(N):
+@pytest.mark.parametrize("N", [1, 2, 3, 64, 65, 66, 130, 200])
+def test_systems_in_band_form_are_those_of_the_matrix(N):
     S = rng.normal(size=(N, N))
+    S = S @ S.T / N
+    form, b = BandForm.of(S), rng.normal(size=(N, 3))
+    found = form.rotated(form.solve(form.rotated(b, back=False), 0.3), back=True)
+    np.testing.assert_allclose(found, np.linalg.solve(S + 0.3 * np.eye(N), b), atol=1e-11)
+    np.testing.assert_allclose(form.rotated(form.rotated(b, back=False), back=True), b, atol=1e-13)
+
+
+def test_a_band_form_that_rounding_made_indefinite_is_solved_too():
+    S = rng.normal(size=(150, 150))
     S = S + S.T
-    reflectors, d, e, tau = tridiagonal(S)
-    expected, *rest, _ = lapack.dsytrd(S, lower=1, lwork=64 * N)
-    np.testing.assert_allclose(np.tril(reflectors), np.tril(expected), atol=1e-10)
-    for found, other in zip((d, e, tau), rest, strict=True):
-        np.testing.assert_allclose(found, other, atol=1e-10)
-    T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
-    np.testing.assert_allclose(np.linalg.eigvalsh(T), np.linalg.eigvalsh(S), atol=1e-10)
+    form, b = BandForm.of(S), rng.normal(size=(150, 2))
+    found = form.rotated(form.solve(form.rotated(b, back=False), 0.1), back=True)
+    np.testing.assert_allclose((S + 0.1 * np.eye(150)) @ found, b, atol=1e-9)
 
 
 def test_a_failure_is_an_error():
-    with pytest.raises(LinAlgError, match="dsytrd failed with info = -1"):
-        _lapack._check("dsytrd", -1)
+    with pytest.raises(LinAlgError, match="dsygst failed with info = -1"):
+        _lapack._check("dsygst", -1)
 
 
 # Folds in threads

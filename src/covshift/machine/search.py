@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist, squareform
 
 from ..data.features import feature_groups, gap_factors, members
 from ..exceptions import InputError
@@ -299,6 +299,7 @@ def _held_out_error(
 _WIDE = 100.0  # prior variance of the intercept, in units of the noise
 _SPREAD_COMMON, _SPREAD_AMPLITUDE, _SPREAD_RATIO = 3.0, 3.0, 1.0  # of the priors, in log units
 _BELOW, _ABOVE = 12.0, 8.0  # how far the search may go from its start, in log units
+_KEPT = 1 << 23  # differences of pairs of rows, 64 MB; more are computed each time
 _NEGLIGIBLE = 1e-4  # of the largest amplitude: such a part is left out
 
 
@@ -336,15 +337,24 @@ class Layout:
 
 
 class Evidence:
-    """The negative log evidence of rows U (N, n), outcomes Y (N, k) and weights w, with priors."""
+    """The negative log evidence of rows U (N, n), outcomes Y (N, k) and weights w, with priors.
+
+    Kernel values of the N (N - 1) / 2 pairs of rows stand in one vector, in SciPy's order.
+    """
 
     def __init__(self, U: Real, Y: Real, w: Real, layout: Layout, shrink: float) -> None:
         self.U, self.w, self.layout, self.shrink = U, w, layout, shrink
         centred = Y - (w @ Y) / w.sum()
         spread = np.sqrt((w @ centred**2) / w.sum())
         self.Y = centred[:, spread > 0] / spread[spread > 0]
-        self._linear = U @ U.T / layout.n_groups
+        products = U @ U.T / layout.n_groups
+        self._linear = _pairs(products), np.diag(products).copy()
         self._features, self._gap_factors = members(layout.groups), gap_factors(layout.groups)
+        count = layout.n_groups * len(self._linear[0])
+        by_gaps = {"laplacian", "main_effects"} & set(layout.parts)
+        self._kept: Real | None = None
+        if by_gaps and count <= _KEPT:
+            self._kept = np.stack(list(self._gaps()))
 
     def __call__(self, theta: Real) -> tuple[float, Real]:
         """Return the value at ``theta`` and its gradient."""
@@ -365,40 +375,44 @@ class Evidence:
 
     def _likelihood(self, theta: Real) -> tuple[float, Real]:
         layout, N, G = self.layout, len(self.U), self.layout.n_groups
-        root = np.exp((theta[0] + theta[1 : 1 + G][layout.groups]) / 2)  # (n,)
+        root = np.exp((theta[0] + theta[1 : 1 + G]) / 2)  # (G,)
         amplitude, ratio = np.exp(theta[1 + G : -1]), float(np.exp(theta[-1]))
-        V = self.U * root
-        W = V * self._gap_factors
-        city = cdist(W, W, "cityblock") if "laplacian" in layout.parts else None
-        terms = {}
+        V = self.U * root[layout.groups]
+        city = self._added(root) if "laplacian" in layout.parts else None
+        terms, diagonals = {}, {}
         for part, a in zip(layout.parts, amplitude, strict=True):
+            diagonals[part] = np.full(N, a)
             if part == "linear":
-                terms[part] = a * self._linear
+                terms[part], diagonals[part] = (a * values for values in self._linear)
             elif part == "rbf":
-                terms[part] = a * np.exp(-0.5 * cdist(V, V, "sqeuclidean"))
+                terms[part] = _decay(pdist(V, "sqeuclidean"), 0.5, a)
             elif city is not None and part == "laplacian":
-                terms[part] = a * np.exp(-ratio * city)
+                terms[part] = _decay(city, ratio, a)
             else:
-                terms[part] = a / G * sum(np.exp(-ratio * gaps) for gaps in self._by_feature(W))
-        C = sum(terms.values()) + _WIDE
-        C[np.diag_indices(N)] += 1 / self.w
-        L, info = lapack.dpotrf(C, lower=1, overwrite_a=1)
+                every = zip(root, self._gaps(), strict=True)
+                terms[part] = np.sum([_decay(gaps, ratio * r, a / G) for r, gaps in every], axis=0)
+        C = squareform(np.sum(list(terms.values()), axis=0), checks=False)
+        C += _WIDE
+        C[np.diag_indices(N)] += np.sum(list(diagonals.values()), axis=0) + 1 / self.w
+        # C is symmetric: transposed, it is in LAPACK's order without a copy.
+        L, info = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
         if info != 0:
             return np.inf, np.zeros(layout.size)
         log_det = 2 * float(np.log(np.diag(L)).sum())
-        inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        solved, _ = lapack.dpotrs(L, self.Y, lower=1)
+        inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # its lower triangle
         columns, mass = self.Y.shape[1], float(self.w.sum())
-        solved = inverse @ self.Y
         total = float(np.sum(self.Y * solved))
         value = columns * (mass * np.log(total) + log_det) / 2
-        # Gradient by C: what every kernel value adds.
-        D = columns / 2 * (inverse - (mass / total) * (solved @ solved.T))
+        # Gradient by C: what every kernel value adds; each pair is there twice.
+        pull = mass / total
+        D = columns * (_pairs(inverse.T) - pull * _pairs(solved @ solved.T))
+        on_diagonal = columns / 2 * (np.diag(inverse) - pull * (solved**2).sum(axis=1))
         gradient = np.zeros(layout.size)
         for j, part in enumerate(layout.parts):
-            gradient[1 + G + j] = np.vdot(D, terms[part])
+            gradient[1 + G + j] = D @ terms[part] + on_diagonal @ diagonals[part]
         by_feature, gradient[-1] = self._by_width(
-            D, terms, (V, W), city, ratio, dict(zip(layout.parts, amplitude, strict=True))
+            D, terms, V, root, city, ratio, dict(zip(layout.parts, amplitude, strict=True))
         )
         gradient[1 : 1 + G] = by_feature
         gradient[0] = by_feature.sum()
@@ -408,37 +422,64 @@ class Evidence:
         self,
         D: Real,
         terms: dict[str, Real],
-        scaled: tuple[Real, Real],
+        V: Real,
+        root: Real,
         city: Real | None,
         ratio: float,
         amplitude: dict[str, float],
     ) -> tuple[Real, float]:
         """Return the gradient by the log relevance of every feature (G,), and by log ratio."""
-        (V, W), G = scaled, self.layout.n_groups
+        G = self.layout.n_groups
         found, by_ratio = np.zeros(G), 0.0
         if "rbf" in terms:
-            P = D * terms["rbf"]
+            P = squareform(D * terms["rbf"], checks=False)
             by_column = P.sum(axis=1) @ V**2 - np.sum(V * (P @ V), axis=0)
-            found -= np.bincount(self.layout.groups, by_column, minlength=G)
+            found -= np.bincount(self.layout.groups, by_column, minlength=G) / 2
         if city is not None:
-            P = D * terms["laplacian"]
-            found -= ratio / 2 * np.array([np.vdot(P, gaps) for gaps in self._by_feature(W)])
-            by_ratio -= ratio * float(np.vdot(P, city))
+            pairs = D * terms["laplacian"]
+            found -= ratio / 2 * root * self._weighed(pairs)
+            by_ratio -= ratio * float(pairs @ city)
         if "main_effects" in terms:
-            for g, gaps in enumerate(self._by_feature(W)):
-                gap = ratio * gaps
-                slope = -amplitude["main_effects"] / G * float(np.vdot(D, gap * np.exp(-gap)))
+            for g, gaps in enumerate(self._gaps()):
+                gap = ratio * root[g] * gaps
+                slope = -amplitude["main_effects"] / G * float(D @ (gap * np.exp(-gap)))
                 found[g] += slope / 2
                 by_ratio += slope
         return found, by_ratio
 
-    def _by_feature(self, W: Real) -> Iterator[Real]:
-        """Yield the differences |u - v| of all rows in one feature after another: (N, N)."""
+    def _gaps(self) -> Iterator[Real]:
+        """Yield the differences of all pairs in one feature after another, of relevance one."""
+        if self._kept is not None:
+            yield from self._kept
+            return
         for columns in self._features:
-            if len(columns) == 1:
-                yield _gaps(W[:, columns[0]])
-            else:
-                yield cdist(W[:, columns], W[:, columns], "cityblock")
+            yield pdist(self.U[:, columns] * self._gap_factors[columns], "cityblock")
+
+    def _added(self, root: Real) -> Real:
+        """Add up the differences of all features, each times its root (G,)."""
+        if self._kept is not None:
+            return np.asarray(root @ self._kept)
+        scaled = self.U * (root[self.layout.groups] * self._gap_factors)
+        return np.asarray(pdist(scaled, "cityblock"))
+
+    def _weighed(self, pairs: Real) -> Real:
+        """Sum the differences of each feature, weighed by what belongs to the pairs: (G,)."""
+        if self._kept is not None:
+            return np.asarray(self._kept @ pairs)
+        return np.array([gaps @ pairs for gaps in self._gaps()])
+
+
+def _decay(distances: Real, rate: float, amplitude: float) -> Real:
+    """Return amplitude exp(-rate distances)."""
+    values = -rate * distances
+    np.exp(values, out=values)
+    values *= amplitude
+    return np.asarray(values)
+
+
+def _pairs(S: Real) -> Real:
+    """Entries of a symmetric matrix (N, N) above its diagonal, row by row."""
+    return np.asarray(squareform(S, force="tovector", checks=False))
 
 
 def maximise(evidence: Evidence, start: Real, *, steps: int) -> Real:
@@ -463,7 +504,3 @@ def posterior_mean(kernel: KernelSum, U: Real, Y: Real, w: Real, at: Real) -> Re
             return np.broadcast_to((w @ Y) / w.sum(), (len(at), Y.shape[1])).copy()
         c = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
         return np.asarray(kernel(at, U) @ (solved[:, :-1] - solved[:, -1:] * c) + c)
-
-
-def _gaps(v: Real) -> Real:
-    return np.abs(v[:, None] - v)
