@@ -510,6 +510,19 @@ def design_variance(psi, stratum, cluster):
 # Performance on the target: rows one at a time, pairs of rows for what is ranked.
 
 
+def delete_one_variance(y, d, stratum, unit):
+    """JKn of a weighted mean: leave out each unit, its stratum's others times n / (n - 1)."""
+    total = 0.0
+    for h in np.unique(stratum):
+        inside = np.unique(unit[stratum == h])
+        n = len(inside)
+        for c in inside if n > 1 else []:
+            again = np.where(stratum == h, d * n / (n - 1), d)
+            again[unit == c] = 0
+            total += (n - 1) / n * (np.average(y, weights=again) - np.average(y, weights=d)) ** 2
+    return total
+
+
 def log_likelihood(shares, seen, weight, least=1e-3):
     """Weighted log-likelihood of a mixture; a chance below ``least`` counts as that."""
     total = 0.0

@@ -222,7 +222,7 @@ def test_numbers_are_means(files, handed):
         (["--what", "median"], Median(), {}),
         (["--restrict", "overlap"], Mean(), {"restrict": "overlap"}),
         (["--finite-population"], Mean(), {"finite_population": True}),
-        (["--bootstrap", "50"], Mean(), {"bootstrap": 50}),
+        (["--replicates", "50"], Mean(), {"replicates": 50}),
         (
             ["--method", "model", "--confidence", "0.9"],
             Mean(),

@@ -170,17 +170,19 @@ def test_replicates_are_those_of_the_bootstrap_of_estimate(files):
         sample_weight=D,
         strata=STRATUM,
         cluster=CLUSTER,
-        bootstrap=25,
+        replicates=25,
         random_state=5,
     )
     np.testing.assert_allclose(replicates(columns), found.replicate_weights, rtol=1e-5, atol=1e-8)
     error = np.sqrt(variance_of_the_mean(columns, book))
-    assert error == pytest.approx(found.standard_error, rel=0.1)  # spread around another centre
+    assert error == pytest.approx(found.standard_error, rel=1e-4)
     facts = book["replicates"]
     assert (facts["scale"], facts["rscales"], facts["seed"]) == (1 / 25, 1, 5)
     assert (facts["strata"], facts["cluster"], facts["target_drawn"]) == ("h", "c", True)
     assert "25 bootstrap replicates" in done.out
-    assert "scale 0.04, rscales 1" in done.out
+    assert 'type = "bootstrap", scale = 0.04, rscales = rep(1, 25), ' in done.out
+    assert "vce(bootstrap) bsrweight(replicate_*) dof(24) mse" in done.out
+    assert (facts["type"], facts["degrees_of_freedom"]) == ("bootstrap", 24)
 
 
 def test_a_target_that_is_the_population_is_not_drawn(files):
@@ -208,6 +210,53 @@ def test_the_jackknife_of_single_rows_is_a_loop(files):
     expected = (N - 1) / N * ((np.array(thetas) - theta) ** 2).sum()
     assert variance_of_the_mean(columns, book) == pytest.approx(expected, rel=1e-4)
     assert book["replicates"]["scale"] == pytest.approx((N - 1) / N)
+
+
+def test_weights_without_an_equation_have_a_jackknife(files):
+    """A bootstrap of CDF weights sees half of their error."""
+    given = ("--label", "y", "--method", "cdf", *PLAIN)
+    _, columns, book, done = weigh(files, *given, "--replicates", "6")
+    facts = book["replicates"]
+    assert (facts["method"], facts["type"], facts["degrees_of_freedom"]) == ("jackknife", "JK1", 5)
+    left_out = (replicates(columns) == 0) & (columns["weight"] > 0)[:, None]
+    assert (left_out.sum(axis=0) >= 9).all()  # ten rows, of which some have no weight at all
+    assert facts["r"] in done.out
+    assert 'type = "JK1", scale = 0.8333333333, rscales = rep(1, 6), ' in facts["r"]
+    stata = "vce(jackknife) jkrweight(replicate_*, multiplier(0.8333333333)) dof(5) mse"
+    assert facts["stata"] == f"svyset [pweight=weight], {stata}"
+    assert facts["stata"] in done.out
+    out = files / "no.csv"
+    base = ("weigh", files / "train.csv", files / "target.csv", *given, "--replicates", "6")
+    refused = covshift(*base, "--replicate-method", "bootstrap", "-o", out)
+    assert refused.code == 2
+    assert "would understate the errors of cdf weights" in refused.err
+    assert not out.exists()
+
+
+def test_strata_of_which_each_unit_is_left_out_have_their_own_scales(files):
+    given = (*ASKED, "--weight", "d", "--drop", "n", "--strata", "h", "--cluster", "c")
+    more = ("--replicate-method", "jackknife", "--replicates", "30", "--finite-population")
+    _, columns, book, _ = weigh(files, *given, *more)
+    facts = book["replicates"]
+    assert (facts["type"], facts["number"], facts["degrees_of_freedom"]) == ("JKn", 30, 27)
+    assert facts["scale"] == 1
+    assert facts["rscales"] == pytest.approx([0.9] * 30)
+    assert "rscales = rep(0.9, 30)" in facts["r"]
+    assert "multiplier(0.9)" in facts["stata"]
+    again = replicates(columns)
+    assert (again == 0).sum(axis=0).tolist() == [2] * 30  # of each cluster two rows in a stratum
+    Z, there = standardised(D)
+    out = (STRATUM == "n") & (CLUSTER == 0)
+    d = np.where(out, 0, np.where(STRATUM == "n", D * 10 / 9, D))
+    w = d * EntropyBalancing().fit(Z, X_target=there, sample_weight=d).weights_
+    np.testing.assert_allclose(again[:, 0], w / w.mean(), rtol=1e-5, atol=1e-9)
+
+
+def test_more_replicates_than_rows_leave_out_each_row_once(files):
+    given = ("--label", "y", "--method", "cdf", *PLAIN[:6], "--cluster", "c")
+    _, columns, _, done = weigh(files, *given, "--replicates", "200")
+    assert replicates(columns).shape == (N, 10)
+    assert "there are 10: each is left out once" in done.err
 
 
 def test_a_frequency_is_so_many_rows_of_the_sample(files):
@@ -274,11 +323,11 @@ def test_replicates_of_margins_meet_them_all(files):
         method="weights",
         weighter=Raking(),
         sample_weight=D,
-        bootstrap=40,
+        replicates=40,
     )
     np.testing.assert_allclose(again / 5000 * N, found.replicate_weights, rtol=1e-6)
     error = np.sqrt(variance_of_the_mean(columns, book))
-    assert error == pytest.approx(found.standard_error, rel=0.05)
+    assert error == pytest.approx(found.standard_error, rel=1e-4)
 
 
 def test_strata_and_clusters_leave_the_margins_as_they_are(files):
@@ -361,7 +410,7 @@ def test_draws_without_weights_are_drawn_again_and_counted():
 
     options = {"kind": "bootstrap", "count": 10, "random_state": 0}
     found = replicate(fit, np.ones(8), Design.simple(8), None, **options)
-    assert (found.count, found.redrawn, len(calls)) == (10, 4, 14)
+    assert (found.plan.count, found.redrawn, len(calls)) == (10, 4, 14)
     kept = [d for k, d in enumerate(calls, start=1) if k % 3]
     np.testing.assert_allclose(found.weights, np.transpose(kept))
 

@@ -431,27 +431,29 @@ def test_a_right_model_saves_useless_weights(diagnosis):
 def test_drawing_again_finds_the_same_error(diagnosis, options):
     X, T, y = draw(0, N=300, M=200)
     found = {
-        bootstrap: by_method(
+        replicates: by_method(
             estimate_with(
                 diagnosis, X, y, T, weighter=EntropyBalancing(), outcome_model=Line(),
-                bootstrap=bootstrap, **options,
+                replicates=replicates, **options,
             )
         )
-        for bootstrap in (None, 120)
+        for replicates in (None, 120)
     }  # fmt: skip
     for method in ("dr", "weights", "none"):
-        one, other = (found[bootstrap][method] for bootstrap in (None, 120))
+        one, other = (found[replicates][method] for replicates in (None, 120))
         assert one.value == other.value
         assert other.standard_error == pytest.approx(one.standard_error, rel=0.15), method
 
 
 def test_replicate_weights_are_those_of_the_draws(ask):
-    found = ask(weighter="entropy", bootstrap=30, method="weights")
+    found = ask(weighter="entropy", replicates=30, method="weights")
     assert found.replicate_weights.shape == (N, 30)
     np.testing.assert_allclose(found.replicate_weights.mean(axis=0), 1)
     means = (found.replicate_weights.T @ Y) / N
-    assert found.standard_error == pytest.approx(means.std(ddof=1))
-    again = ask(weighter="entropy", bootstrap=30, method="weights")
+    variance = found.replicate_scales @ (means - found.value) ** 2
+    assert found.standard_error == pytest.approx(np.sqrt(variance))
+    assert found.errors == "bootstrap"
+    again = ask(weighter="entropy", replicates=30, method="weights")
     np.testing.assert_array_equal(again.replicate_weights, found.replicate_weights)
 
 

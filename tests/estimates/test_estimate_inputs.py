@@ -110,7 +110,7 @@ def notes(found, kind):
         ({"what": "coefficients", "by": LABELS}, "leave out by"),
         ({"what": Coefficients(family="logistic"), "y": (X[:, 0] > 0) * 1}, "no finite"),
         ({"confidence": 95}, "confidence=95 must be"),
-        ({"bootstrap": 1}, "bootstrap=1 must be"),
+        ({"replicates": 1}, "replicates=1 must be"),
         ({"weighter": Trimmed(1)}, "max_weight=1 must be"),
         ({"random_state": None}, "random_state=None must be"),
         ({"restrict": "all"}, "restrict='all' must be"),
@@ -189,7 +189,7 @@ def test_the_largest_outcome_bounds_a_median_where_most_rows_have_it(ask):
 
 def test_a_group_of_one_row_has_an_infinite_interval_and_a_warning(ask):
     by = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
-    for options in ({}, {"bootstrap": 4}):
+    for options in ({}, {"replicates": 4}, {"replicates": 4, "weighter": "entropy"}):
         found = ask(by=by, **options)
         assert [row.group for row in found] == [None, "a", "b", "c"]
         assert found.estimates[-1].interval == (-np.inf, np.inf)
@@ -504,7 +504,7 @@ def test_weights_stay_below_their_limit(ask):
     assert limited.weights.mean() == pytest.approx(1)
     assert 0 < limited.trimmed_share < 1
     assert limited.effective_sample_size > free.effective_sample_size
-    drawn = ask(weighter=Trimmed(1.5, "entropy"), bootstrap=5)
+    drawn = ask(weighter=Trimmed(1.5, "entropy"), replicates=5)
     assert drawn.replicate_weights.max() <= 1.5 + 1e-9
 
 

@@ -321,7 +321,7 @@ def test_clusters_widen_the_interval():
 
 def test_the_bootstrap_agrees_with_the_influence_values():
     plain = estimate(X, Y, MARGINS, method="weights")
-    drawn = estimate(X, Y, MARGINS, method="weights", bootstrap=150)
+    drawn = estimate(X, Y, MARGINS, method="weights", replicates=150)
     assert drawn.value == pytest.approx(plain.value)
     assert drawn.standard_error == pytest.approx(plain.standard_error, rel=0.2)
     assert drawn.replicate_weights.shape == (N, 150)
@@ -329,7 +329,7 @@ def test_the_bootstrap_agrees_with_the_influence_values():
 
 def test_draws_that_lose_rows_have_weights_too():
     """Of two units in a stratum a draw takes one twice, and the rows of the other are not there."""
-    given = {"method": "weights", "bootstrap": 20}
+    given = {"method": "weights", "replicates": 20}
     drawn = estimate(X, Y, MARGINS, strata=np.arange(N) // 2, **given)
     assert (drawn.replicate_weights == 0).sum(axis=0).tolist() == [N // 2] * 20
 

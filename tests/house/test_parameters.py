@@ -266,8 +266,8 @@ FUNCTIONS = [
     (lambda: datasets.make_twonorm(2.5), "n_samples=2.5"),
     (lambda: datasets.bias_by_norm(np.eye(4), factor="x"), "factor='x'"),
     (
-        lambda: estimates.estimate([[1.0]], [1.0], [[1.0]], bootstrap=1),
-        "bootstrap=1",
+        lambda: estimates.estimate([[1.0]], [1.0], [[1.0]], replicates=1),
+        "replicates=1",
     ),
     (lambda: objectives.VObjective([[1.0]], squash="x"), "squash='x'"),
     (lambda: objectives.VObjective([[1.0]], unit_hessian=1), "unit_hessian=1"),

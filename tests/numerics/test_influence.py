@@ -13,7 +13,7 @@ from covshift.data import Groups, Samples
 from covshift.engine.methods import METHODS, Engine, Signal
 from covshift.engine.problem import Problem
 from covshift.engine.weights import Weights
-from covshift.estimates import quantities as regression
+from covshift.estimates import regressions
 from covshift.numerics.crossfit import CrossFit, Features
 from covshift.numerics.influence import Design, Influence, mean_influence
 from covshift.weights import Discriminative, EntropyBalancing
@@ -260,7 +260,7 @@ def fitted(problem, method, family):
     y = outcomes(problem, binary=family == "logistic")
     signal = problem.indicator(y, "b") if family == "logistic" else problem.numbers(y, "y")
     X, T = (np.column_stack([np.ones(len(p)), p]) for p in (problem.sample.X, problem.sample.T))
-    return regression._solve(problem, signal, X, T, family, method)
+    return regressions._solve(problem, signal, X, T, family, method)
 
 
 QUANTITIES = (mean, ratio, group, difference, cdf, linear, logistic)

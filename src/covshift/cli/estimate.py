@@ -46,7 +46,8 @@ _FURTHER = """
 --finite-population  the target file is the whole population: no sampling error of its own
 --sensitivity D:float  also show the interval if the outcome given the features differed by up to D
 --max-weight W:float  limit of the weights, in units of their mean
---bootstrap N:int  take the errors from N draws of both samples
+--replicates N:int  take the errors from N replicates of both samples, in each of which the weights
+  are fitted again: a bootstrap where the weights solve an equation, else a jackknife
 """
 
 
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
             weighter=args.weighter if limit is None else Trimmed(limit, args.weighter),
             restrict=args.restrict,
             confidence=args.confidence,
-            bootstrap=args.bootstrap,
+            replicates=args.replicates,
             random_state=args.seed,
         )
     except NoOverlapError as error:

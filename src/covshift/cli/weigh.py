@@ -29,7 +29,7 @@ LABELS = ("strata", "cluster")
 _REPLICATES = f"""
 --replicates B:int  also write B replicate weights, for errors that count the fit of the weights
 --replicate-method bootstrap|jackknife  draws of both samples, or B groups of which each is left out
-  once (default: bootstrap)
+  once (default: bootstrap where the weights solve an equation, else jackknife)
 {options.DESIGN.strip()}
 --finite-population  the target file is the whole population: it is not drawn again
 """
@@ -125,10 +125,11 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
         lines.append("These are the weights that covshift estimate uses.")
     drawn = found.replicates
     if drawn is not None:
-        lines.append(
-            f"{drawn.count} {drawn.kind} replicates: variance = scale x sum of (theta_b - theta)^2 "
-            f"with scale {drawn.scale:.6g}, rscales 1."
-        )
+        lines += [
+            f"{drawn.plan.count} {drawn.plan.kind} replicates, to be declared as:",
+            f"  R:     {found.r_line}",
+            f"  Stata: {found.stata_line}",
+        ]
     if args.output:
         scale = "mean one" if found.population is None else f"sum {found.population:g}"
         where = f", explained in {args.codebook}" if args.codebook else ""

@@ -20,21 +20,19 @@ from ..data.row_weights import RowWeights
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
-from ..numerics.resampling import Replicates, replicate
+from ..numerics.resampling import Kind, Replicates, replicate
 from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
 from .weigh import LABELS
 
-_VARIANCE = {
-    "bootstrap": "scale * sum over b of (theta_b - theta)^2, scale = 1 / B",
-    "jackknife": "scale * sum over b of (theta_b - theta)^2, scale = (B - 1) / B",
-}
 _DRAWN = {
     "bootstrap": "the weighter fitted again to design weights times random multipliers (Rao, Wu)",
-    "jackknife": "the weighter fitted again without one of B random groups (delete-a-group, Kott)",
+    "JK1": "the weighter fitted again without one of B random groups (delete-a-group, Kott)",
+    "JKn": "the weighter fitted again without one of the units, stratum by stratum",
 }
+_MET = 1e-6  # difference from a margin that is none
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Weighed:
         factor[self.again] = np.where(self.rows.kept, raw / mean, 0.0)
         found = {"weight": design * factor, "design_weight": design, "factor": factor}
         if self.replicates is not None:
-            digits = max(3, len(str(self.replicates.count)))
+            digits = max(3, len(str(self.replicates.plan.count)))
             for b, column in enumerate(self.replicates.weights.T, start=1):
                 found[f"replicate_{b:0{digits}d}"] = column * self.unit
         return found
@@ -99,20 +97,62 @@ class Weighed:
         found = self.replicates
         if found is None:
             return None
-        names = list(self.columns)[3:]
+        names, made = list(self.columns)[3:], found.plan
+        even = bool((made.rscales == 1).all())
         return {
-            "number": found.count,
+            "number": made.count,
             "columns": [names[0], names[-1]],
-            "method": found.kind,
-            "made_by": _DRAWN[found.kind],
-            "variance": _VARIANCE[found.kind],
-            "scale": found.scale,
-            "rscales": 1,
+            "method": made.kind,
+            "type": made.type,
+            "made_by": _DRAWN[made.type],
+            "variance": "scale * sum over b of rscales_b * (theta_b - theta)^2",
+            "scale": made.scale,
+            "rscales": 1 if even else made.rscales.tolist(),
+            "degrees_of_freedom": made.freedom,
             "combined_weights": True,
             "around": "theta, the number under the full-sample weight (mse)",
+            "r": self.r_line,
+            "stata": self.stata_line,
             "redrawn": found.redrawn,
             "stopped_early": found.unconverged,
         }
+
+    @property
+    def r_line(self) -> str:
+        """How R's survey is told of the replicates."""
+        assert self.replicates is not None
+        made = self.replicates.plan
+        values, times = _runs(made.rscales)
+        rscales = f"rep({values[0]}, {times[0]})"
+        if len(values) > 1:
+            rscales = f"rep(c({', '.join(values)}), c({', '.join(times)}))"
+        return (
+            'svrepdesign(data = data, weights = ~weight, repweights = "^replicate_", '
+            f'type = "{made.type}", scale = {made.scale:.10g}, rscales = {rscales}, '
+            f"combined.weights = TRUE, mse = TRUE, degf = {made.freedom})"
+        )
+
+    @property
+    def stata_line(self) -> str:
+        """How Stata is told of them."""
+        assert self.replicates is not None
+        made = self.replicates.plan
+        if made.kind == "bootstrap":
+            how = "vce(bootstrap) bsrweight(replicate_*)"
+        else:
+            scales = made.scale * made.rscales
+            values = _runs(scales)[0]
+            if len(values) > 1:
+                values = [f"{scale:.10g}" for scale in scales]
+            how = f"vce(jackknife) jkrweight(replicate_*, multiplier({' '.join(values)}))"
+        return f"svyset [pweight=weight], {how} dof({made.freedom}) mse"
+
+
+def _runs(values: Real) -> tuple[list[str], list[str]]:
+    """Write values that repeat as those of each run, and how long it is."""
+    starts = np.flatnonzero(np.append(True, np.diff(values) != 0))
+    times = np.diff(np.append(starts, len(values)))
+    return [f"{values[k]:.10g}" for k in starts], [str(n) for n in times]
 
 
 def write_weights(found: Weighed, args: argparse.Namespace) -> None:
@@ -238,6 +278,16 @@ def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None
             f"--replicates fits the weights again to other design weights, which {args.method} "
             "does not take. Use --method cdf, entropy or another that takes them."
         )
+    solve_equation = found.weighter._has_mean_influence() or (
+        found.target["kind"] == "margins" and found.balance["gap_after"] <= _MET
+    )
+    if args.replicate_method == "bootstrap" and not solve_equation:
+        raise InputError(
+            f"--replicate-method bootstrap would understate the errors of {args.method} weights, "
+            "by up to half: fitted again, they take back part of what a draw gives a row. Leave it "
+            "out for a jackknife, or use --method entropy."
+        )
+    kind: Kind = args.replicate_method or ("bootstrap" if solve_equation else "jackknife")
     kept, lines = np.flatnonzero(found.rows.kept), found.lines
     again, X, T = found.again[kept], found.X[kept, ...], found.T
     v = None
@@ -263,24 +313,31 @@ def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None
     design = Design.of(len(again), *labels)
     if design.lonely:
         console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
+    if kind == "jackknife" and args.replicates > design.units:
+        text = f"{args.replicates} groups of a jackknife need as many units, and there are "
+        if args.replicate_method is not None:
+            remedy = f"Ask for at most {design.units} replicates."
+            raise InputError(f"{text}{design.units}. {remedy}")
+        console.note(f"{text}{design.units}: each is left out once.")
     drawn = replicate(
         fit,
         found.rows.w[kept],
         design,
         None if v is None or args.finite_population else Design.simple(len(v)),
-        kind=args.replicate_method or "bootstrap",
+        kind=kind,
         count=args.replicates,
         random_state=args.seed,
         of_lines=of_lines,
         verbose=not console.quiet,
     )
+    count = drawn.plan.count
     if drawn.redrawn:
         console.warn(
-            f"in {drawn.redrawn} of {drawn.count + drawn.redrawn} draws no weights were found, "
+            f"in {drawn.redrawn} of {count + drawn.redrawn} draws no weights were found, "
             "such as for lack of overlap; others were drawn in place of them."
         )
     if drawn.unconverged:
-        console.warn(f"the fit of {drawn.unconverged} of {drawn.count} replicates stopped early.")
+        console.warn(f"the fit of {drawn.unconverged} of {count} replicates stopped early.")
     return drawn
 
 

@@ -92,6 +92,13 @@ class Weights:
         return None if found is None else found[1:]
 
     @property
+    def solve_equation(self) -> bool:
+        """Whether the weights solve an estimating equation, or were given: a bootstrap is valid."""
+        if self.trimmed:
+            return False
+        return self.met or self.weighter is None or self.weighter._has_mean_influence()
+
+    @property
     def effective_sample_size(self) -> float:
         """Kish's number of equally weighted rows."""
         return effective_sample_size(self.final)

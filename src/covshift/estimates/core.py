@@ -38,7 +38,7 @@ def estimate(
     cluster: Any = None,
     restrict: str | None = None,
     confidence: float = 0.95,
-    bootstrap: int | None = None,
+    replicates: int | None = None,
     random_state: int = 0,
 ) -> Estimates:
     """Say what a quantity is in the population, from a sample of whoever was easy to reach.
@@ -103,9 +103,13 @@ def estimate(
         covered part of the target and say which.
     confidence : float
         Coverage of the intervals.
-    bootstrap : int, optional
-        Take the errors from so many draws, in each of which the weights are fitted again, instead
-        of influence values; ``replicate_weights`` keeps these. The draws take margins as exact.
+    replicates : int, optional
+        Take the errors from so many replicates of the samples, in each of which the weights are
+        fitted again, instead of influence values; ``replicate_weights`` keeps these. They are draws
+        of a bootstrap where the weights solve an estimating equation (entropy balancing, logistic
+        odds, weights that meet the margins, weights that were given), and otherwise those of a
+        jackknife, of which there are at most as many as rows or clusters: a bootstrap would see
+        half of the error of CDF weights. Margins count as exact.
     random_state : int
         Seed of all that is drawn.
 
@@ -145,7 +149,7 @@ def estimate(
     one_of(*METHODS).check(method, "method")
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
-    (whole(2) | one_of(None)).check(bootstrap, "bootstrap")
+    (whole(2) | one_of(None)).check(replicates, "replicates")
     whole(0).check(random_state, "random_state")
     if target.batch is not None:
         raise InputError("batch is for evaluate: estimate each batch of the target by a call.")
@@ -194,7 +198,7 @@ def estimate(
         finite_population=sample.finite_population or exact,
         max_weight=max_weight,
         confidence=confidence,
-        bootstrap=bootstrap,
+        replicates=replicates,
         n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
         random_state=random_state,
     )

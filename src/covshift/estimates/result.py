@@ -108,8 +108,11 @@ class Estimates(Answer):
         Which outcome models were used for what.
     diagnosis : Diagnosis or MarginsDiagnosis
     sensitivity : float or None
-    replicate_weights : (N, B) array or None
-        Of the bootstrap, where it was asked for.
+    replicate_weights, replicate_scales : (N, B) and (B,) arrays, or None
+        Where replicates were asked for. The variance of a number theta is
+        ``replicate_scales @ (thetas - theta) ** 2``, with the numbers of the replicates.
+    errors : {"influence", "bootstrap", "jackknife"}
+        Where the standard errors come from.
     notes : tuple of Note
     margins : Margins or None
         The target, where it is no rows.
@@ -133,6 +136,7 @@ class Estimates(Answer):
     diagnosis: Diagnosis | MarginsDiagnosis
     sensitivity: float | None = None
     replicate_weights: Real | None = None
+    replicate_scales: Real | None = None
     errors: str = "influence"
     notes: tuple[Note, ...] = ()
     margins: Margins | None = None

@@ -23,7 +23,7 @@ from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
 from ..numerics.progress import track
 from ..numerics.quiet import quiet
-from ..numerics.resampling import bootstrap_draws
+from ..numerics.resampling import Kind, Plan, no_weights_without, plan
 from ..show.notes import Note
 from ..show.table import Table
 from .margins import margin_factors, weigh_to_margins
@@ -43,7 +43,7 @@ class Settings:
     finite_population: bool
     max_weight: float | None
     confidence: float
-    bootstrap: int | None
+    replicates: int | None
     n_folds: int
     random_state: int
 
@@ -65,27 +65,26 @@ class Run:
         rows: list[Estimate] = []
         changes: list[Change] = []
         models: dict[str, list[str]] = {}
-        drawn = None
+        drawn, by = None, None
         for outcome in outcomes:
             problem, used = self._problem(outcome)
             items = list(self._items(problem, outcome, used))
-            if self.settings.bootstrap is not None:
-                again = draws(
+            if self.settings.replicates is not None:
+                again, made = draws(
                     problem,
                     self.settings.weighter,
-                    self.settings.bootstrap,
+                    self.settings.replicates,
                     max_weight=self.settings.max_weight,
                 )
-                numbers = [list(self._items(draw, outcome, used)) for draw in again]
-                complete = [k for k, draw in enumerate(numbers) if is_complete(draw)]
-                if len(complete) < 2:
-                    raise InputError("No two draws of the bootstrap have all numbers.")
-                again, numbers = [again[k] for k in complete], [numbers[k] for k in complete]
-                items = with_drawn_errors(items, numbers)
+                own = problem.sample
+                whole = problem.with_weights(own.d, problem.weights.final, own.share)
+                numbers = [list(self._items(part, outcome, used)) for part in (whole, *again)]
+                items = with_drawn_errors(items, numbers[0], numbers[1:], made)
                 if drawn is None:
                     drawn = np.zeros((len(outcome.y), len(again)))
                     drawn[used] = np.column_stack([draw.weights.final for draw in again])
-                self._note_lost_draws(len(again))
+                    by = made
+                self._note_draws(self.settings.replicates, made)
             rows += [row for item in items for row in self._rows(outcome.name, item)]
             changes += [_change(outcome.name, item, item.change) for item in items if item.change]
             models |= problem.seen
@@ -113,7 +112,8 @@ class Run:
             self.covered.diagnosis,
             None,
             drawn,
-            "influence" if self.settings.bootstrap is None else "bootstrap",
+            None if by is None else by.scale * by.rscales,
+            "influence" if by is None else by.kind,
             tuple(self.notes),
             None if sample.known is None else sample.known.margins,
         )
@@ -254,12 +254,18 @@ class Run:
             )
             self.notes.append(Note("single units", text))
 
-    def _note_lost_draws(self, kept: int) -> None:
-        drawn = self.settings.bootstrap or 0
-        lost = drawn - kept
-        if lost:
-            text = f"{lost} of {drawn} draws had no weights and were left out."
-            self.notes.append(Note("draws", text))
+    def _note_draws(self, drawn: int, made: Plan) -> None:
+        text = ""
+        if made.kind == "bootstrap" and made.count < drawn:
+            text = f"{drawn - made.count} of {drawn} draws had no weights and were left out."
+        if made.kind == "jackknife":
+            text = (
+                f"The errors come from a jackknife of {made.count} replicates: the bootstrap "
+                "would understate those of these weights, which solve no estimating equation."
+            )
+        note = Note("draws", text)
+        if text and note not in self.notes:
+            self.notes.append(note)
 
 
 def _change(outcome: str, item: Item, number: Number) -> Change:
@@ -275,35 +281,36 @@ def _change(outcome: str, item: Item, number: Number) -> Change:
 
 # Errors by drawing again: weights refitted in every draw, and replicate weights to keep.
 #
-# The draws are those of `_resampling`. The target's rows are drawn in the same way, unless they are
-# the whole population. In each draw the weighter is fitted again; the outcome model stays.
+# The draws are those of `covshift.numerics.resampling`: a bootstrap for weights that solve an
+# estimating equation, else a jackknife. The target's rows are drawn in the same way, unless they
+# are the whole population. In each draw the weighter is fitted again; the outcome model stays.
 #
-# Cost: ``n_bootstrap`` fits of the weighter.
+# Cost: ``count`` fits of the weighter.
 
 
 DRAWN: tuple[Method, ...] = ("dr", "weights", "none")
 """Methods whose errors the draws tell; the model stays as it is."""
 
 
-def is_complete(draw: list[Item]) -> bool:
-    """Whether a draw has all numbers: one in which a group lost all weight has not."""
-    return all(np.isfinite(item.numbers[method].value) for item in draw for method in DRAWN)
-
-
 def draws(
     problem: Problem,
     weighter: Any,
-    n_bootstrap: int,
+    count: int,
     *,
     max_weight: float | None = None,
-) -> list[Problem]:
-    """Return the problem under the weights of every draw; draws without weights are left out."""
+) -> tuple[list[Problem], Plan]:
+    """Return the problem under the weights of every draw, and how a variance follows from them.
+
+    Draws of a bootstrap that have no weights are left out.
+    """
     rng = np.random.default_rng(problem.random_state)
     sample = problem.sample
     target = None if problem.finite_population else Design.simple(len(sample.share))
-    again = islice(bootstrap_draws(problem.design, target, rng), n_bootstrap)
-    found, failure = [], ""
-    for own, others in track(again, n_bootstrap, "bootstrap"):
+    kind: Kind = "bootstrap" if problem.weights.solve_equation else "jackknife"
+    made, again = plan(problem.design, target, kind, count, rng)
+    found: list[Problem] = []
+    failure = ""
+    for own, others in track(islice(again, made.count), made.count, kind):
         d, share = sample.d * own, sample.share
         if others is not None:
             share = share * others
@@ -312,16 +319,20 @@ def draws(
             factor = _factor(problem, weighter, d, share)
         except ValueError as reason:  # such as a draw whose samples do not overlap
             failure = str(reason).partition("\n")[0]
+            if kind == "jackknife":
+                raise no_weights_without(len(found) + 1, made.count, failure) from reason
             continue
         final = d * factor
         final, _ = trimmed(final / final.mean(), max_weight)
         found.append(problem.with_weights(d, final, share))
-    if len(found) < max(2, n_bootstrap / 2):
+    if kind == "jackknife":
+        return found, made
+    if len(found) < max(2, count / 2):
         raise NoOverlapError(
-            f"In {n_bootstrap - len(found)} of {n_bootstrap} draws no weights were found, so that "
-            f"the others say nothing about the error. The last reason: {failure}"
+            f"In {count - len(found)} of {count} draws no weights were found, so that the others "
+            f"say nothing about the error. The last reason: {failure}"
         )
-    return found
+    return found, made.first(len(found))
 
 
 def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
@@ -338,17 +349,28 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
     return factor
 
 
-def with_drawn_errors(items: list[Item], drawn: list[list[Item]]) -> list[Item]:
-    """Give the items the spread of the draws as standard error, for what the weights decide."""
+def with_drawn_errors(
+    items: list[Item], whole: list[Item], drawn: list[list[Item]], made: Plan
+) -> list[Item]:
+    """Give the items the spread of the draws as standard error, for what the weights decide.
+
+    ``whole`` are the same numbers from the sample itself. A group may be lost in a draw: others of
+    a bootstrap tell its error, those of a jackknife do not.
+    """
     found = []
     for k, item in enumerate(items):
         numbers = dict(item.numbers)
         for method in DRAWN:
             values = np.array([draw[k].numbers[method].value for draw in drawn])
+            known, used = np.isfinite(values), made
+            if made.kind == "bootstrap" and 2 <= known.sum() < len(known):
+                values, used = values[known], made.first(int(known.sum()))
+            error = float(np.sqrt(used.variance(values, whole[k].numbers[method].value)))
             errors = item.errors[method]
+            errors = replace(errors, freedom=min(errors.freedom, used.freedom))
             numbers[method] = interval_of(
                 item.numbers[method].value,
-                float(values.std(ddof=1)),
+                error if np.isfinite(error) else np.inf,
                 errors.quantile(1.0, 0.0),
                 errors,
                 proportion=item.proportion,

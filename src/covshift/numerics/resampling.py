@@ -9,27 +9,38 @@ in every stratum, so that a weighted sum over the replicates has the variance of
   and lose rows): in a stratum of n units these get the multipliers D, with D / n of Dirichlet's
   distribution with n parameters (n - 2) / n. Their covariance is n / (n - 1) (I - 11'/n). Of two
   units one counts twice and the other not at all.
-- *Delete-a-group jackknife*, scale (G - 1) / G. The units are dealt to G groups at random, stratum
-  by stratum, m_g of n to group g. In replicate g these count 1 - a, and the others of the stratum
-  1 + a m_g / (n - m_g), with
+- *Delete-a-group jackknife* (JK1), scale (G - 1) / G. The units are dealt to G groups at random,
+  stratum by stratum, m_g of n to group g. In replicate g these are left out, and the others of the
+  stratum count n / (n - m_g). Equal groups, as in the delete-one jackknife, have an unbiased
+  variance. Else one unit of a stratum stays throughout, with the chance for which
 
-      a^2 = G / ((G - 1) sum_g m_g / (n - m_g)) ,
+      E (G - 1) / G sum_g m_g / (n - m_g) = 1 ,
 
-  the only one for which the variance is unbiased over the deals. Equal groups, as in the
-  delete-one jackknife, have a = 1: the units are left out. With n >= 5 G all but a hundredth of
-  the variance is the same, and a = 1 as well. Few units, n < G, have Kott's extension.
+  and the variance is unbiased over the deals. With n >= 5 G it is so but for a hundredth, and all
+  units are dealt.
+- *Delete-one jackknife of strata* (JKn), scale 1, and (n - 1) / n for a replicate without one of
+  the n units of a stratum. It takes the place of JK1 where there are replicates for all units. The
+  target, a sample of M rows, loses M / (1 + r R) of them in a replicate of scale r, of R.
+
+Which of the two holds? A row's influence is what it changes by being there. Weights that solve an
+estimating equation (entropy balancing, raking, logistic odds) follow a multiplier of the row in
+proportion, and both are right. Other weights are chosen anew: CDF weights give a row with half of
+its design weight a larger factor, so that the bootstrap sees about half of the error (Abadie and
+Imbens 2008 on matching). A row that is left out stays out: the jackknife is right. It must leave
+out whole units, which Kott's extension for strata of few units does not.
 
 A single unit of a stratum stays in both. Two samples are drawn independently of each other.
 
 Sources: Rubin (1981), *The Bayesian bootstrap*; Rao and Wu (1988), *Resampling inference with
 complex survey data*, whose draws have the same covariance; Kott (2001), *The delete-a-group
-jackknife*. Cost O(N) for each draw.
+jackknife*; Abadie and Imbens (2008), *On the failure of the bootstrap for matching estimators*.
+Cost O(N) for each draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -37,7 +48,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..exceptions import InputError, NoOverlapError
-from .array import Real, Rows, Whole
+from .array import Flags, Real, Rows, Whole
 from .influence import Design
 from .progress import Progress
 from .quiet import heard
@@ -73,7 +84,7 @@ def bootstrap_draws(
 def jackknife_draws(
     design: Design, target: Design | None, groups: int, rng: np.random.Generator
 ) -> Iterator[Draw]:
-    """Leave out the units of one group after the other, in both samples at once.
+    """Leave out the units of one group after the other, in both samples at once (JK1).
 
     >>> import numpy as np
     >>> rows = Design.simple(3)
@@ -82,38 +93,69 @@ def jackknife_draws(
     """
     parts = [(part, _dealt(part, groups, rng)) for part in (design, target) if part is not None]
     for g in range(groups):
-        found = [_without(part, dealt, g, groups) for part, dealt in parts]
+        found = [_without(part, dealt == g) for part, dealt in parts]
         yield found[0], found[1] if len(found) > 1 else None
 
 
+def unit_draws(
+    design: Design, target: Design | None, rng: np.random.Generator
+) -> tuple[Real, Iterator[Draw]]:
+    """Leave out one unit after the other, by strata (JKn); the scales of the replicates first."""
+    n = np.bincount(design.stratum)
+    order = np.argsort(design.stratum, kind="stable")
+    order = order[n[design.stratum[order]] > 1]
+    scales = 1 - 1 / n[design.stratum[order]]
+    rows = np.arange(0) if target is None else rng.permutation(target.units)
+    ends = np.cumsum(len(rows) / (1 + scales * len(scales)))
+    ends = np.append(0, np.round(ends)).astype(np.intp)
+
+    def draws() -> Iterator[Draw]:
+        for k, unit in enumerate(order):
+            others = None
+            if target is not None:
+                gone = np.zeros(len(rows), dtype=bool)
+                gone[rows[np.arange(ends[k], ends[k + 1]) % len(rows)]] = True
+                others = _without(target, gone)
+            yield _without(design, np.arange(design.units) == unit), others
+
+    return scales, draws()
+
+
 def _dealt(design: Design, groups: int, rng: np.random.Generator) -> Rows:
-    """Deal the units to the groups, stratum by stratum: the number of each unit's group."""
+    """Deal the units to the groups, stratum by stratum: each unit's group, -1 where it stays."""
     order = np.lexsort((rng.uniform(size=design.units), design.stratum))
-    dealt = np.empty(design.units, dtype=np.intp)
-    dealt[order] = np.arange(design.units) % groups
+    n = np.bincount(design.stratum)
+    stays = rng.uniform(size=len(n)) >= _chance_of_all(n, groups)
+    last = np.cumsum(n) - 1
+    order = np.delete(order, last[stays])
+    dealt = np.full(design.units, -1, dtype=np.intp)
+    dealt[order] = np.arange(len(order)) % groups
     return dealt
 
 
-def _without(design: Design, dealt: Rows, g: int, groups: int) -> Real:
-    """Multipliers of the rows without the units of group g: (N,)."""
-    n = np.bincount(design.stratum)
-    m = np.bincount(design.stratum, weights=dealt == g)
-    others = np.maximum(n - m, 1)
-    a = _part_left_out(n, groups)
-    touched = (n > 1) & (m > 0)
-    own = np.where(touched, 1 - a, 1.0)[design.stratum]
-    rest = np.where(touched, 1 + a * m / others, 1.0)[design.stratum]
-    found = np.where(dealt == g, own, rest)
-    return np.asarray(found if design.unit is None else found[design.unit])
+def _chance_of_all(n: Whole, groups: int) -> Real:
+    """How often all n units of a stratum are dealt, and not all but one: (strata,)."""
+    one, all_ = (_variance_of_deal(n - short, n, groups) for short in (1, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.where(all_ > one, (1 - one) / (all_ - one), 1.0)
+    return np.where(n >= _MANY * groups, 1.0, np.clip(chance, 0.0, 1.0))
 
 
-def _part_left_out(n: Whole, groups: int) -> Real:
-    """How much of its units a group of strata of n units loses, at most one: (strata,)."""
-    small, larger = n // groups, n % groups  # so many groups have one unit more
+def _variance_of_deal(dealt: Whole, n: Whole, groups: int) -> Real:
+    """The variance that so many units in the groups find, where the right one is 1: (strata,)."""
+    small, larger = dealt // groups, dealt % groups  # so many groups have one unit more
     total = (groups - larger) * small / np.maximum(n - small, 1)
     total = total + larger * (small + 1) / np.maximum(n - small - 1, 1)
-    a = np.sqrt(groups / ((groups - 1) * np.maximum(total, 1e-9)))
-    return np.where((larger == 0) | (n >= _MANY * groups), 1.0, np.minimum(a, 1.0))
+    return np.asarray(total * (groups - 1) / groups)
+
+
+def _without(design: Design, gone: Flags) -> Real:
+    """Multipliers of the rows without some of the units: (N,)."""
+    n = np.bincount(design.stratum)
+    gone = gone & (n[design.stratum] > 1)
+    m = np.bincount(design.stratum, weights=gone)
+    found = np.where(gone, 0.0, (n / np.maximum(n - m, 1))[design.stratum])
+    return np.asarray(found if design.unit is None else found[design.unit])
 
 
 # Replicate weights: a weighter fitted again to samples that were drawn again.
@@ -121,10 +163,10 @@ def _part_left_out(n: Whole, groups: int) -> Real:
 # Whoever has the weights w and the replicates w_1, ..., w_B computes a number theta from w and the
 # same number theta_b from each replicate, and knows its variance,
 #
-#     Var = scale sum_b (theta_b - theta)^2 ,
+#     Var = scale sum_b rscale_b (theta_b - theta)^2 .
 #
-# with scale 1 / B for the bootstrap and (B - 1) / B for the jackknife (`_resampling`). It counts
-# what the fit of the weights adds or takes, which errors from the final weights alone do not.
+# It counts what the fit of the weights adds or takes, which errors from the final weights alone do
+# not.
 #
 # Cost: B fits of the weighter.
 
@@ -135,23 +177,59 @@ Fit = Callable[[Real, Real | None], Real]
 
 
 @dataclass(frozen=True)
-class Replicates:
-    """Replicate weights, and how a variance follows from them."""
+class Plan:
+    """How a variance follows from replicates; the names are those of survey software."""
 
-    weights: Real  # (lines, B): mean one over the rows, as the final weights
-    kind: Kind
-    redrawn: int = 0  # draws of the bootstrap without weights, in place of which others are here
-    unconverged: int = 0  # fits that stopped early
+    type: Literal["bootstrap", "JK1", "JKn"]
+    scale: float
+    rscales: Real  # (B,)
+    freedom: int  # degrees of freedom
+
+    @property
+    def kind(self) -> Kind:
+        """What the draws are."""
+        return "bootstrap" if self.type == "bootstrap" else "jackknife"
 
     @property
     def count(self) -> int:
         """Number of replicates, B."""
-        return int(self.weights.shape[1])
+        return len(self.rscales)
 
-    @property
-    def scale(self) -> float:
-        """Factor of the sum of squares."""
-        return 1 / self.count if self.kind == "bootstrap" else (self.count - 1) / self.count
+    def first(self, count: int) -> Plan:
+        """Return the same with fewer draws of a bootstrap."""
+        freedom = min(count - 1, self.freedom)
+        return replace(self, scale=1 / count, rscales=np.ones(count), freedom=freedom)
+
+    def variance(self, thetas: Real, theta: Real | float) -> Real:
+        """Variances (k,) of numbers from those of the replicates (B, k)."""
+        return np.asarray(self.scale * (self.rscales @ (thetas - theta) ** 2))
+
+
+def plan(
+    design: Design, target: Design | None, kind: Kind, count: int, rng: np.random.Generator
+) -> tuple[Plan, Iterator[Draw]]:
+    """Return how the samples are drawn again, and the draws; those of the bootstrap do not end."""
+    strata = len(np.unique(design.stratum))
+    freedom = design.units - strata
+    if kind == "bootstrap":
+        made = Plan("bootstrap", 1 / count, np.ones(count), min(count - 1, freedom))
+        return made, bootstrap_draws(design, target, rng)
+    if strata > 1 and count >= design.units and freedom > 0:
+        scales, draws = unit_draws(design, target, rng)
+        return Plan("JKn", 1.0, scales, freedom), draws
+    count = min(count, design.units)
+    made = Plan("JK1", (count - 1) / count, np.ones(count), min(count - 1, freedom))
+    return made, jackknife_draws(design, target, count, rng)
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Replicate weights, and how a variance follows from them."""
+
+    weights: Real  # (lines, B): mean one over the rows, as the final weights
+    plan: Plan
+    redrawn: int = 0  # draws of the bootstrap without weights, in place of which others are here
+    unconverged: int = 0  # fits that stopped early
 
 
 def replicate(
@@ -168,49 +246,46 @@ def replicate(
 ) -> Replicates:
     """Fit the weights again to ``count`` samples, whose design weights ``d`` (N,) have mean one.
 
-    ``of_lines`` turns the weights of the rows into what is kept. A draw of the bootstrap in which
-    no weights are found is drawn again, a jackknife has no other draw: it is an error.
+    A jackknife has at most as many replicates as there are units. ``of_lines`` turns the weights of
+    the rows into what is kept. A draw of the bootstrap in which no weights are found is drawn
+    again, a jackknife has no other draw: it is an error.
     """
-    rng = np.random.default_rng(random_state)
     if design.units < 2:
         raise InputError(
             "All training rows are in one cluster, so that nothing can be learned about the spread "
             "between clusters. Leave out --cluster, or use a sample of more clusters."
         )
-    if kind == "jackknife":
-        if count > design.units:
-            raise InputError(
-                f"{count} groups of a jackknife need as many units, and there are {design.units}. "
-                f"Ask for at most {design.units} replicates, or use the bootstrap."
-            )
-        draws = jackknife_draws(design, target, count, rng)
-    else:
-        draws = bootstrap_draws(design, target, rng)
+    made, draws = plan(design, target, kind, count, np.random.default_rng(random_state))
     columns: list[Real] = []
     lost, early, reason = 0, 0, ""
-    with Progress(count, "replicates", verbose=verbose) as progress:
-        for draw in islice(draws, 2 * count):  # beyond it, more than half had no weights
+    with Progress(made.count, "replicates", verbose=verbose) as progress:
+        for draw in islice(draws, 2 * made.count):  # beyond it, more than half had no weights
             try:
                 final, stopped = _final(fit, d, draw)
             except (InputError, np.linalg.LinAlgError) as failure:  # such as no overlap
                 lost, reason = lost + 1, str(failure).partition("\n")[0]
                 if kind == "jackknife":
-                    raise NoOverlapError(
-                        f"Without group {len(columns) + 1} of {count} no weights were found: "
-                        f"{reason} Use the bootstrap, more replicates or another seed."
-                    ) from failure
+                    raise no_weights_without(len(columns) + 1, made.count, reason) from failure
                 continue
             columns.append(of_lines(final))
             early += stopped
             progress.step()
-            if len(columns) == count:
+            if len(columns) == made.count:
                 break
-    if len(columns) < count:
+    if len(columns) < made.count:
         raise NoOverlapError(
             f"In {lost} of {2 * count} draws no weights were found, so that the others say nothing "
             f"about the error. The last reason: {reason}"
         )
-    return Replicates(np.column_stack(columns), kind, lost, early)
+    return Replicates(np.column_stack(columns), made, lost, early)
+
+
+def no_weights_without(group: int, groups: int, reason: str) -> NoOverlapError:
+    """Return the error of a jackknife whose group cannot be left out."""
+    return NoOverlapError(
+        f"Without group {group} of {groups} no weights were found: {reason} Use more replicates, "
+        "another seed, or weights that solve an equation, such as entropy balancing."
+    )
 
 
 def _final(fit: Fit, d: Real, draw: Draw) -> tuple[Real, bool]:
