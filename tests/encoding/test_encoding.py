@@ -185,6 +185,18 @@ def test_many_levels_keep_the_most_frequent():
     assert list(found) == ["r=0", "r=1", "r=2", "r=3", "r=(other)"]
 
 
+def test_levels_are_joined_by_their_rows_not_by_their_number():
+    """120 places of ten rows each are 120 levels; only those of few rows are joined, and told."""
+    many = pd.DataFrame({"r": [f"p{k}" for k in range(120) for _ in range(10)]})
+    found, encoder = columns(many)
+    assert len(found) == 120
+    assert not any(note.severity == "warning" for note in encoder.notes_)
+    few = pd.DataFrame({"r": repeat("a", 600) + [f"p{k}" for k in range(50) for _ in range(2)]})
+    found, encoder = columns(few)
+    assert list(found) == ["r=(other)"]  # two levels, one column
+    assert [note.kind for note in encoder.notes_ if note.severity == "warning"] == ["joined levels"]
+
+
 def test_numbers_written_as_text():
     many = pd.DataFrame({"x": [f"{k}.5" for k in range(30)]})
     assert columns(many)[0]["x"][:2] == [0.5, 1.5]

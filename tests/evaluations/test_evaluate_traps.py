@@ -10,6 +10,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 from calls import evaluate_with
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift import Cost, Predictions, diagnose, evaluate
@@ -349,3 +350,57 @@ def test_a_strong_shift_is_a_warning():
             found = evaluate(model, X[200:], y[200:], away)
         assert [note.severity for note in found.notes if note.kind == "strong shift"] == warned
         assert (found.verdict == "strong") == bool(warned)
+
+
+def rare_problem(seed, N=300, M=600):
+    """About 5 % of the target's labels are positive, 2 % of the labelled rows'."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(N, 4)), rng.normal(size=(M, 4))
+    T[:, :2] += 0.6
+    chance = 1 / (1 + np.exp(4.6 - X[:, :2] @ [1.2, 0.8]))
+    return X, (rng.random(N) < chance).astype(int), T
+
+
+class Threshold(ClassifierMixin, BaseEstimator):
+    """A model whose score is the first column: it is not learned."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(3.2 - 1.6 * np.asarray(X)[:, 0]))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return (self.predict_proba(X)[:, 1] >= 0.5).astype(int)
+
+
+def test_where_the_number_is_the_outcome_models_its_error_counts():
+    """Few rows are predicted positive: the residuals alone would say that precision is certain."""
+    X, y, T = rare_problem(1)
+    metrics = ["precision", "average_precision", "brier"]
+    found = evaluate(Threshold(), X, y, T, metrics=metrics)
+    for metric in metrics:
+        dr, model = (
+            next(r for r in found.table if (r.metric, r.method) == (metric, method))
+            for method in ("dr", "model")
+        )
+        assert dr.value == pytest.approx(model.value)  # nothing speaks against the model
+        assert dr.standard_error > model.standard_error * 0.999
+
+
+@pytest.mark.thorough
+def test_intervals_of_precision_hold_where_positives_are_rare():
+    """They held in half of the runs when the outcome model counted as known."""
+    rng = np.random.default_rng(1)
+    T = rng.normal(size=(200_000, 4))
+    T[:, :2] += 0.6
+    y = rng.random(len(T)) < 1 / (1 + np.exp(4.6 - T[:, :2] @ [1.2, 0.8]))
+    truth = y[Threshold().predict(T) == 1].mean()
+    runs = 60
+    held = 0
+    for seed in range(runs):
+        low, high = evaluate(Threshold(), *rare_problem(seed), metrics="precision")[
+            "precision"
+        ].interval
+        held += low <= truth <= high
+    assert held / runs > 0.75

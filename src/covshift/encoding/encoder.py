@@ -110,7 +110,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _said: tuple[tuple[str, str, Severity], ...]  # notes, as files have them
 
     def __init__(
-        self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 50, min_rows: int = 5
+        self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 500, min_rows: int = 5
     ) -> None:
         self.kinds = kinds
         self.max_levels = max_levels

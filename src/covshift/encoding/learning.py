@@ -26,6 +26,8 @@ from .feature import MISSING, OTHER, Feature, Unseen, hours_of
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
 _YEAR = 366.0  # days from which the season is no function of the date
+_NAMES = 50  # different texts, most of them once: names or free text rather than levels
+_WARNING_SHARE = 0.05  # of the rows in joined levels, which then are corrected in part only
 _MANY_NUMBERS = 20  # different numbers written as text that are no codes
 
 
@@ -269,7 +271,7 @@ def _rule_of_levels(
         if different == rows >= _ID_ROWS:
             found.ids.append(name)
             return None
-        if different > limits.max_levels and 2 * different > rows:
+        if different > _NAMES and 2 * different > rows:
             found.texts.append((name, different))
             return None
     if len(levels | set(more)) + any(None in count for count in counts) < 2:
@@ -378,7 +380,10 @@ class Learned:
                 f"{name!r}: {count:,} levels with few rows were joined as {OTHER!r}, "
                 f"{_percent(share)} of the rows."
             )
-            found.append(Note("joined levels", text))
+            many = share > _WARNING_SHARE
+            if many:
+                text += " What differs between these levels is not corrected."
+            found.append(Note("joined levels", text, "warning" if many else "note"))
         for feature in self.features:
             if feature.kind == "ordered" and feature.name in self.ordered:
                 some = ", ".join(feature.levels if len(feature.levels) < 9 else feature.levels[:3])

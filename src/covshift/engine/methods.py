@@ -18,13 +18,12 @@ with D the difference of the two estimates and v the variance that it has if h i
     v = sum_i (w_i / sum w - u_i / sum u)^2 (L_i - h_i - r)^2 ,    a = max(0, 1 - v / D^2) ,
 
 the estimate is the flat one plus a D: flat where the two agree within noise, and the full one where
-they do not, so that it is still right if either part is. If h is right, that leaves a third of v;
-a bias of h below the noise adds to it. The variance is therefore given as that of the flat estimate
-and two thirds of the way to that of the full one: the influence values are those of the weights
-((u^2 + 2 w^2) / 3)^(1/2). The fraction is ours; the tables of results/estimates.md tell how often
-the intervals cover. As for the errors of a regression (HC1), variances are multiplied by
-n / (n - p - 1), n the effective number of rows and p that of features (at most by two): both h and
-w were fitted to these rows. One a serves all that is asked of an outcome, with v and D^2 summed
+they do not, so that it is still right if either part is. Its error is that of the full one, and
+besides what it leaves out, (1 - a) D: a bias of h below the noise is in no influence value, and
+where an outcome is rare the noise hides much (results/answers.md tells how often the intervals
+cover). As for the errors of a regression (HC1), variances are multiplied by n / (n - p - 1), n the
+effective number of rows and p that of features (at most by two): both h and w were fitted to these
+rows. One a serves all that is asked of an outcome, with v and D^2 summed
 over its categories: so shares sum to one, groups to the total, and no ratio leans apart. Where
 there are groups, it is the larger of this a and of that with v and D^2 summed over the groups.
 
@@ -90,7 +89,7 @@ class Engine:
     finite_population: bool = False
     full_weight_share: float = 1.0  # a: share of the full weights in what the outcome model leaves
     residual_factor: float = 1.0  # how much of this is added to the model's mean
-    caution: float = 2 / 3  # how far the variance goes from that of flat to that of full weights
+    caution: float = 1.0  # how far the variance goes from that of flat to that of full weights
     margin_size: float | None = None  # rows that the margins describe which are the target
 
     def means(self, signal: Signal, method: Method) -> Influence:

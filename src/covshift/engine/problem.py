@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,12 +183,22 @@ class Problem:
         return found if bottom is None else found.over(self.engine.means(bottom, method))
 
     def imbalance(self, top: Signal, bottom: Signal | None, method: Method) -> float:
-        """What the weights leave unbalanced in a mean or a ratio, where it counts as an error."""
-        if not self.engine.counts_imbalance(method):
+        """What a method leaves out of a mean or a ratio, where it counts as an error.
+
+        Of "weights", what they leave unbalanced; of "dr", what it leans away from the full weights.
+        """
+        if method == "dr" and self.weights.steady is not None:
+            other = self.unshrunken.ratio(top, bottom, "dr")
+        elif self.engine.counts_imbalance(method):
+            other = self.ratio(top, bottom, "weights")
+        else:
             return 0.0
-        weighted = self.ratio(top, bottom, "weights").value[0]
-        balanced = self.ratio(top, bottom, "dr").value[0]
-        return float(abs(balanced - weighted))
+        return float(abs(self.ratio(top, bottom, "dr").value[0] - other.value[0]))
+
+    @property
+    def unshrunken(self) -> Self:
+        """The same problem, whose doubly robust form does not lean."""
+        return replace(self, weights=replace(self.weights, steady=None))
 
     def size_of(self, group: int | None, within: Flags | None = None) -> Size:
         """Rows, and effective rows, of a group or of all; only those ``within``, if given."""

@@ -326,7 +326,8 @@ class Difference(Quantity):
         binary = bool(np.isin(y, (0.0, 1.0)).all())
         signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
         base = next(k for k, label in groups if label == reference)
-        first = {m: problem.ratio(*problem.in_group(signal, base, name), m) for m in METHODS}
+        of_base, unshrunken = problem.in_group(signal, base, name), problem.unshrunken
+        first = {m: problem.ratio(*of_base, m) for m in METHODS}
         for group, label in groups:
             if group == base:
                 continue
@@ -337,7 +338,10 @@ class Difference(Quantity):
                 both = (problem.errors(method, k) for k in (group, base))
                 errors[method] = min(both, key=_freedom)
                 left = 0.0
-                if problem.engine.counts_imbalance(method):
+                if method == "dr" and problem.weights.steady is not None:
+                    rest = unshrunken.ratio(*parts, "dr").minus(unshrunken.ratio(*of_base, "dr"))
+                    left = float(abs(found["dr"].value[0] - rest.value[0]))
+                elif problem.engine.counts_imbalance(method):
                     left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
                 numbers[method] = errors[method].number(found[method], besides=left)
             size = problem.size_of(group)

@@ -79,12 +79,16 @@ class Coefficients(Quantity):
         found = {m: _solve(problem, signal, X, T, self.family, m) for m in METHODS}
         size = problem.size_of(None)
         errors = {m: _errors(problem, m, len(names)) for m in METHODS}
-        left = np.zeros(X.shape[1])
+        left = {m: np.zeros(X.shape[1]) for m in METHODS}
+        if problem.weights.steady is not None:
+            full = _solve(problem.unshrunken, signal, X, T, self.family, "dr")
+            left["dr"] = np.abs(found["dr"].value - full.value)
         if problem.engine.counts_imbalance("weights"):
-            left = np.abs(found["dr"].value - found["weights"].value)
+            left["weights"] = np.abs(found["dr"].value - found["weights"].value)
         for k, column in enumerate(("intercept", *names)):
-            besides = {m: float(left[k]) if m == "weights" else 0.0 for m in METHODS}
-            numbers = {m: errors[m].number(found[m].column(k), besides=besides[m]) for m in METHODS}
+            numbers = {
+                m: errors[m].number(found[m].column(k), besides=float(left[m][k])) for m in METHODS
+            }
             change = None
             if problem.method in ("dr", "weights"):
                 difference = found[problem.method].minus(found["none"]).column(k)

@@ -179,10 +179,7 @@ def number_within(
     if metric.within is None:
         return judge.number(metric, method, group, found)
     found = judge.influence(metric, method, group) if found is None else found
-    besides = 0.0
-    if judge.problem.engine.counts_imbalance(engine_method(method)):
-        balanced = metric.of(judge.unshrunken.masses("dr", group)).value
-        besides = float(np.nan_to_num(abs(balanced - float(found.value[0]))))
+    besides = judge.besides(metric, method, group, found)
     errors = _errors(judge, metric.within, method, group)
     return errors.number(found, **limits(metric.range), besides=besides)
 

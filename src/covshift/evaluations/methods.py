@@ -147,13 +147,19 @@ class Classified:
     ) -> Number:
         """Give a metric its interval; ``found`` is its `influence`, where this is known already."""
         found = self.influence(metric, method, group) if found is None else found
-        besides = 0.0
-        if self.problem.engine.counts_imbalance(engine_method(method)):
-            besides = abs(
-                metric.of(self.unshrunken.masses("dr", group)).value - float(found.value[0])
-            )
         errors = self.problem.errors(engine_method(method), group)
+        besides = self.besides(metric, method, group, found)
         return errors.number(found, **limits(metric.range), besides=besides)
+
+    def besides(self, metric: Metric, method: Method, group: int | None, found: Influence) -> float:
+        """Return the error that the influence values do not hold."""
+        besides = 0.0
+        if method == "dr" and self.problem.leans:
+            besides = self.problem.model_error(self.influence(metric, "model", group))
+        elif self.problem.engine.counts_imbalance(engine_method(method)):
+            balanced = metric.of(self.unshrunken.masses("dr", group)).value
+            besides = abs(balanced - float(found.value[0]))
+        return float(np.nan_to_num(besides))
 
     def _inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""

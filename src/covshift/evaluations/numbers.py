@@ -42,11 +42,10 @@ class Regressed:
 
     def influence(self, metric: Any, method: EngineMethod, group: int | None = None) -> Influence:
         """Estimate a metric, with the influence of every row (or fold) on it."""
+        found = self._means(self._parts(metric), method, group)
         if metric == "r2":
-            return self._explained(method, group)
-        if metric == "rmse":
-            return root(self.influence("mse", method, group))
-        return self._means([self._signal(metric)], method, group)
+            return explained(found)
+        return root(found) if metric == "rmse" else found
 
     def numbers(self, metric: Any) -> Iterator[tuple[int | None, str | None, dict[Method, Number]]]:
         """Estimate a metric by all methods, of all and of every group."""
@@ -63,7 +62,10 @@ class Regressed:
             for method in ENGINE_METHODS:
                 one = self.influence(metric, method, group)
                 besides = 0.0
-                if self.problem.engine.counts_imbalance(method):
+                if method == "dr" and self.problem.leans:
+                    leaning = self._about(self._parts(metric))
+                    besides = leaning.model_error(self.influence(metric, "model", group))
+                elif self.problem.engine.counts_imbalance(method):
                     unshrunken = replace(self, problem=self.problem.unshrunken)
                     balanced = unshrunken.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
@@ -77,23 +79,28 @@ class Regressed:
             name = f"function {name}"  # which may be called like a metric
         return self.problem.numbers(losses(metric, self.y, self.f), name)
 
-    def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
-        values = np.hstack([signal.values for signal in signals])
-        joined = Signal(values, CrossFit.side_by_side([signal.h for signal in signals]))
-        top, bottom = self.problem.in_group(joined, group, "loss")
-        rest = values - joined.h.train
-        spread = rest.std(axis=0)
-        problem = self.problem.about(rest / np.where(spread > 0, spread, 1.0))
-        return problem.ratio(top, bottom, method)
-
-    def _explained(self, method: EngineMethod, group: int | None) -> Influence:
+    def _parts(self, metric: Any) -> list[Signal]:
+        """What a metric is made of."""
+        if metric != "r2":
+            return [self._signal("mse" if metric == "rmse" else metric)]
         center = float(self.y.mean())  # R^2 does not depend on it, rounding does
-        parts = [
+        return [
             self._signal("mse"),
             self.problem.numbers(self.y - center, "y"),
             self.problem.numbers((self.y - center) ** 2, "squared y"),
         ]
-        return explained(self._means(parts, method, group))
+
+    def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
+        values = np.hstack([signal.values for signal in signals])
+        joined = Signal(values, CrossFit.side_by_side([signal.h for signal in signals]))
+        top, bottom = self.problem.in_group(joined, group, "loss")
+        return self._about(signals).ratio(top, bottom, method)
+
+    def _about(self, signals: list[Signal]) -> ScoredProblem:
+        """The problem, leaning by what the outcome model leaves of the signals."""
+        rest = np.hstack([signal.values - signal.h.train for signal in signals])
+        spread = rest.std(axis=0)
+        return self.problem.about(rest / np.where(spread > 0, spread, 1.0))
 
 
 def losses(metric: Any, y: Real, f: Real) -> Real:

@@ -5,13 +5,14 @@ noise. It leans from flat to full weights as in `engine.methods`; and of the sum
 makes, with the variance v that it has if the model is right, max(0, 1 - v / r^2) is added. So the
 estimate is that of the model where nothing speaks against it, and the doubly robust one where much
 does: it is still right in large samples if either part is. Errors are those of the doubly robust
-form; for classes their variance goes a third, not two thirds, of the way from flat to full weights,
-and for numbers, whose squared errors have long tails, two thirds (both settled on other tables than
-those of benchmarks/results/evaluations.md, which tells how often the intervals cover). One share
-serves all metrics of classes, so that they agree with one another: v and r^2 are summed over the
-residuals, their product with the prediction, and with the score. With groups it is the largest of
-those of all rows and of each group. Weights of the user's choice, and samples of more than 20,000
-rows, have the doubly robust form as it is.
+form, and besides, as far as the estimate leans, that of the model, a jackknife over the folds:
+where few labelled rows are positive, their residuals hardly tell it. For classes the variance of
+the form goes a third of the way from flat to full weights, and for numbers, whose squared errors
+have long tails, two thirds (benchmarks/results/evaluations.md and answers.md tell how often the
+intervals cover). One share serves all metrics of classes, so that they agree with one another: v
+and r^2 are summed over the residuals, their product with the prediction, and with the score. With
+groups it is the largest of those of all rows and of each group. Weights of the user's choice, and
+samples of more than 20,000 rows, have the doubly robust form as it is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from ..engine.problem import Problem
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, fit_folds
+from ..numerics.influence import Influence
 from ..numerics.progress import import_extra
 from ..numerics.quiet import alone, quiet
 
@@ -73,9 +75,14 @@ class ScoredProblem(Problem):
         return replace(engine, full_weight_share=full, residual_factor=factor, caution=self.caution)
 
     @property
-    def unshrunken(self) -> ScoredProblem:
-        """The same problem, whose doubly robust form does not lean."""
-        return replace(self, weights=replace(self.weights, steady=None))
+    def leans(self) -> bool:
+        """Whether the doubly robust form leans to the outcome model."""
+        return self.weights.steady is not None
+
+    def model_error(self, modelled: Influence) -> float:
+        """Error of the outcome model's own number, as far as the estimate leans to it."""
+        error, _ = self.errors("model").error(modelled.known_target())
+        return float(np.sqrt(max(0.0, 1 - self.engine.residual_factor))) * error
 
     def about(self, rest: Real, caution: float = 2 / 3) -> ScoredProblem:
         """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""

@@ -94,7 +94,7 @@ def shown(value: float, row: Written, *, percent: bool = True) -> str:
 
 
 def interval_of(row: Written, interval: tuple[float, float], confidence: float) -> str:
-    """Write a confidence interval as a sentence has it: "95% CI 27.9% to 35.8%"."""
+    """Write a confidence interval as a sentence has it: "95% CI 27.7% to 35.9%"."""
     low, high = (shown(bound, row) for bound in interval)
     return f"{100 * confidence:g}% CI {low} to {high}"
 
