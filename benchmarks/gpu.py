@@ -352,7 +352,7 @@ def attempt_fit(s, kind, correction, reg, dtype):
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
     from covshift.corrections import as_correction
-    from covshift.machine.device_primal import DevicePrimal
+    from covshift.machine.landmarks import DevicePrimal
     from covshift.machine.primal import combine
     from covshift.numerics.hashing import RowUnits
     from covshift.numerics.kernels import NamedKernel

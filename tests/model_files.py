@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from covshift.persistence import seal
+from covshift.persistence.archive import EMPTY, seal_of
 
 
 class Lazy(Mapping):
@@ -66,14 +66,14 @@ def write_sealed(path, members, compression=zipfile.ZIP_STORED):
     with zipfile.ZipFile(stream, "w", compression) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-        archive.comment = seal.EMPTY
+        archive.comment = EMPTY
     path.write_bytes(resealed(stream.getvalue()))
 
 
 def resealed(data):
     """The bytes of a file with another seal, which is right."""
-    content = data[: -len(seal.EMPTY)]
-    return content + seal.seal_of(content)
+    content = data[: -len(EMPTY)]
+    return content + seal_of(content)
 
 
 def npy(array, **changes):

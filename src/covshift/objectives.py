@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from .corrections import as_correction
-from .corrections.importance import of_features
+from .corrections.base import of_features
 from .corrections.matrix import warn_if_unseen
 from .data.parameters import flag, one_of
 from .data.row_weights import row_weights

@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .corrections.importance import of_features
+from .corrections.base import of_features
 from .data import validation
 from .data.fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from .data.fit import TARGET_REQUEST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -12,7 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from covshift import Margins
+from covshift import Margins, load, save
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.conformal.data import groups_of
 from covshift.exceptions import InputError, UnseenLevelWarning, WeightWarning
@@ -263,3 +264,55 @@ def test_data_are_checked():
         ConformalClassifier(Ridge()).fit(X, (y > 0).astype(int))
     with pytest.raises(InputError, match="one class alone"):
         ConformalClassifier(LogisticRegression()).fit(X, np.ones(200, dtype=int))
+
+
+# Columns by name, as `estimate` and `evaluate` take them
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_outcomes_and_weights_may_be_names_of_columns(kind, tmp_path):
+    make = pd.DataFrame
+    if kind == "polars":
+        make = pytest.importorskip("polars").DataFrame
+    d, share = rng.uniform(0.5, 2, 200), rng.uniform(0.5, 2, 150)
+    survey = make({"age": X[:, 0], "size": X[:, 1], "pw": d, "income": y})
+    people = make({"age": T[:, 0], "size": T[:, 1], "share": share})
+    plain = ["age", "size"]
+    made = ConformalRegressor(Ridge(), weighter="gaussian-ratio", random_state=0)
+    named = clone(made).fit(
+        survey, "income", X_target=people, sample_weight="pw", target_weight="share"
+    )
+    given = clone(made).fit(
+        survey[plain], y, X_target=people[plain], sample_weight=d, target_weight=share
+    )
+    assert list(named.feature_names_in_) == plain
+    expected = given.predict_interval(people[plain])
+    for new in (people[plain], people):  # with the columns that are no features, or without them
+        found = named.predict_interval(new)
+        assert np.array_equal(found.lower, expected.lower)
+        assert np.array_equal(found.upper, expected.upper)
+        assert np.array_equal(named.predict(new), given.predict(people[plain]))
+    save(named, tmp_path / "named.model")
+    loaded = load(tmp_path / "named.model")
+    assert np.array_equal(loaded.predict_interval(people).lower, expected.lower)
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict_interval(make({"age": T[:, 0], "size": T[:, 1], "other": share}))
+
+
+def test_a_fit_to_arrays_forgets_the_names_of_an_earlier_fit():
+    frame = pd.DataFrame({"age": X[:, 0], "size": X[:, 1], "ill": (y > 0) * 1})
+    made = ConformalClassifier(LogisticRegression(), weighter="gaussian-ratio", random_state=0)
+    made.fit(frame, "ill", X_target=frame)
+    assert made.predict_set(frame).member.shape == (200, 2)
+    assert made.predict_proba(frame).shape == (200, 2)
+    made.fit(frame, (y > 0) * 1, X_target=frame)
+    assert list(made.feature_names_in_) == ["age", "size", "ill"]
+    assert made.predict_set(frame).member.shape == (200, 2)
+
+
+def test_an_outcome_that_names_no_column_is_refused():
+    frame = pd.DataFrame({"age": X[:, 0], "income": y})
+    with pytest.raises(InputError, match="y='incme' names a column, but X has none of this name"):
+        PLAIN.fit(frame, "incme", X_target=frame)
+    with pytest.raises(InputError, match="pass a data frame"):
+        PLAIN.fit(X, "income", X_target=T)

@@ -10,11 +10,10 @@ import pytest
 from calls import estimate_with
 
 from covshift import CDF, Difference, Margins, Ratio, Target, Total, diagnose, estimate
-from covshift.engine.outcome import predict_linear, random_folds
+from covshift.engine.outcome import LeaveOneOutRidge, predict_linear, random_folds
 from covshift.estimates import Trimmed
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.numerics.crossfit import deal
-from covshift.numerics.ridge import LeaveOneOutRidge
 from covshift.weights import CDFWeights, EntropyBalancing, PostStratification, Raking
 from covshift.weights.limits import strictly_inside
 from covshift.weights.m_estimation import clipped_tilt

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.pipeline import make_pipeline
 
+from covshift.engine.outcome import BrokenLines, LeaveOneOutRidge
 from covshift.numerics.parallel import one_blas_thread
-from covshift.numerics.ridge import BrokenLines, LeaveOneOutRidge
 from covshift.numerics.statistics import weighted_mean, weighted_risk
 
 

@@ -7,8 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from covshift import VSVR, Kernel
-from covshift.machine.device_primal import DevicePrimal
-from covshift.machine.landmarks import DeviceExpansion
+from covshift.machine.landmarks import DeviceExpansion, DevicePrimal
 from covshift.numerics.device.arrays import enough_memory
 from covshift.weights import CDFWeights
 from covshift.weights.cdf.thresholds import ThresholdMatching

@@ -1,6 +1,6 @@
 """Model files, as they were committed, still load and predict the same.
 
-A change that cannot read them raises `VERSION` in ``covshift.persistence.seal``, says so in the
+A change that cannot read them raises `VERSION` in ``covshift.persistence.archive``, says so in the
 changelog, and commits new ones (``tests/recorded/make_models.py``).
 """
 
@@ -14,7 +14,7 @@ import pytest
 
 import covshift
 from covshift.exceptions import InputError
-from covshift.persistence import seal
+from covshift.persistence import archive
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "models"
 FILES = sorted(FOLDER.glob("format-*/*.covshift"))
@@ -38,11 +38,11 @@ def test_a_committed_file_predicts_what_it_did(path):
 
 
 def test_the_format_that_is_read_has_committed_files():
-    assert {path.parent.name for path in FILES} == {f"format-{seal.VERSION}"}
+    assert {path.parent.name for path in FILES} == {f"format-{archive.VERSION}"}
 
 
 def test_damage_is_noticed_in_committed_files(tmp_path):
-    path = FOLDER / f"format-{seal.VERSION}" / "kliep.covshift"
+    path = FOLDER / f"format-{archive.VERSION}" / "kliep.covshift"
     data, (rows, expected) = path.read_bytes(), said(path)
     for place in range(0, len(data), 23):
         changed = bytearray(data)

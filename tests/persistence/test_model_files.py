@@ -24,7 +24,7 @@ from covshift import VSVC, Kernel, Reweighted, VBoostRegressor
 from covshift.conformal import ConformalRegressor
 from covshift.exceptions import InputError
 from covshift.files.writing import atomic_file
-from covshift.persistence import archive, load, seal
+from covshift.persistence import archive, load
 from covshift.weights import KLIEP, CDFWeights
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -132,7 +132,7 @@ def test_every_single_length_is_refused(saved):
 def test_a_byte_changed_under_a_new_seal_is_refused_or_harmless(saved, mask):
     """The archive's own headers, without the help of the seal: no raw error, no other answer."""
     expected, data = answers(load(saved)), saved.read_bytes()
-    for changed in flipped(data, range(len(data) - len(seal.EMPTY)), mask):
+    for changed in flipped(data, range(len(data) - len(archive.EMPTY)), mask):
         assert_refused_or_same(saved, resealed(bytes(changed)), expected)
 
 
@@ -148,7 +148,7 @@ def test_bytes_changed_under_a_new_seal_are_refused_or_harmless(tmp_path, data):
     content = bytearray(path.read_bytes())
     expected = answers(MODELS[name])
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(content) - 1 - len(seal.EMPTY)))
+        place = data.draw(st.integers(0, len(content) - 1 - len(archive.EMPTY)))
         content[place] = data.draw(st.integers(0, 255))
     assert_refused_or_same(path, resealed(bytes(content)), expected)
 
@@ -333,7 +333,7 @@ def test_what_load_would_refuse_is_not_saved(tmp_path, monkeypatch):
 
 def test_a_long_directory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "m.covshift"
-    write_sealed(path, {f"{k}.npy": b"" for k in range(seal.MAX_MEMBERS + 1)})
+    write_sealed(path, {f"{k}.npy": b"" for k in range(archive.MAX_MEMBERS + 1)})
     monkeypatch.setattr(zipfile, "ZipFile", lambda *_: pytest.fail("read"))
     with pytest.raises(InputError, match="too many members"):
         load(path)
@@ -343,7 +343,7 @@ def test_a_directory_of_the_wide_form_is_counted_too(tmp_path):
     path = tmp_path / "m.covshift"
     path.write_bytes(bytes_of("kliep"))
     data = path.read_bytes()
-    end = len(data) - len(seal.EMPTY) - 22
+    end = len(data) - len(archive.EMPTY) - 22
     wide = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 5000, 5000, 1 << 40, 0)
     locator = struct.pack("<4sLQL", b"PK\6\7", 0, end, 1)
     path.write_bytes(resealed(data[:end] + wide + locator + data[end:]))

@@ -19,7 +19,7 @@ from covshift import VSVC, VSVR, Reweighted, VBoostClassifier
 from covshift.conformal import ConformalRegressor
 from covshift.encoding import Feature
 from covshift.files.encoding import Encoding
-from covshift.persistence import Model, seal
+from covshift.persistence import Model, archive
 from covshift.weights import KLIEP, CDFWeights
 
 rng = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def answers(model):
 
 
 def main():
-    folder = Path(__file__).parent / "models" / f"format-{seal.VERSION}"
+    folder = Path(__file__).parent / "models" / f"format-{archive.VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
     found = {}
     for name, model in estimators().items():

@@ -131,10 +131,12 @@ def _told(
     judged: Any = None,
 ) -> int:
     """Print the answers, the verdict and the recommendation."""
+    from ..report.sections import data_of
+
     facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
     if args.json:
         data = None if comparison is None else comparison.to_dict()
-        more = {"comparison": data, "estimate": _data(answer), "evaluation": _data(judged)}
+        more = {"comparison": data, "estimate": data_of(answer), "evaluation": data_of(judged)}
         print(console.as_json({**facts, **more}))
     else:
         lines = [] if answer is None else [_sentence(answer)]
@@ -144,12 +146,6 @@ def _told(
         lines += [comparison.recommendation] if comparison else []
         print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
     return options.exit_code(found.verdict, args)
-
-
-def _data(answer: Any) -> Any:
-    if answer is None:
-        return None
-    return {"refused": str(answer)} if isinstance(answer, NoOverlapError) else answer.to_dict()
 
 
 def _sentence(answer: Any) -> str:
@@ -401,6 +397,7 @@ def _target_lines(
     args: argparse.Namespace, found: Any, answers: dict[str, Any], judged: dict[str, Any]
 ) -> int:
     """Print one line per target, and where the report is."""
+    from ..report.sections import data_of
     from ..show.table import Table
     from ..show.words import printable
 
@@ -408,8 +405,8 @@ def _target_lines(
         targets = {
             name: {
                 "verdict": part.verdict,
-                "estimate": _target_data(answers.get(name)),
-                "evaluation": _target_data(judged.get(name)),
+                "estimate": data_of(answers.get(name)),
+                "evaluation": data_of(judged.get(name)),
                 "notes": list(part.notes),
             }
             for name, part in found.batches.items()
@@ -447,9 +444,3 @@ def _number(found: dict[str, Any], name: str, of: str) -> tuple[str, ...]:
     if not rows:
         return "none", ""
     return shown(rows[0].value, rows[0]), " to ".join(shown(b, rows[0]) for b in rows[0].interval)
-
-
-def _target_data(found: Any) -> Any:
-    if found is None:
-        return None
-    return {"refused": str(found)} if isinstance(found, NoOverlapError) else found.to_dict()

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..data import fields
+from ..data import fields, validation
+from ..data.columns import NamedColumns
+from ..data.features import without_others
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
-from ..data.validation import check_columns, is_margins, warn_of_no_target
 from ..encoding.samples import takes_tables
 from ..exceptions import InputError, NoOverlapError
 from ..numerics.array import Real, Rows
@@ -109,6 +110,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "_expected": ByLevel(fields.Part(ExpectedCoverage)),
         "_closed": LeftOut(),
         "_fold": fields.OrNone(fields.Wholes("N")),
+        "_other_columns": fields.Maybe(fields.Texts()),
     }
 
     def fit(
@@ -124,14 +126,21 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y : rows and their outcomes
+        X, y : rows and their outcomes, or the name of the column of X that holds them
             With ``prefit=True`` calibration rows alone, which the estimator has not seen.
         X_target : rows of the target, `covshift.Margins`, or a one-tuple, optional
             None: the target is the population of X, and this is ordinary conformal prediction; a
             warning says so, unless ``weighter=None``.
-        sample_weight, target_weight : (N,) and (M,) arrays, optional
+        sample_weight, target_weight : names of columns, or (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale.
+
+        Columns that are named are no features; new rows may have them or not.
         """
+        self.__dict__.pop("_other_columns", None)
+        named: list[Any] = [y, sample_weight, validation.unwrap_target(target_weight)]
+        if any(isinstance(values, str) for values in named):
+            X, X_target, *named = self._by_name(X, X_target, *named)
+            y, sample_weight, target_weight = named
         rows = self._begin(
             X,
             y,
@@ -140,7 +149,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             target_weight=target_weight,
         )
         if rows.target is None and self.weighter is not None:
-            warn_of_no_target(self)
+            validation.warn_of_no_target(self)
         if self.prefit:
             return self._calibrate(rows, rows)
         if self.method == "split":
@@ -157,12 +166,36 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._keep(rows, shift, self._weigh_apart(rows, shift))
         return self
 
+    def _by_name(self, X: Any, X_target: Any, *values: Any) -> list[Any]:
+        """Read the columns that outcomes and weights name: X and X_target without them, these."""
+        target = validation.unwrap_target(X_target)
+        has_rows = target is not None and not validation.is_margins(target)
+        columns = NamedColumns(X, target if has_rows else None)
+        y, weight, target_weight = values
+        if isinstance(y, str):
+            y = columns.of_rows(y, "y")
+        if isinstance(weight, str):
+            weight = columns.of_rows(weight, "sample_weight")
+        if isinstance(target_weight, str):
+            target_weight = columns.of_target(target_weight, "target_weight")
+        self._other_columns = np.array([name for name in values if isinstance(name, str)])
+        features, rows = columns.features
+        return [features, rows if has_rows else X_target, y, weight, target_weight]
+
+    def _features(self, X: Any) -> Any:
+        """Leave out columns of new rows that held outcomes and weights of the rows of the fit."""
+        others = getattr(self, "_other_columns", ())
+        names = validation.column_names(X)
+        if not len(others) or names is None:
+            return X
+        return without_others(X, [name for name in names if name not in others])
+
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
         text = self._takes_text()
         X = rows_of(X, "X", text=text)
-        check_columns(self, X, reset=True)
+        validation.check_columns(self, X, reset=True)
         refuse_none(self, y)
         rows = labelled_rows(X, self._check_outcomes(y), self.by, text=text, **given)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -320,8 +353,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the new rows, checked."""
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
-        X = rows_of(X, "X", text=self._takes_text())
-        check_columns(self, X, reset=False)
+        X = rows_of(self._features(X), "X", text=self._takes_text())
+        validation.check_columns(self, X, reset=False)
         return X
 
     def _takes_text(self) -> bool:
@@ -376,7 +409,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return None
         if rows.target is None:
             return groups_of(rows.X, column, "X")
-        if is_margins(rows.target):  # they tell of the groups, or not
+        if validation.is_margins(rows.target):  # they tell of the groups, or not
             told = rows.target.margin(str(column)) is not None
             return str(column) if told or by is not None else None
         if isinstance(column, str):

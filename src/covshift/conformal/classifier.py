@@ -167,7 +167,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Real:
         """Class probabilities of the fitted estimator."""
         check_is_fitted(self, "scores_")
-        return self._probabilities(self.estimator_, X)
+        return self._probabilities(self.estimator_, self._features(X))
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""

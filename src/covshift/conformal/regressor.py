@@ -170,7 +170,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     def predict(self, X: Any) -> Real:
         """Predict with the fitted estimator; for "quantile" its median."""
         check_is_fitted(self, "scores_")
-        return np.asarray(self._model.predict(X))
+        return np.asarray(self._model.predict(self._features(X)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""

@@ -32,7 +32,7 @@ from ..numerics.array import Array, Real, Rows
 from ..operators import Sums, TargetSums, VOperator
 from ..operators.target_sums import Squares, weighted_gram
 from ..weights import as_weighter
-from .importance import of_features
+from .base import of_features
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from ..data.validation import check_points
 from ..exceptions import InputError
 from ..numerics.array import Array, device, is_numpy, like, namespace, to_numpy
 from ..operators import Dense, Diagonal, DiagonalTargetSums, TargetSums, VOperator
-from .base import Correction
-from .importance import importance_weights, is_weighter
+from .base import Correction, importance_weights, is_weighter
 
 
 class _EveryPoint(Correction):

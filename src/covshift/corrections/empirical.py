@@ -27,8 +27,7 @@ from ..exceptions import InputError
 from ..numerics.array import Array, Real, Rows, like, namespace, to_numpy
 from ..numerics.progress import warn_if_slow
 from ..numerics.statistics import moments
-from .base import Correction, VMatrixCorrection
-from .importance import importance_weights, is_weighter
+from .base import Correction, VMatrixCorrection, importance_weights, is_weighter
 
 _SECONDS_OF_PAIR = 1e-3  # of features, with a hundred rows of each sample
 _ROW_WEIGHTS = Rule(("one weight per target row",), lambda value: np.ndim(value) > 0)

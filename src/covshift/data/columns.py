@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..encoding.cells import is_table
+from ..encoding.cells import is_gap, is_table
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
 from ..show.words import meant
@@ -114,13 +114,13 @@ def texts(values: Any, size: int, name: str, of: str, gap: str | None = None) ->
     cells = _plain_column(values)
     if len(cells) != size:
         raise InputError(f"{name} has {len(cells)} entries, but {of} has {size} rows.")
-    lost = np.flatnonzero([_is_missing(cell) for cell in cells])
+    lost = np.flatnonzero([is_gap(cell) for cell in cells])
     if len(lost) and gap is None:
         raise InputError(
             f"{name} is missing in {len(lost)} rows of {of} (rows {row_list(lost)}). Give them a "
             "label of their own, or leave them out."
         )
-    return np.array([gap if _is_missing(cell) else spelled(cell) for cell in cells], dtype=str)
+    return np.array([gap if is_gap(cell) else spelled(cell) for cell in cells], dtype=str)
 
 
 def _columns(y: Any, title: str) -> list[Sequence[Any]]:
@@ -163,7 +163,7 @@ def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
     """Read numbers and booleans; text is refused."""
     y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
     for k, cell in enumerate(column):
-        if _is_missing(cell):
+        if is_gap(cell):
             present[k] = False
             continue
         if isinstance(cell, complex):
@@ -191,7 +191,7 @@ def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
 
 
 def _categories(name: str, column: Sequence[Any]) -> Outcome:
-    present = np.array([not _is_missing(cell) for cell in column], dtype=bool)
+    present = np.array([not is_gap(cell) for cell in column], dtype=bool)
     strange = next((cell for cell in column if isinstance(cell, complex | Set | Mapping)), None)
     if strange is not None:
         kind = "complex numbers" if isinstance(strange, complex) else f"{type(strange).__name__}s"
@@ -231,15 +231,6 @@ def spelled(cell: Any) -> str:
     if isinstance(cell, float) and abs(cell) < 1e15 and cell == int(cell):
         return str(int(cell))
     return str(cell)
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)
-    except (TypeError, ValueError):  # pandas' NA says neither yes nor no
-        return True
 
 
 # Arguments that name columns of a frame, and values that come with an index of their own.

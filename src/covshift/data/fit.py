@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corrections.at_cuts import AtCuts
-from ..corrections.importance import is_weighter, of_features
+from ..corrections.base import is_weighter, of_features
 from ..corrections.matrix import warn_if_unseen
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples

@@ -19,11 +19,10 @@ from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..show.notes import Note
-from ..weights.design import kish
 from .columns import LARGEST, NamedColumns, in_order_of, texts
 from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
 from .groups import Groups
-from .row_weights import check_weight, row_weights, target_weights
+from .row_weights import check_weight, kish, row_weights, target_weights
 from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
 
 

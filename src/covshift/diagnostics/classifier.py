@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..data.row_weights import kish
 from ..numerics.array import Real, Whole
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import alone
 from ..show.table import Record
-from ..weights.design import kish
 
 N_FOLDS = 5
 FEWEST = 10  # rows of a sample below which there is nothing to cross-fit

@@ -14,6 +14,7 @@ from scipy.special import chdtrc, smirnov
 
 from ..data import Samples
 from ..data.features import FeatureColumns, Kind
+from ..data.row_weights import kish
 from ..numerics.array import Real, Whole
 from ..numerics.distances import distances, feature_differences, known_rows
 from ..numerics.quiet import quiet
@@ -22,7 +23,6 @@ from ..numerics.support import NO_OVERLAP, Uncovered
 from ..show.table import Record
 from ..show.words import percent
 from ..weights import effective_sample_size
-from ..weights.design import kish
 
 
 @dataclass(frozen=True)

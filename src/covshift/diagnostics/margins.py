@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 from sklearn.base import clone
 
+from ..data.row_weights import kish
 from ..exceptions import NoOverlapError
 from ..margins import Margins
 from ..margins.cells import Brackets, Margin, Moments
@@ -26,7 +27,6 @@ from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import NAME, signed
 from ..weights import CDFWeights, as_weighter
-from ..weights.design import kish
 from .result import p_value
 from .verdict import (
     METHODS,

@@ -169,7 +169,7 @@ def _floats(series: Any) -> NDArray[np.float64]:
         except (TypeError, ValueError):
             pass
     cells = series.to_list()
-    return np.array([np.nan if _is_gap(cell) else float(cell) for cell in cells], dtype=np.float64)
+    return np.array([np.nan if is_gap(cell) else float(cell) for cell in cells], dtype=np.float64)
 
 
 def _check_long(series: Any, name: str, title: str) -> None:
@@ -216,7 +216,7 @@ def _of_array(X: Any, title: str) -> dict[str, Cells]:
 
 def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
     """Read cells of Python objects by what they all are."""
-    present = [cell for cell in cells if not _is_gap(cell)]
+    present = [cell for cell in cells if not is_gap(cell)]
     if all(isinstance(cell, bool | np.bool_) for cell in present) and present:
         return Cells(name, "boolean", _numbers(cells))
     number = int | float | Decimal | np.integer | np.floating
@@ -228,10 +228,10 @@ def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
         return Cells(name, "date", _moments(cells))
     if all(isinstance(cell, timedelta | np.timedelta64) for cell in present):
         unit = np.timedelta64(1, "D")
-        lengths = [None if _is_gap(cell) else np.timedelta64(cell) / unit for cell in cells]
+        lengths = [None if is_gap(cell) else np.timedelta64(cell) / unit for cell in cells]
         return Cells(name, "number", _numbers(lengths))
     if all(isinstance(cell, time) for cell in present):
-        hours = [None if _is_gap(c) else c.hour + c.minute / 60 + c.second / 3600 for c in cells]
+        hours = [None if is_gap(c) else c.hour + c.minute / 60 + c.second / 3600 for c in cells]
         return Cells(name, "number", _numbers(hours))
     odd = (complex, dict, list, set, tuple, np.ndarray)
     strange = next((cell for cell in cells if isinstance(cell, odd)), None)
@@ -244,13 +244,13 @@ def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
 
 
 def _numbers(cells: list[Any]) -> NDArray[np.float64]:
-    return np.array([np.nan if _is_gap(cell) else float(cell) for cell in cells], dtype=np.float64)
+    return np.array([np.nan if is_gap(cell) else float(cell) for cell in cells], dtype=np.float64)
 
 
 def _moments(cells: list[Any]) -> NDArray[np.float64]:
     days = np.empty(len(cells))
     for k, cell in enumerate(cells):
-        if _is_gap(cell):
+        if is_gap(cell):
             days[k] = np.nan
         else:
             if isinstance(cell, datetime) and cell.tzinfo is not None:
@@ -265,7 +265,7 @@ def _coded(cells: Iterable[Any]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     listed = cells if isinstance(cells, list) else list(cells)
     found = np.fromiter((place.setdefault(cell, len(place)) for cell in listed), np.intp)
     words: dict[str, int] = {}
-    table = [-1 if _is_gap(c) else words.setdefault(spelled(c), len(words)) for c in place]
+    table = [-1 if is_gap(c) else words.setdefault(spelled(c), len(words)) for c in place]
     if not table:
         return found, ()
     return np.array(table, dtype=np.intp)[found], tuple(words)
@@ -273,7 +273,7 @@ def _coded(cells: Iterable[Any]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
 
 def spelled(cell: Any, kind: str = "text") -> Any:
     """Return a cell as text, None for a gap."""
-    if _is_gap(cell):
+    if is_gap(cell):
         return None
     if kind == "boolean":
         return str(bool(cell))
@@ -285,7 +285,8 @@ def spelled(cell: Any, kind: str = "text") -> Any:
     return str(cell)
 
 
-def _is_gap(cell: Any) -> bool:
+def is_gap(cell: Any) -> bool:
+    """Tell whether a cell is missing: None, NaN, NaT or NA."""
     if cell is None:
         return True
     try:

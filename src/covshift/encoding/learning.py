@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.dates import days_of as days_of
-from ..data.dates import is_iso as is_iso
+from ..data.values import days_of as days_of
+from ..data.values import is_iso as is_iso
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..show.notes import Note

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Groups, Samples
+from ..data.row_weights import kish
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit, Features, deal
 from ..numerics.influence import Design, Influence
-from ..weights.design import kish
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, share_of_full_weights
 from .outcome import NAME, classifies, predict, predict_linear, random_folds

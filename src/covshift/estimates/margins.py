@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import Samples
-from ..data.row_weights import check_weight
+from ..data.row_weights import check_weight, kish
 from ..data.validation import refuse_target_weights
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins
@@ -22,7 +22,6 @@ from ..numerics.quiet import heard, quiet
 from ..show.notes import Note
 from ..weights import CDFWeights, EntropyBalancing, as_weighter
 from ..weights.base import Weighter
-from ..weights.design import kish
 from .quantities import Quantity
 from .regressions import Coefficients
 

@@ -11,6 +11,7 @@ from scipy.special import fdtrc
 
 from ..data import Groups
 from ..data.columns import Outcome, row_list
+from ..data.row_weights import kish
 from ..diagnostics import Diagnosis
 from ..engine.intervals import Errors, Number
 from ..engine.methods import Signal
@@ -19,7 +20,6 @@ from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Design, Influence, mean_influence
 from ..show.notes import Note
 from ..show.table import Record, Table
-from ..weights.design import kish
 from .masses import Masses
 from .methods import Classified, Method, Scored, residual_parts
 from .metrics import Metric, Range, limits, words

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.dates import LONGEST
-from ..data.dates import days_of as days_of
-from ..data.dates import is_iso as is_iso
+from ..data.values import LONGEST
+from ..data.values import days_of as days_of
+from ..data.values import is_iso as is_iso
 from ..encoding.learning import TRUTHS, are_truths
 from ..exceptions import InputError
 from ..numerics.array import Real

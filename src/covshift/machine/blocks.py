@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..corrections import as_correction
-from ..corrections.importance import of_features
+from ..corrections.base import of_features
 from ..data.features import feature_groups
 from ..data.fit import warn_of_constant
 from ..data.row_weights import check_weight

@@ -14,9 +14,8 @@ from ..exceptions import InputError, InputTypeError
 from ..files.encoding import Encoding
 from ..files.reading import checked_reading
 from ..numerics.array import Real
-from .archive import Arrays, read_archive, write_archive
+from .archive import Arrays, Damaged, read_archive, write_archive
 from .objects import ObjectReader, ObjectWriter
-from .seal import Damaged
 
 MAX_BYTES = 1 << 30  # of a file; a kernel machine of 3000 rows and 100 columns has 5 MB
 

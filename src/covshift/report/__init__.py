@@ -3,7 +3,7 @@
 Needs matplotlib and Jinja2 (the extra ``report``).
 """
 
-from .batches import build_batches, write_batches
+from .batches import build_batches
 from .build import build, write
 
-__all__ = ["build", "build_batches", "write", "write_batches"]
+__all__ = ["build", "build_batches", "write"]

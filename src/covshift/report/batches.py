@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.row_weights import kish
 from ..diagnostics import BatchesDiagnosis, Diagnosis
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..exceptions import InputError
-from ..files.writing import write_atomically
 from ..numerics.progress import import_extra
 from ..plot import BatchesDisplay
 from ..show.table import Cell, Table
 from ..show.words import printable, shown
-from ..weights.design import kish
 from . import pictures
 from .build import TITLE, Answers
 from .pictures import Picture, draw_svg
@@ -107,11 +105,6 @@ def build_batches(
         count=len(parts),
         **facts,
     )
-
-
-def write_batches(path: str | os.PathLike[str], answers: Mapping[str, Any], **options: Any) -> None:
-    """Write the report of `build_batches` to ``path``: whole, or not at all."""
-    write_atomically(path, build_batches(answers, **options))
 
 
 def _targets(answers: Mapping[str, Any]) -> dict[str, Target]:

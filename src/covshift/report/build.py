@@ -17,10 +17,9 @@ from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..files.writing import write_atomically
 from ..numerics.progress import import_extra
 from . import pictures
-from .margins import margins_page
 from .render import render
 from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of
-from .shift import shift_facts, shift_numbers, with_printable_names
+from .shift import margins_page, shift_facts, shift_numbers, with_printable_names
 
 TITLE = "Covariate shift report"
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..data.features import column_shares, feature_groups, members
 from ..data.fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
 from ..data.parameters import Rules, check_parameters
-from ..data.row_weights import check_weight, target_weights
+from ..data.row_weights import Design, check_weight, design_of, kish, shares_of, target_weights
 from ..data.validation import (
     check_columns,
     check_host_rows,
@@ -38,7 +38,6 @@ from ..numerics.parallel import one_blas_thread
 from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
 from ..operators import Coordinates
 from ..operators.line_vectors import LineTarget
-from .design import Design, design_of, kish, shares_of
 from .limits import BalanceCost, clipped, largest_difference, largest_gap
 
 # The columns of numbers that a weighter learns from: what they are called, and which are one.

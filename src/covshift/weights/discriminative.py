@@ -14,12 +14,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data.fields import ESTIMATOR, FINITE, Kind, Part
 from ..data.parameters import VERBOSE, Rules, number, one_of, whole
+from ..data.row_weights import kish, shares_of
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
 from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
-from .design import kish, shares_of
 from .m_estimation import Influences, coefficients_of, design_matrix, logistic_odds, penalty_of
 from .points import Units, fold_of, mean_over_equal, pooled_units
 

@@ -9,12 +9,12 @@ from scipy.spatial.distance import cdist
 
 from ..data.fields import FINITE, POSITIVE, Kind, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, number, whole
+from ..data.row_weights import masses
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.progress import warn_if_slow
 from ..numerics.qp import BACKEND, solve_simplex
 from .base import Weighter
-from .design import masses
 from .points import Units, blocks, check_fits, pooled_units, target_mean
 from .points import distinct_rows as distinct
 

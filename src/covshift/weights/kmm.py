@@ -9,12 +9,12 @@ import numpy as np
 
 from ..data.fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
+from ..data.row_weights import kish, masses
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Real
 from ..numerics.kernels import WIDTH, NamedKernel, find_width
 from ..numerics.qp import BACKEND, solve_simplex
 from .base import Weighter
-from .design import kish, masses
 from .points import Units, blocks, check_fits, pooled_units, squared_distances, target_mean
 from .points import distinct_rows as distinct
 

@@ -11,11 +11,11 @@ from scipy.spatial.distance import cdist, pdist
 
 from ..data.fields import Kind, Reals
 from ..data.parameters import number, one_of, or_list
+from ..data.row_weights import equal_shares
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows, Whole
 from ..numerics.progress import track, warn_if_slow
 from ..numerics.statistics import moments
-from .design import equal_shares
 
 _BLOCK = 1 << 21  # numbers in a block of a large matrix: 16 MiB
 _FAR = 1e100  # its square is finite, and so is the sum of many

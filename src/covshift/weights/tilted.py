@@ -26,12 +26,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data.fields import ESTIMATOR, Kind
 from ..data.parameters import Rules, flag
+from ..data.row_weights import kish
 from ..exceptions import OverlapWarning, WeightWarning
 from ..numerics.array import Real
 from ..numerics.quiet import heard
 from .base import Weighter
 from .cdf.weighter import CDFWeights
-from .design import kish
 from .entropy import EntropyBalancing
 
 _NOISE = 10.0  # penalty of the tilt, in units of 1/N + 1/M

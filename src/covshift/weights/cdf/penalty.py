@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ...data.row_weights import shares_of
 from ...numerics.array import Real
-from ..design import shares_of
 from ..points import Distinct, fold_of, held_shares
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching

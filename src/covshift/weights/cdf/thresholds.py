@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...data.row_weights import masses
 from ...numerics.array import Array, Real
 from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import Coarse, LineRows, LineTarget, coarse_size
-from ..design import masses
 from .matching import Match
 from .newton import MOST_STEPS, Totals, inverse_of_groups, solve_dual_newton
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...data import fields
 from ...data.parameters import Rules, flag, number, one_of
+from ...data.row_weights import kish
 from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
@@ -23,7 +24,6 @@ from ...operators import Coordinates
 from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import LineTarget
 from ..base import Weighter, level_sides
-from ..design import kish
 from ..limits import LIMITS, clipped, inside, only_one
 from ..points import distinct
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
