@@ -19,6 +19,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift.cli import console, main
+from covshift.comparison import Comparison
 from covshift.data import Samples
 from covshift.exceptions import InputError
 
@@ -318,6 +319,19 @@ def test_the_report_is_one_html_file(files):
     assert beside.out.partition("\n")[0] == sentence
     assert "--learner linear" in html  # the command, to do it again
     assert "Wrote the report" in result.out
+
+
+def test_the_report_shows_the_weights_that_the_comparison_recommends(files, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr(Comparison, "recommended", "entropy")
+    options = ["--learner", "linear", "-o", files / "r.html"]
+    result = covshift("report", *pair(files, "scored.csv"), *options)
+    assert result.code == 0, result.err
+    page = (files / "r.html").read_text()
+    weights = json.loads(re.search(r"\"weights\":\s*(\{.*?\})", page)[1])
+    assert weights["by"] == "entropy"
+    assert 1 < weights["effective_sample_size"] < 60
 
 
 @pytest.mark.thorough

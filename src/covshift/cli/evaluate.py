@@ -282,7 +282,7 @@ def write_report(found: Evaluations, samples: TwoFiles, args: argparse.Namespace
     shift = diagnose_samples(both, random_state=args.seed)
     text = build(
         found,
-        corrected(shift, both, weights[both.rows], found.weighter),
+        corrected(shift, both, both.of_these(weights), found.weighter),
         title=args.title,
         names={
             "train": Path(args.train).name,

@@ -198,7 +198,7 @@ def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, se
     w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
     both = numbers_of(samples)
     w = w if samples.weight is None else w * samples.weight
-    return corrected(found, both, w[both.rows], name)
+    return corrected(found, both, both.of_these(w), name)
 
 
 # How good a model is on the targets of ``covshift report``.
