@@ -1,5 +1,7 @@
 """How long the first use takes: imports, the help, a diagnosis, a fit, a comparison, a report.
 
+The longer commands run on the demo's files, and on a table of 2,500 rows of 10 columns.
+
     python benchmarks/first_use.py             the table of results/first_use.md
     python benchmarks/first_use.py --quick     imports and the help alone, as the tests run it
 
@@ -36,6 +38,29 @@ FIT = f"{BASELINE}\n{ROWS}\nfrom covshift import VSVC\nVSVC().fit(X, y, X_target
 FILES = f"""{ROWS}
 for name, rows in (("train", X), ("target", T)):
     np.savetxt(name + ".csv", rows, "%.4f", ",", header="a,b,c,d,e", comments="")
+"""
+TABLE = f"""
+import numpy as np
+rng = np.random.default_rng({SEED})
+names = [f"x{{k}}" for k in range(8)] + ["region", "job"]
+for name, shift in (("sample", 0.0), ("people", 0.7)):
+    Z = rng.normal(size=(2500, 8)) @ (np.eye(8) + 0.25 * np.tri(8, k=-1)).T / 1.3
+    Z[:, 0] += shift
+    Z[:, 1] -= 0.6 * shift
+    Z[:, 3] = np.exp(0.4 * Z[:, 3])
+    Z[:, 4] = np.round(40 + 12 * Z[:, 4])
+    place = 2 * rng.uniform(size=2500) + 2 / (1 + np.exp(-Z[:, 0] - shift))
+    region = np.array(["north", "south", "east", "west"])[np.minimum(place.astype(int), 3)]
+    shares = [0.4 - 0.2 * shift, 0.4 + 0.1 * shift, 0.2 + 0.1 * shift]
+    job = rng.choice(["manual", "office", "none"], size=2500, p=shares)
+    f = 0.8 * Z[:, 0] - 0.5 * Z[:, 1] + np.sin(2 * Z[:, 2]) + 0.5 * (job == "office")
+    y = np.where(rng.uniform(size=2500) < 1 / (1 + np.exp(-f)), "yes", "no")
+    month = np.char.add("m", np.char.zfill((1 + np.arange(2500) // 250).astype(str), 2))
+    more, values = ("y", y) if name == "sample" else ("month", month)
+    with open(name + ".csv", "w") as file:
+        print(",".join([*names, more]), file=file)
+        for row, *words in zip(Z, region, job, values):
+            print(",".join([*(f"{{x:.4f}}" for x in row), *words]), file=file)
 """
 
 
@@ -79,6 +104,7 @@ def lines(quick: bool) -> list[Line]:
     ]
     if quick:
         return found
+    table = ("sample.csv", "people.csv", "--label", "y")
     demo = ("survey.csv", "population.csv", "--id", "person", "--label", LABEL)
     return [
         *found,
@@ -88,6 +114,11 @@ def lines(quick: bool) -> list[Line]:
         Line(f"`{BASELINE}`, `VSVC().fit(X, y, X_target=T)`", ("-c", FIT), "1 s more than that"),
         command("compare", *demo, aim="4 s"),
         command("report", *demo, "-o", "report.html", "--force", aim="6 s"),
+        command("estimate", *table, aim="3 s"),
+        command("compare", *table, aim="8 s"),
+        command("fit", *table, "-o", "model.covshift", "--force", aim="5 s"),
+        command("report", *table, "-o", "whole.html", "--force", aim="15 s"),
+        command("report", *table, "--batch", "month", "-o", "ten.html", "--force", aim="40 s"),
     ]
 
 
@@ -96,6 +127,7 @@ def measure(chosen: list[Line], repeats: int) -> dict[str, tuple[float, float]]:
     with TemporaryDirectory() as folder:
         if len(chosen) > 3:
             call(folder, "-c", FILES)
+            call(folder, "-c", TABLE)
             call(folder, "-m", "covshift", "demo", "--files-only", "-o", ".")
         runs = [[line.measured(folder) for line in chosen] for _ in range(repeats + 1)][1:]
     columns = zip(*runs, strict=True)
@@ -128,7 +160,8 @@ def main() -> None:
         f"Medians over {repeats} fresh processes, which take turns, after one that does not count. "
         f"The last two numbers are ratios to {baseline} in the same run. The two small files have "
         "300 rows of 5 columns, and so has the fit; the demo's have 500 and 1,000 rows of 8 "
-        "features, and 16 methods are compared.",
+        "features; sample.csv and people.csv have 2,500 rows of 8 numbers and 2 categories, and "
+        "people.csv ten months. 16 methods are compared.",
         f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}, "
         f"seed {SEED}.",
         table(["what", "wall s", "CPU s", "wall ratio", "CPU ratio", "aim"], rows),

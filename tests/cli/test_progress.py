@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.base import clone
 
 from covshift.cli import main
 from covshift.comparison import Method, compare
-from covshift.numerics.progress import Progress, track
+from covshift.numerics.progress import Progress, reporting, track
 from covshift.weights import (
     KLIEP,
     KMM,
@@ -159,3 +160,41 @@ def test_silence_is_silence(monkeypatch):
         with Progress(2, "trials", verbose=False, log=True) as progress:
             progress.step()
         assert stream.getvalue() == ""
+
+
+def test_a_pipe_gets_a_line_at_times(monkeypatch):
+    monkeypatch.setattr("covshift.numerics.progress._SECONDS", 0.02)
+    monkeypatch.setattr(Progress, "doing", "fitting the model")
+    for hidden in (False, True):
+        monkeypatch.setattr(Progress, "hidden", hidden)
+        for stream in (io.StringIO(), Terminal()):
+            monkeypatch.setattr(sys, "stderr", stream)
+            with reporting():
+                time.sleep(0.1)
+                for _ in track("ab", 2, "comparing", verbose=not stream.isatty()):
+                    time.sleep(0.1)
+            lines = stream.getvalue().splitlines()
+            assert bool(lines) == (not hidden and not stream.isatty())
+            assert all(line.endswith(" ... 0 s") for line in lines)
+            if lines:
+                assert {line.partition(" ...")[0] for line in lines} == {
+                    "fitting the model",
+                    "comparing 0/2",
+                    "comparing 1/2, 0:00 left",
+                }
+
+
+@pytest.mark.parametrize("word", ["reading", "judging the model"])
+def test_an_interrupted_command_says_one_line_and_writes_nothing(
+    monkeypatch, capfd, tmp_path, word
+):
+    def step(text):
+        if text == word:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("covshift.cli.console.step", step)
+    files = [str(write(tmp_path / f"{k}.csv", rows(40, seed=k))) for k in (0, 1)]
+    argv = ["report", *files, "--label", "y", "--learner", "linear", "--quiet"]
+    assert main([*argv, "-o", str(tmp_path / "out.html")]) == 130
+    assert capfd.readouterr() == ("", "covshift: stopped. Nothing was written.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.csv", "1.csv"]

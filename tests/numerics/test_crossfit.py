@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift.engine.outcome import mixture, predict
 from covshift.exceptions import InputTypeError
-from covshift.numerics.crossfit import CrossFit, Features, cross_fit, deal
+from covshift.numerics.crossfit import CrossFit, Features, cross_fit, deal, sharing_fits
 
 
 class Rote(RegressorMixin, BaseEstimator):
@@ -237,3 +237,23 @@ def test_a_classifier_without_probabilities_is_refused():
             NoProbability(), Features(X, T), (y > 0) * 1, deal(X, y, 3),
             classes=np.array([0, 1]), weight=None, final=np.ones(40),
         )  # fmt: skip
+
+
+def test_equal_fits_are_shared_whatever_the_order_of_the_columns(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(40, 3)), rng.normal(size=(10, 3))
+    y, fold = X @ [1.0, 2.0, 3.0], np.arange(40) % 4
+    fits = []
+    monkeypatch.setattr(Ridge, "fit", lambda *given, fit=Ridge.fit: fits.append(1) or fit(*given))
+    alone = cross_fit(Ridge(), Features(X, T), y, fold)
+    with sharing_fits():
+        for order in ([0, 1, 2], [2, 0, 1]):
+            found = cross_fit(Ridge(), Features(X[:, order], T[:, order]), y, fold)
+            np.testing.assert_allclose(found.train, alone.train)
+            np.testing.assert_allclose(found.folds, alone.folds)
+        assert len(fits) == 4 + 4
+        cross_fit(Ridge(), Features(X, T), y + 1, fold)
+        cross_fit(Ridge(0.5), Features(X, T), y, fold)
+        assert len(fits) == 4 + 4 + 8
+    cross_fit(Ridge(), Features(X, T), y, fold)
+    assert len(fits) == 4 + 4 + 8 + 4

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from ..files.writing import atomic_file, inert
+from ..numerics.progress import Progress
 from ..show.notes import Note, plain
 
 quiet = False
@@ -28,6 +29,7 @@ def note(text: str) -> None:
 
 def step(text: str) -> None:
     """Say what begins, on stderr, where a person looks at it: the longer commands have several."""
+    Progress.doing = text
     if not quiet and sys.stderr.isatty():
         print(f"{text} ...", file=sys.stderr)
 

@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(args)
     margins = None
+    console.step("reading")
     if is_margins_file(args.target):
         from .margin_samples import read_margin_samples
 
@@ -75,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         samples, verdict = margins.samples, _verdict(margins)
     else:
         samples = options.samples_of(args)
+        console.step("diagnosing the shift")
         verdict = diagnosis_of(samples, args).verdict
     held = None
     parts = parts_of(samples, args)
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         method = found.recommended
     else:
         method = args.method or learner.default
+    console.step("fitting the model")
     model = fit_model(samples, args, method, verdict, margins, held)
     save(model, args.output)
     verdict = model.about["verdict"]

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         comparison = compare.comparison_of(samples, args)
         answer = estimate_of(samples, found, args)
     if comparison is not None:
-        judge = Judge(args, str(comparison.learner), comparison.recommended)
+        judge = Judge(args, comparison)
         judged = judge(samples, found)
         found = _with_recommended_weights(found, samples, comparison, args.seed)
     _write(args, found, answer, judged, comparison)
@@ -204,20 +204,20 @@ def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, se
 # How good a model is on the targets of ``covshift report``.
 
 
-_FOLDS = 5
-
-
 class Judge:
     """Evaluates a model on one target after the other; fitted once where it does not need them.
 
+    It is the recommended one of a ``comparison``, if there is one, with the kernel found there.
     Training rows are judged by models that did not see them. Of larger samples as many training
     rows are drawn at random as a comparison takes. Cost: six fits, and `covshift.evaluate`.
     """
 
-    def __init__(
-        self, args: argparse.Namespace, learner: str | None = None, method: str = NONE
-    ) -> None:
-        self.args, self.learner, self.method = args, learner or args.learner, method
+    def __init__(self, args: argparse.Namespace, comparison: Any = None) -> None:
+        self.args, self.learner, self.method = args, args.learner, NONE
+        self._options: dict[str, Any] = {}
+        if comparison is not None:
+            self.learner, self.method = str(comparison.learner), comparison.recommended
+            self._options = comparison.rows_compared.options(self.method)
         self._fitted: tuple[Any, Any, Any] | None = None  # rows, what was said of them, the model
 
     def __call__(self, samples: TwoFiles, diagnosis: Any) -> Any:
@@ -226,8 +226,7 @@ class Judge:
 
         console.step("judging the model")
         rows = self._some(len(samples.X))
-        whole = len(rows) == len(samples.X)
-        samples = samples if whole else samples.take(rows)
+        samples = samples if len(rows) == len(samples.X) else samples.take(rows)
         labels = samples.labels
         assert labels is not None
         name = self.learner if self.method == NONE else f"{self.learner}, {self.method}"
@@ -240,7 +239,7 @@ class Judge:
                     None if there is None else {name: there},
                     task=TASKS[labels.task],  # type: ignore[arg-type]
                 ),
-                replace(both, diagnosis=diagnosis if whole else None),
+                replace(both, diagnosis=diagnosis),
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
                 random_state=self.args.seed,
                 **target_labels(samples, self.args, []),
@@ -270,52 +269,39 @@ class Judge:
     def _models(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What models say of training rows that they did not see, and one that saw all of them."""
         import numpy as np
-        from sklearn.model_selection import KFold, StratifiedKFold
+        from sklearn.preprocessing import StandardScaler
+
+        from ..comparison.methods import fit_method, found_once, out_of_fold
+        from ..encoding import scaled
 
         if self._fitted is not None and np.array_equal(self._fitted[0], samples.X):
             return self._fitted[1:]
         labels = samples.labels
         assert labels is not None
         classes = labels.task == "classification"
-        counts = np.unique(labels.y, return_counts=True)[1] if classes else [len(labels.y)]
-        if min(counts) < 2:
+        if classes and min(np.unique(labels.y, return_counts=True)[1]) < 2:
             raise InputError("a class has a single row.")
-        kind = StratifiedKFold if classes else KFold
-        folds = kind(min(_FOLDS, int(min(counts))), shuffle=True, random_state=self.args.seed)
-        whole = self._fit(samples, np.arange(len(labels.y)))
-        here = np.empty((len(labels.y), *whole(samples.X[:2]).shape[1:]))
-        for rest, held in folds.split(samples.X, labels.y):
-            here[held] = self._fit(samples, rest)(samples.X[held])
+        scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
+        seen = self._some(len(samples.X_target))
+        rows = scaled(scaler, samples.X), labels.y, scaled(scaler, samples.X_target[seen])
+        share = None if samples.target_weight is None else samples.target_weight[seen]
+        given: dict[str, Any] = {
+            "sample_weight": samples.weight,
+            "target_weight": share,
+            "random_state": self.args.seed,
+        }
+        named = self.learner, self.method
+        model = fit_method(*named, labels.task, *rows, options=self._options, **given)
+        options = found_once(*named, model)
+        here = out_of_fold(*named, labels.task, *rows, options=options, **given)
+        predict = model.predict_proba if classes else model.predict
+
+        def whole(X: Any) -> Any:
+            return predict(scaled(scaler, X))
+
         if self.method == NONE:
             self._fitted = samples.X, here, whole
         return here, whole
-
-    def _fit(self, samples: TwoFiles, rows: Any) -> Any:
-        """Fit the model to some training rows; return what predicts."""
-        from sklearn.preprocessing import StandardScaler
-
-        from ..comparison.methods import fit_method
-        from ..encoding import scaled
-
-        labels = samples.labels
-        assert labels is not None
-        own = None if samples.weight is None else samples.weight[rows]
-        seen = self._some(len(samples.X_target))
-        share = None if samples.target_weight is None else samples.target_weight[seen]
-        scaler = StandardScaler().fit(samples.X[rows], sample_weight=own)
-        model = fit_method(
-            self.learner,
-            self.method,
-            labels.task,
-            scaled(scaler, samples.X[rows]),
-            labels.y[rows],
-            scaled(scaler, samples.X_target[seen]),
-            sample_weight=own,
-            target_weight=share,
-            random_state=self.args.seed,
-        )
-        predict = model.predict_proba if labels.task == "classification" else model.predict
-        return lambda X: predict(scaled(scaler, X))
 
     def _some(self, count: int) -> Any:
         """Numbers of as many rows as a comparison takes."""
@@ -335,17 +321,19 @@ class Judge:
 def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
     """Diagnose, estimate and evaluate every target, and write one report."""
     from ..diagnostics import BatchesDiagnosis
+    from ..numerics.crossfit import sharing_fits
     from ..report import build_batches
     from ..show.words import printable
 
     judge = Judge(args)
     found, answers, judged = {}, {}, {}
-    for name, part in _samples(args, paths):
-        console.step(f"diagnosing the shift of {printable(name)}")
-        found[name] = diagnosis_of(part, args)
-        if args.label:
-            answers[name] = estimate_of(part, found[name], args)
-            judged[name] = judge(part, found[name])
+    with sharing_fits():
+        for name, part in _samples(args, paths):
+            console.step(f"diagnosing the shift of {printable(name)}")
+            found[name] = diagnosis_of(part, args)
+            if args.label:
+                answers[name] = estimate_of(part, found[name], args)
+                judged[name] = judge(part, found[name])
     console.step("drawing the report")
     every = {
         name: tuple(part[name] for part in (found, answers, judged) if part.get(name) is not None)

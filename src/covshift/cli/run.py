@@ -19,7 +19,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..files.writing import recorded
-from ..numerics.progress import Progress
+from ..numerics.progress import Progress, reporting
 from ..numerics.quiet import Heard, listening
 from . import console
 
@@ -31,7 +31,7 @@ INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signal
 def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     """Run the command that ``argv`` was parsed to."""
     console.quiet, console.columns = args.quiet, []
-    Progress.hidden = args.quiet
+    Progress.hidden, Progress.doing = args.quiet, argv[0]
     args.argv = argv
 
     def work() -> int:
@@ -50,7 +50,7 @@ def _guarded(work: Any, *, debug: bool) -> int:
 def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
     interrupted: list[int] = []
     try:
-        with _signals(interrupted), _spoken_warnings():
+        with _signals(interrupted), _spoken_warnings(), reporting():
             code = int(work())
             sys.stdout.flush()
             return code

@@ -37,6 +37,7 @@ from .methods import (
     check_method,
     fit_method,
     fit_weights,
+    found_once,
     learner_entry,
     method_named,
     methods_for,
@@ -340,6 +341,7 @@ def compare_learner(
             seen,
             None if known is not None else there,
             random_state,
+            trial.shared,
         ),
     )
 
@@ -357,6 +359,7 @@ class ComparedRows:
     own: RowWeights  # of the training rows
     share: RowWeights | None  # of the target's rows
     random_state: int
+    shared: dict[str, dict[str, Any]]  # what was found once, by the learner that is fitted
 
     def fit(self, name: str) -> Any:
         """Fit a method to all rows; the pipeline takes rows as they were given."""
@@ -400,7 +403,13 @@ class ComparedRows:
             T = samples.T[self.share.kept]
         rows = Classified(self.X[kept], self.y[kept], self._design(kept), T, self._target_weight())
         weights = None if weights is None or len(weights) != len(kept) else weights
-        return reliability_curves(rows, self.learner, name, weights, self.random_state)
+        return reliability_curves(
+            rows, self.learner, name, weights, self.random_state, self.options(name)
+        )
+
+    def options(self, name: str) -> dict[str, Any]:
+        """Options of a method's learner that the comparison found once, such as the kernel."""
+        return self.shared.get(resolve(self.learner, name)[0].name, {})
 
     def _weighed(self, name: Any, kept: NDArray[np.intp]) -> Real:
         _, X, target = self._scaled(kept)
@@ -472,6 +481,7 @@ class _Trial:
         self.controls: dict[str, Real] = {}  # of these, other learners without a correction
         self.weights: dict[str, Real] = {}  # of weighters by name, each fitted once
         self.options: dict[str, dict[str, Any]] = {}  # of every learner, shared by its methods
+        self.shared: dict[str, dict[str, Any]] = {}  # of these, what the first fit found
 
     def prepare(self, n_folds: int, weighter: str) -> None:
         """Draw the folds, and weigh the rows that will be held out."""
@@ -526,7 +536,8 @@ class _Trial:
         options = self.options.setdefault(entry.name, dict(entry.in_comparison.get(self.task, {})))
         whole = self._fit(method, np.arange(len(self.y)), w, options)
         if entry.shared is not None and entry.shared not in options:
-            found = getattr(whole, f"{entry.shared}_")
+            self.shared[entry.name] = found_once(self.learner, method.name, whole)
+            found = self.shared[entry.name][entry.shared]
             if entry.shared == "kernel":
                 scored = None if self.scored is None else np.asarray(self.scored[0])
                 found = Remembered.of(found, whole._f.Z, scored)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
@@ -33,6 +36,7 @@ from ..registry import (
 from ..show.words import meant
 from ..weights import WEIGHTERS, as_weighter
 
+_FOLDS = 5  # of `out_of_fold`
 _CONTROL = "control: another learner, no correction"
 
 
@@ -239,6 +243,53 @@ def fit_method(
         total = weights if sample_weight is None else weights * sample_weight
     with alone():
         return model.fit(X, y) if total is None else model.fit(X, y, sample_weight=total)
+
+
+def found_once(learner: str, method: str, model: Any) -> dict[str, Any]:
+    """Return what a fitted model shares with those of the folds: the kernel, where it has one."""
+    shared = resolve(learner, method)[0].shared
+    return {} if shared is None else {shared: getattr(model, f"{shared}_")}
+
+
+def out_of_fold(
+    learner: str,
+    method: str,
+    task: str,
+    X: Real,
+    y: NDArray[Any],
+    X_target: Any,
+    *,
+    sample_weight: Real | None = None,
+    random_state: int = 0,
+    **given: Any,
+) -> Real:
+    """Predict standardised rows by models that did not see them: (N,), or (N, classes).
+
+    Further arguments are those of `fit_method`. ``options`` hold what was found on all rows, as in
+    a comparison: the kernel, of a dozen numbers, which takes longer to find than a fit to make.
+    Cost: five fits.
+    """
+    classes = task == "classification"
+    smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
+    kind = StratifiedKFold if classes else KFold
+    folds = kind(min(_FOLDS, smallest), shuffle=True, random_state=random_state)
+    found = np.empty((len(y), len(np.unique(y))) if classes else len(y))
+    for rest, held in folds.split(X, y):
+        own = None if sample_weight is None else sample_weight[rest]
+        model = fit_method(
+            learner,
+            method,
+            task,
+            X[rest],
+            y[rest],
+            X_target,
+            sample_weight=own,
+            random_state=random_state,
+            **given,
+        )
+        with alone():
+            found[held] = model.predict_proba(X[held]) if classes else model.predict(X[held])
+    return found
 
 
 def _seeded(part: Any, random_state: int) -> Any:

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from ..numerics.array import Real
 from ..plot.curves import calibration_curve
 from ..registry import NONE
 from ..weights import WEIGHTERS
-from .methods import fit_method, learner_entry, resolve
+from .methods import learner_entry, out_of_fold, resolve
 
 _FOLDS = 5
 _MOST_BINS, _ROWS_PER_BIN = 10, 20
@@ -37,13 +36,19 @@ class Classified(NamedTuple):
 
 
 def reliability_curves(
-    rows: Classified, learner: str, name: str, weights: Real | None, random_state: int
+    rows: Classified,
+    learner: str,
+    name: str,
+    weights: Real | None,
+    random_state: int,
+    options: dict[str, Any] | None = None,
 ) -> Reliability | None:
     """Curves of the method of this name; None where classes or method do not allow them.
 
     There must be two classes with at least five rows each. Training rows are predicted out of
     fold, at most as many as a comparison takes; with ``weights`` (N,) they stand for the target.
-    With margins a method has to be weights, which are then these. Cost: five fits.
+    With margins a method has to be weights, which are then these. ``options`` are what the
+    comparison found once for all fits. Cost: five fits.
     """
     classes, counts = np.unique(rows.y, return_counts=True)
     if len(classes) != 2 or counts.min() < _FOLDS:
@@ -59,26 +64,23 @@ def reliability_curves(
     if T is not None:
         drawn = _some(len(T), limit, random_state)
         T, share = T[drawn], None if share is None else share[drawn]
-    predicted = np.empty(len(X))
-    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
-    for rest, held in folds.split(X, positive):
-        fitted_with = None if own is None else own[rest]
-        scaler = StandardScaler().fit(X[rest], sample_weight=fitted_with)
-        used = name
-        if T is None and method in WEIGHTERS:  # margins: with the weights that were found
-            used, fitted_with = NONE, None if w is None else w[rest]
-        model = fit_method(
-            learner,
-            used,
-            "classification",
-            scaler.transform(X[rest]),
-            positive[rest],
-            None if T is None else scaler.transform(T),
-            sample_weight=fitted_with,
-            target_weight=share,
-            random_state=random_state,
-        )
-        predicted[held] = model.predict_proba(scaler.transform(X[held]))[:, 1]
+    used, fitted_with = name, own
+    if T is None and method in WEIGHTERS:  # margins: with the weights that were found
+        used, fitted_with = NONE, w
+    scaler = StandardScaler().fit(X, sample_weight=own)
+    chances = out_of_fold(
+        learner,
+        used,
+        "classification",
+        scaler.transform(X),
+        positive,
+        None if T is None else scaler.transform(T),
+        sample_weight=fitted_with,
+        target_weight=share,
+        options=options,
+        random_state=random_state,
+    )
+    predicted = chances[:, 1]
     bins = int(np.clip(len(X) // _ROWS_PER_BIN, 1, _MOST_BINS))
     curves = {"training rows": calibration_curve(positive, predicted, own, bins)}
     if w is not None and w.any():

@@ -124,7 +124,7 @@ class Comparison(Answer):
         -------
         Reliability or None
             ``curves`` and their ``caption``; None unless a learner of two classes was compared.
-            Cost: five fits.
+            Cost: five fits, with the kernel that the comparison found.
         """
         if self.learner is None or self.rows_compared is None:
             return None

@@ -43,7 +43,7 @@ def encode_samples(
     identifiers, constants and copies are left out, codes are categories.
     """
     T = unwrap_target(X_target)
-    made = _decisions(X, T, category) if deciding else None
+    made, encoder = _decisions(X, T, category) if deciding else (None, None)
     if made is None and not need_rules(X, T) and category is None:
         return X, X_target, None
     here, there = _kept(X, sample_weight, row_weights), None
@@ -59,7 +59,8 @@ def encode_samples(
     if category is not None:
         kinds = {**kinds, category: "category"}
         more = {**(more or {}), category: levels_of(category, train, target)}
-    encoder = TableEncoder(kinds).fit_cells(train, target, more, (here, there))
+    if encoder is None or more or here is not None or there is not None:
+        encoder = TableEncoder(kinds).fit_cells(train, target, more, (here, there))
     if made is not None:
         encoder._said = (*((n.kind, n.text, n.severity) for n in made.notes), *encoder._said)
     points = _encoded(encoder, train, "X", here)
@@ -68,25 +69,31 @@ def encode_samples(
     return points, _encoded(encoder, target, "X_target", there), encoder
 
 
-def _decisions(X: Any, target: Any, category: str | None) -> Decisions | None:
-    """Decide about the columns of two frames; None where all of them are taken as they are."""
+def _decisions(
+    X: Any, target: Any, category: str | None
+) -> tuple[Decisions | None, TableEncoder | None]:
+    """Decide about the columns of two frames; None where all of them are taken as they are.
+
+    The encoder of all rows comes with it where it had to be fitted.
+    """
     if not all(is_table(part) and not hasattr(part, "read_cells") for part in (X, target)):
-        return None
+        return None, None
     need = need_rules(X, target) or category is not None
     try:
         rows = rows_of(X, "X"), rows_of(target, "X_target")
     except InputError:
         if need:
             raise
-        return None  # which the check of numbers refuses
+        return None, None  # which the check of numbers refuses
     made = decide(*rows, () if category is None else (category,))
     if need or made.notes:
-        return made
+        return made, None
     try:
-        whole = len(TableEncoder().fit_cells(made.train, made.target).features_) == len(made.train)
+        encoder = TableEncoder(made.kinds).fit_cells(made.train, made.target)
     except InputError:  # nothing varies, or some numbers are infinite
-        return None
-    return None if whole else made
+        return None, None
+    whole = len(encoder.features_) == len(made.train)
+    return (None, None) if whole else (made, encoder)
 
 
 def levels_of(name: str, *samples: Mapping[str, Cells] | None) -> list[str]:

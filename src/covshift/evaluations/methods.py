@@ -237,7 +237,8 @@ class Scored:
             both = both[:, [self.positive]]
         elif self.classes:
             both = both[:, 1:]
-        both = both / np.maximum(np.abs(both).max(axis=0), _TINY)  # squares do not overflow
+        largest = np.maximum(np.abs(both).max(axis=0), _TINY)
+        both = both / np.exp2(np.floor(np.log2(largest)))  # exact; squares do not overflow
         labelled = both[: len(self.train)]
         spread = labelled.std(axis=0)
         both = (both - labelled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

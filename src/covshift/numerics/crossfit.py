@@ -10,8 +10,12 @@ parameters*. Cost: K fits of each model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -149,6 +153,14 @@ class FoldFits:
             folds = [_in_blocks(predict, target) for predict in self.predict]
         return CrossFit(self.train, np.stack(folds))
 
+    def of_columns(self, order: Rows) -> FoldFits:
+        """Return the same for rows whose columns come in another order."""
+
+        def reordered(predict: Callable[[Any], Real]) -> Callable[[Any], Real]:
+            return lambda rows: predict(rows[:, order])
+
+        return FoldFits(self.train, [reordered(predict) for predict in self.predict])
+
 
 def fit_folds(
     model: Any,
@@ -162,8 +174,64 @@ def fit_folds(
 ) -> FoldFits:
     """Fit the models of `cross_fit`, and predict the training rows X (N, n).
 
-    Rows of fold -1 train all models, and their prediction is zero.
+    Rows of fold -1 train all models, and their prediction is zero. Inside of `sharing_fits` the
+    same models of the same rows are fitted once.
     """
+    known = _shared.get()
+    if known is None:
+        return _fit_folds(model, X, y, fold, weight, classes, most)
+    order = _order(X)
+    rows = X if order is None else X[:, order]
+    key = _digest(model, rows, y, fold, weight, classes, most)
+    found = known.pop(key, None) or _fit_folds(model, rows, y, fold, weight, classes, most)
+    if key is not None:
+        known[key] = found  # the last one: the first to go
+        while len(known) > _SHARED:
+            del known[next(iter(known))]
+    return found if order is None else found.of_columns(order)
+
+
+_SHARED = 32  # models, each of some folds, that are remembered
+_shared: ContextVar[dict[bytes | None, FoldFits] | None] = ContextVar("_shared", default=None)
+
+
+@contextmanager
+def sharing_fits() -> Iterator[None]:
+    """Remember what `fit_folds` fitted: several targets of the same training rows share models.
+
+    Columns are put into an order of their own, as that of a category's levels may follow a target.
+    """
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def _order(X: Any) -> Rows | None:
+    """Order of an array's columns by what they hold; None for tables."""
+    if not isinstance(X, np.ndarray):
+        return None
+    return np.array(sorted(range(X.shape[1]), key=lambda k: X[:, k].tobytes()), dtype=np.intp)
+
+
+def _digest(*parts: Any) -> bytes | None:
+    """Return a hash of what a fit depends on; None of what cannot be written."""
+    try:
+        return blake2b(b"".join(map(pickle.dumps, parts))).digest()
+    except Exception:  # whatever a model of the user's may raise
+        return None
+
+
+def _fit_folds(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    fold: Rows,
+    weight: Real | None,
+    classes: NDArray[Any] | None,
+    most: int | None,
+) -> FoldFits:
     train = np.zeros((len(y), 1 if classes is None else len(classes)))
     models = []
     with one_thread(len(y)):

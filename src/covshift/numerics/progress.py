@@ -1,4 +1,4 @@
-"""How far a long run has got: on stderr, a bar where a person looks at it."""
+"""How far a long run has got: on stderr, a bar where a person looks at it, else a line at times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from threading import Event, Thread
 from types import ModuleType
 from typing import Self, TypeVar
 
@@ -17,6 +19,7 @@ Item = TypeVar("Item")
 _WIDTH = 30
 _EVERY = 0.1  # seconds between two pictures of the bar
 _LINES = 10  # of a log, in all
+_SECONDS = 10.0  # between two lines of `reporting`
 
 
 def track(items: Iterable[Item], total: int, label: str, *, verbose: bool = True) -> Iterator[Item]:
@@ -39,6 +42,7 @@ class Progress:
     """
 
     hidden = False  # for a whole process, as the command line asks with --quiet
+    doing = ""  # what the command line does now, for the lines of `reporting`
 
     def __init__(self, total: int, label: str, *, verbose: bool = True, log: bool = False) -> None:
         self.total, self.label, self.done = total, label, 0
@@ -46,6 +50,7 @@ class Progress:
         self._logs = verbose and log and not self._draws
         self._start, self._drawn = time.monotonic(), -_EVERY
         self._shown = 0  # characters on the terminal's line
+        self._verbose, self._before = verbose, Progress.doing
 
     def step(self, note: str = "") -> None:
         """Count one more; ``note`` says what it was."""
@@ -57,6 +62,8 @@ class Progress:
 
     def show(self, note: str = "") -> None:
         """Draw the bar, unless that was a moment ago."""
+        if self._verbose and not self._draws:
+            Progress.doing = f"{self.label} {self.done}/{self.total}{self._left()}"
         if self._draws and time.monotonic() - self._drawn >= _EVERY:
             self._drawn = time.monotonic()
             self._draw(self._left() + (f"  {note:.28}" if note else ""))
@@ -65,6 +72,7 @@ class Progress:
         return self
 
     def __exit__(self, *failure: object) -> None:
+        Progress.doing = self._before
         if self._draws:
             self._draw()
             sys.stderr.write("\n")
@@ -84,6 +92,28 @@ class Progress:
         sys.stderr.write(f"\r{' ' * self._shown}\r{text}")
         sys.stderr.flush()
         self._shown = len(text)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Say every ten seconds what is done, on stderr, unless a terminal shows it or all is quiet."""
+    if Progress.hidden or sys.stderr.isatty():
+        yield
+        return
+    ended, start = Event(), time.monotonic()
+
+    def report() -> None:
+        while not ended.wait(_SECONDS):
+            with suppress(OSError, ValueError):  # whoever read it has gone
+                print(f"{Progress.doing} ... {time.monotonic() - start:.0f} s", file=sys.stderr)
+
+    thread = Thread(target=report, name="covshift-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 # Extras: imported by the module that owns them, with an install hint when they are missing.

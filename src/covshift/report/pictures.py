@@ -370,7 +370,7 @@ def draw_svg(
     lacking = quiet(UserWarning, message=r"Glyph .* missing from")
     with matplotlib.rc_context(settings), lacking:
         figure = figures.Figure(figsize=size, layout="constrained")
-        backend.FigureCanvasSVG(figure)
+        canvas = backend.FigureCanvasSVG(figure)
         ax = figure.subplots()
         draw(ax)
         _few_ticks(ax.xaxis, ax.get_xlim(), size[0])
@@ -379,7 +379,7 @@ def draw_svg(
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         out = io.BytesIO()
-        figure.savefig(out, format="svg", metadata=_METADATA)
+        canvas.print_svg(out, metadata=_METADATA)  # savefig draws a first time for nothing
     return _embeddable(out.getvalue(), size, name, title, text)
 
 
