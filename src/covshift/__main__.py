@@ -1,5 +1,6 @@
 """``python -m covshift`` and ``covshift``: the command line, quiet about Ctrl-C from the start."""
 
+import gc
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ def _stop_at_once(*_: object) -> None:
 
 def main() -> int:
     """Run the command line in a process of its own."""
+    gc.set_threshold(50_000, 20, 100)  # modules stay: looking for garbage among them takes longer
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started
             signal.signal(signal.SIGINT, _stop_at_once)  # it chose otherwise, such as nohup

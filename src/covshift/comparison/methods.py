@@ -36,7 +36,7 @@ from ..registry import (
 from ..show.words import meant
 from ..weights import WEIGHTERS, as_weighter
 
-_FOLDS = 5  # of `out_of_fold`
+_FOLDS, _ROWS_PER_FEATURE = 5, 75  # of `out_of_fold`
 _CONTROL = "control: another learner, no correction"
 
 
@@ -260,15 +260,22 @@ def out_of_fold(
     X_target: Any,
     *,
     sample_weight: Real | None = None,
+    options: Mapping[str, Any] | None = None,
     random_state: int = 0,
     **given: Any,
 ) -> Real:
     """Predict standardised rows by models that did not see them: (N,), or (N, classes).
 
-    Further arguments are those of `fit_method`. ``options`` hold what was found on all rows, as in
-    a comparison: the kernel, of a dozen numbers, which takes longer to find than a fit to make.
-    Cost: five fits.
+    Further arguments are those of `fit_method`. ``options`` are what was found on all rows, the
+    kernel, which takes longer to find than a fit to make. From 75 rows per feature on it is that of
+    the folds too: on seven problems of 1,000 rows the Brier score of the rows was off by 0.007,
+    and by 0.008 with a kernel found in each fold (root mean squares; standard errors of 0.006).
+    With fewer rows it would know too much of those held out. Cost: five fits.
     """
+    groups = groups_of(X)
+    features = X.shape[1] if groups is None else len(np.unique(groups))
+    if len(y) < _ROWS_PER_FEATURE * features:
+        options = None
     classes = task == "classification"
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     kind = StratifiedKFold if classes else KFold
@@ -284,6 +291,7 @@ def out_of_fold(
             y[rest],
             X_target,
             sample_weight=own,
+            options=options,
             random_state=random_state,
             **given,
         )

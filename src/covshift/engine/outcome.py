@@ -288,17 +288,14 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         B = self._standardised(B)
         values, Q = _axes(np.sqrt(share)[:, None] * B)
         Z = B @ Q  # (N, r)
-        squares = Z**2
         moment = Z.T @ (share * (y - self.mean_))
-        least = np.inf
-        for penalty in _PENALTIES * float(values.mean()):
-            shrunk = 1 / (values + penalty)
-            leverage = share * (1 + squares @ shrunk)
-            predicted = _leave_out(y, self.mean_ + Z @ (shrunk * moment), leverage)
-            error = float(share @ (y - predicted) ** 2)
-            if error < least:
-                least, self.left_out_ = error, predicted
-                self._set(Q @ (shrunk * moment))
+        shrunk = 1 / (values[:, None] + _PENALTIES * float(values.mean()))  # (r, penalties)
+        coefs = shrunk * moment[:, None]
+        leverage = share[:, None] * (1 + Z**2 @ shrunk)
+        predicted = _leave_out(y[:, None], self.mean_ + Z @ coefs, leverage)
+        best = int(np.argmin(share @ (y[:, None] - predicted) ** 2))
+        self.left_out_ = predicted[:, best].copy()
+        self._set(Q @ coefs[:, best])
         return self
 
     def predict(self, X: Any) -> Real:
