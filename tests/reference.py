@@ -510,6 +510,24 @@ def design_variance(psi, stratum, cluster):
 # Performance on the target: rows one at a time, pairs of rows for what is ranked.
 
 
+def calibrated_variance(y, f, w, d, cluster):
+    """Variance of a mean under weights w, calibrated from d: regression by d, residuals times w."""
+    mu = np.average(y, weights=w)
+    A = np.column_stack([np.ones(len(y)), f])
+    root = np.sqrt(d)
+    b = np.linalg.lstsq(A * root[:, None], (y - mu) * root, rcond=None)[0]
+    psi = w * (y - mu - A @ b) / w.sum()
+    return design_variance(psi, np.zeros(len(y)), cluster)
+
+
+def replicate_variance(y, d, replicates, scales):
+    """Variance of a weighted mean from replicate weights, around the full sample's."""
+    theta, total = np.average(y, weights=d), 0.0
+    for again, scale in zip(replicates.T, scales, strict=True):
+        total += scale * (np.average(y, weights=again) - theta) ** 2
+    return total
+
+
 def delete_one_variance(y, d, stratum, unit):
     """JKn of a weighted mean: leave out each unit, its stratum's others times n / (n - 1)."""
     total = 0.0

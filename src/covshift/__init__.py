@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .comparison import compare
     from .conformal import ConformalClassifier, ConformalRegressor
     from .corrections import v_matrix
-    from .data.row_weights import repeat_rows
+    from .data.row_weights import DesignWeights, repeat_rows
     from .data.validation import Target
     from .diagnostics import Diagnosis, diagnose
     from .encoding import TableEncoder
@@ -92,6 +92,7 @@ _HOME = {
     "Cost": "evaluations",
     "ConformalClassifier": "conformal",
     "ConformalRegressor": "conformal",
+    "DesignWeights": "data.row_weights",
     "Diagnosis": "diagnostics",
     "Difference": "estimates",
     "Kernel": "numerics.kernels",
@@ -127,6 +128,7 @@ __all__ = [
     "ConformalClassifier",
     "ConformalRegressor",
     "Cost",
+    "DesignWeights",
     "Diagnosis",
     "Difference",
     "Kernel",

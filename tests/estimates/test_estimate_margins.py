@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from calls import estimate_with
+from reference import calibrated_variance
 
 from covshift import CDF, Difference, Margins, Ratio, Target, Total, diagnose, estimate
 from covshift.engine.outcome import LeaveOneOutRidge, predict_linear, random_folds
@@ -130,6 +131,10 @@ def test_calibrated_weights_have_the_error_of_regression_residuals(weighter, des
     w = d * Raking().fit(X, X_target=MARGINS, sample_weight=d).weights_
     assert row(found).value == pytest.approx(np.average(Y, weights=w), abs=1e-6)
     np.testing.assert_allclose(w @ FEATURES / w.sum(), MEANS, atol=1e-8)
+    if design is not None:  # the regression is that of the design, as in survey software
+        variance = calibrated_variance(Y.to_numpy(), FEATURES, w, d, np.arange(N))
+        assert row(found).standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
+        return
     A = np.column_stack([np.ones(N), FEATURES])
     root = np.sqrt(w)
     b = np.linalg.lstsq(root[:, None] * A, root * Y.to_numpy(), rcond=None)[0]

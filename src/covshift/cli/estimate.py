@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..exceptions import InputError, NoOverlapError
@@ -42,6 +43,15 @@ _METHOD = """
 --method dr|weights|model|none  doubly robust, weights alone, outcome model alone, or the sample as
   it is (default: dr; all are in the table of -o)
 """
+_DESIGN = """
+--fpc COL  finite population correction of the first stage: units (clusters, else rows) that the
+  row's stratum has in the population, or the share of them that was drawn
+--replicate-weights COL...  published replicate weights of the training rows, from which the errors
+  come then; 'repw*' names all such columns (repeatable)
+--replicate-type TYPE  JK1, JK2, JKn, BRR, Fay, bootstrap, ACS, successive-difference or other
+--replicate-scale S:float  factor of the sum of squares (default: that of the type)
+--replicate-rscales LIST  a factor for each replicate, such as 0.5,0.5,0.75
+"""
 _FURTHER = """
 --finite-population  the target file is the whole population: no sampling error of its own
 --sensitivity D:float  also show the interval if the outcome given the features differed by up to D
@@ -61,8 +71,9 @@ def add(commands: Any) -> None:
         "margins.",
     )
     columns = options.add_samples(parser, label=None)
-    absent: Any = dict.fromkeys(("outcome", "category", "quantile", "at", "regressor"), _ABSENT)
-    options.add_options(columns, _COLUMNS + options.DESIGN.lstrip(), **absent)
+    several = ("outcome", "category", "quantile", "at", "regressor", "replicate_weights")
+    absent: Any = dict.fromkeys(several, _ABSENT)
+    options.add_options(columns, _COLUMNS + options.DESIGN.lstrip() + _DESIGN.lstrip(), **absent)
     quantities = {"choices": tuple(QUANTITIES), "metavar": None}
     group = parser.add_argument_group("quantity")
     options.add_options(group, _QUANTITY, what=quantities, **absent)
@@ -83,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
     what = quantity(args)
     options.check_answer(args)
+    _check_design(args)
     read = (_read_margins if is_margins_file(args.target) else _read_rows)(args, what)
     categories = None if what is None else _of_categories(what)
     y, categories = read_outcomes(read.beside, args.outcome, categories=categories)
@@ -131,7 +143,8 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
     samples = options.samples_of(args, beside=_beside(args), by=args.by, categories=categories)
 
     def both(y: Any) -> Samples:
-        found: Samples = options.encoded_samples(samples, y, args)
+        weight = _design_weights(args, samples.weight, samples.beside)
+        found: Samples = options.encoded_samples(replace(samples, weight=weight), y, args)
         return replace(found, finite_population=args.finite_population)
 
     return Read(samples.beside, both, samples)
@@ -151,7 +164,9 @@ def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
     cells: dict[Any, Any] = {name: rows.table[name][rows.again] for name in names}
     given = {
         "by": args.by,
-        "sample_weight": None if args.weight is None else rows.weights.w,
+        "sample_weight": None
+        if args.weight is None
+        else _design_weights(args, rows.weights.w, cells),
         "strata": cells.get(args.strata),
         "cluster": cells.get(args.cluster),
     }
@@ -210,17 +225,82 @@ def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     """Columns of the training file that are no features, with the options that name them."""
     others = [
         (_spelled(option), getattr(args, option))
-        for option in ("by", "denominator", "strata", "cluster", "id", *_WEIGHTS)
+        for option in ("by", "denominator", "strata", "cluster", "fpc", "id", *_WEIGHTS)
         if getattr(args, option) is not None
     ]
+    others += [("--replicate-weights", name) for name in args.replicate_weights or ()]
     for option, name in others:
         if name in args.outcome:
             raise InputError(f"{name!r} cannot be the outcome and what {option} names as well.")
     repeated = [name for name in args.outcome if args.outcome.count(name) > 1]
     if repeated:
         raise InputError(f"--outcome names {repeated[0]!r} more than once.")
-    beside = [pair for pair in others if pair[0] in ("--denominator", "--strata", "--cluster")]
+    named = ("--denominator", "--strata", "--cluster", "--fpc", "--replicate-weights")
+    beside = [pair for pair in others if pair[0] in named]
     return (*(("--outcome", name) for name in args.outcome), *beside)
+
+
+def _check_design(args: argparse.Namespace) -> None:
+    """Refuse options of a design that cannot be, and find the columns of replicate weights."""
+    asked = ("fpc", "replicate_weights")
+    for option in asked:
+        if getattr(args, option) is not None and args.weight is None:
+            raise InputError(f"{_spelled(option)} belongs to weights: name them with --weight.")
+    others = [name for name in asked if getattr(args, name) is not None]
+    if others and args.replicates is not None:
+        raise InputError(f"--replicates and {_spelled(others[0])}: keep one of them.")
+    patterns = args.replicate_weights
+    for option in ("replicate_type", "replicate_scale", "replicate_rscales"):
+        if getattr(args, option) is not None and patterns is None:
+            raise InputError(f"{_spelled(option)} belongs to --replicate-weights.")
+    if patterns is None or not any(character in name for name in patterns for character in "*?["):
+        return
+    if args.train == "-":
+        raise InputError("--replicate-weights: name the columns one by one for standard input.")
+    from ..files.table import read_table
+
+    names = read_table(args.train, {}, options.read_options_of(args)).names
+    found = [[n for n in names if fnmatchcase(n, name)] or [name] for name in patterns]
+    args.replicate_weights = list(dict.fromkeys(name for part in found for name in part))
+
+
+def _design_weights(args: argparse.Namespace, weight: Any, cells: Mapping[str, Any]) -> Any:
+    """Return the weights with what the options say of the design."""
+    import numpy as np
+
+    from ..data.row_weights import DesignWeights
+    from ..files.labels import read_numbers
+
+    def numbers(name: str, option: str) -> Any:
+        found = read_numbers(cells[name], name, option)
+        if None in found:
+            raise InputError(f"The column {name!r}, which {option} names, has gaps.")
+        return np.array(found, dtype=np.float64)
+
+    if weight is None or (args.fpc is None and args.replicate_weights is None):
+        return weight
+    names, rscales = args.replicate_weights, args.replicate_rscales
+    columns = None
+    if names is not None:
+        columns = np.column_stack([numbers(name, "--replicate-weights") for name in names])
+    try:
+        return DesignWeights(
+            weight,
+            None if args.fpc is None else numbers(args.fpc, "--fpc"),
+            columns,
+            args.replicate_type,
+            args.replicate_scale,
+            None if rscales is None else [float(part) for part in rscales.split(",")],
+        )
+    except ValueError as error:
+        raise InputError(_as_replicate_options(str(error))) from None
+
+
+def _as_replicate_options(text: str) -> str:
+    """Name the options of the command in place of parameters."""
+    text = text.replace("needs a scale", "needs scale").replace("type=", "type ")
+    text = re.sub(r"(?<![\w-])(type|rscales|scale)\b", r"--replicate-\1", text)
+    return text.replace("replicate_weights", "--replicate-weights").replace("fpc", "--fpc")
 
 
 _LEFT_OUT = re.compile(r"Leave out ((?:'[^']*'(?:, )?)+) from X and X_target")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, time
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -262,6 +263,24 @@ class NamedColumns:
     def of_target(self, values: Any, argument: str) -> Any:
         """Return one value per target row, or the column of X_target that is named."""
         return self._values(values, self.target, argument, "X_target")
+
+    def several(self, values: Any, argument: str) -> Any:
+        """Return columns (N, k) that are given, or those of X that names or patterns name."""
+        listed = [values] if isinstance(values, str) else values
+        if not (isinstance(listed, list | tuple) and all(isinstance(v, str) for v in listed)):
+            return in_order_of(values, self.X, argument, "X")
+        there = column_names(self.X) or []
+        names: list[str] = []
+        for name in listed:
+            found = [name] if name in there else [n for n in there if fnmatchcase(n, name)]
+            if not found:
+                self._check(self.X, name, argument, "X")
+            names += [n for n in found if n not in names]
+        columns = [_plain_column(self._take(self.X, name, argument, "X")) for name in names]
+        try:
+            return np.array(columns, dtype=np.float64).T
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{argument} name columns that hold no numbers.") from error
 
     def group(self, name: str) -> tuple[Any, Any]:
         """Return the groups of both samples; where X alone has the column, it is no feature."""

@@ -12,6 +12,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,10 +22,126 @@ from sklearn.utils.validation import _num_samples
 
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
+from ..numerics.resampling import Plan
+from .parameters import number, one_of
 from .values import numbers_of_rows
 
 _MOST_ROWS = 5_000_000  # that are made by repeating others
 _EQUAL = 1e-14  # relative: weights that differ by less are equal
+
+
+# Scale of the sum of squares by type, as R's survey has it; None: it must be given.
+_SCALES: dict[str, Callable[[int], float] | None] = {
+    "JK1": lambda B: (B - 1) / B,
+    "JK2": lambda B: 1.0,
+    "JKn": lambda B: 1.0,
+    "BRR": lambda B: 1 / B,
+    "Fay": None,
+    "bootstrap": lambda B: 1 / (B - 1),
+    "ACS": lambda B: 4 / B,
+    "successive-difference": lambda B: 4 / B,
+    "other": None,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DesignWeights:
+    """Design weights with more of the design: pass it to `covshift.estimate` as ``sample_weight``.
+
+    Parameters
+    ----------
+    weights : name or (N,) array
+        As ``sample_weight`` would be.
+    fpc : name or (N,) array, optional
+        Finite population correction of the first stage, for samples drawn without replacement: the
+        number of primary units (clusters where these are given, else rows) that the row's stratum
+        has in the population, or the share of them that was drawn.
+    replicate_weights : name, list of names, (N, B) array or data frame, optional
+        Replicate weights that an office publishes, complete ones: they take the place of the
+        weights. Names may have wildcards, such as "repw*". The errors then come from them,
+
+            Var = scale sum_b rscales_b (theta_b - theta)^2 ,
+
+        theta_b from the replicate b and the weights that are fitted to it; where these solve no
+        estimating equation, the factors stay as they are. The errors count the target's part.
+    type : {"JK1", "JK2", "JKn", "BRR", "Fay", "bootstrap", "ACS", "successive-difference", "other"}
+        What they are, by the names of R's survey.
+    scale : float, optional
+        Default: that of the type, with B replicates: (B - 1) / B for JK1, 1 for JK2 and JKn, 1 / B
+        for BRR, 1 / (B - 1) for the bootstrap, 4 / B for ACS and successive differences. "Fay" and
+        "other" need it: 1 / (B (1 - rho)^2) for Fay's method.
+    rscales : (B,) array, optional
+        A factor for each replicate. JKn needs it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift import DesignWeights, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> given = {"weighter": np.ones(300), "method": "weights"}
+    >>> plain = estimate(survey.X, survey.y, survey.X_target, **given)
+    >>> design = DesignWeights(np.ones(300), fpc=np.full(300, 0.5))
+    >>> half = estimate(survey.X, survey.y, survey.X_target, sample_weight=design, **given)
+    >>> bool(np.isclose(half.standard_error, plain.standard_error * np.sqrt(0.5)))
+    True
+    """
+
+    weights: Any
+    fpc: Any = None
+    replicate_weights: Any = None
+    type: str | None = None
+    scale: float | None = None
+    rscales: Any = None
+
+    def __post_init__(self) -> None:
+        if self.weights is None:
+            raise InputError("DesignWeights need weights: a column, or one number per row.")
+        given = {"type": self.type, "scale": self.scale, "rscales": self.rscales}
+        if self.replicate_weights is None:
+            for name, value in given.items():
+                if value is not None:
+                    raise InputError(f"{name} is for replicate_weights, of which there are none.")
+            return
+        if self.fpc is not None:
+            raise InputError(
+                "fpc and replicate_weights: keep one of them. The correction for a finite "
+                "population is in the replicates or in their scale."
+            )
+        one_of(*_SCALES).check(self.type, "type")
+        (number(above=0) | one_of(None)).check(self.scale, "scale")
+        if self.scale is None and _SCALES[str(self.type)] is None:
+            raise InputError(f"type={self.type!r} needs a scale: the factor of the sum of squares.")
+        if self.type == "JKn" and self.rscales is None:
+            raise InputError("type='JKn' needs rscales, (n - 1) / n of each replicate's stratum.")
+
+    @classmethod
+    def of(cls, sample_weight: Any) -> DesignWeights | None:
+        """Return design weights as they are, and plain ones as such; None for None."""
+        if sample_weight is None or isinstance(sample_weight, cls):
+            return sample_weight
+        return cls(sample_weight)
+
+    def replicates(self, columns: Any, N: int) -> tuple[Real, Plan]:
+        """Check the replicates (N, B) that were read, and say how a variance follows from them."""
+        values = np.asarray(columns, dtype=np.float64)
+        if values.ndim != 2 or len(values) != N or values.shape[1] < 2:
+            raise InputError(
+                f"replicate_weights have shape {values.shape}, but X has {N} rows. Pass one row "
+                "per row of X, and at least two replicates."
+            )
+        if not np.isfinite(values).all() or (values < 0).any() or not values.any(axis=0).all():
+            raise InputError(
+                "replicate_weights must be numbers of zero or more, not all zero in a replicate."
+            )
+        B = values.shape[1]
+        rscales = np.ones(B) if self.rscales is None else np.asarray(self.rscales, dtype=np.float64)
+        if rscales.shape != (B,) or not (rscales >= 0).all():
+            raise InputError(f"rscales must be {B} numbers of zero or more, one per replicate.")
+        default = _SCALES[str(self.type)]
+        scale = self.scale if default is None or self.scale is not None else default(B)
+        assert scale is not None
+        return values, Plan(str(self.type), float(scale), rscales, B - 1, given=True)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
+from ..numerics.resampling import Plan
 from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts
 from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
 from .groups import Groups
-from .row_weights import check_weight, kish, row_weights, target_weights
+from .row_weights import DesignWeights, check_weight, kish, row_weights, target_weights
 from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
 
 
@@ -61,6 +62,9 @@ class Samples:
     y: Any = None  # outcomes as they were given
     beside: Mapping[str, Any] = field(default_factory=dict)  # further arguments, a value per row
     given: NamedColumns | None = None  # the rows as they were given
+    # As `DesignWeights` tell them, of the rows that are left:
+    fpc: Real | None = None  # (N,): units in the population of the row's stratum, or their share
+    replicates: tuple[Real, Plan] | None = None  # weights (N, B), in the unit of d
 
     @classmethod
     def of(
@@ -112,7 +116,12 @@ class Samples:
         more = {name: named.of_rows(values, name) for name, values in (beside or {}).items()}
         for name, values in (beside_target or {}).items():
             more[name] = named.of_target(unwrap_target(values), name)
-        sample_weight = named.of_rows(sample_weight, "sample_weight")
+        design = DesignWeights.of(sample_weight)
+        replicates = None if design is None else design.replicate_weights
+        if replicates is not None:
+            replicates = named.several(replicates, "replicate_weights")
+        fpc = None if design is None else named.of_rows(design.fpc, "fpc")
+        sample_weight = design and named.of_rows(design.weights, "sample_weight")
         target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
         strata, cluster = named.of_rows(strata, "strata"), named.of_rows(cluster, "cluster")
         by_target = None
@@ -148,6 +157,8 @@ class Samples:
             y=y,
             beside=more,
             given=named,
+            fpc=None if fpc is None else check_weight(fpc, N, "fpc", of="X"),
+            replicates=None if replicates is None else _replicates(design, replicates, d),
         )
 
     @classmethod
@@ -356,6 +367,8 @@ class Samples:
             groups=None if self.groups is None else self.groups.rows(rows),
             strata=None if self.strata is None else self.strata[rows],
             cluster=None if self.cluster is None else self.cluster[rows],
+            fpc=None if self.fpc is None else self.fpc[rows],
+            replicates=self.replicates and (self.replicates[0][rows], self.replicates[1]),
             known=None if self.known is None else self.known.rows(rows),
         )
 
@@ -410,6 +423,13 @@ def _draw(count: int, most: int, rng: np.random.Generator) -> Rows:
 def column_numbers(count: int) -> tuple[str, ...]:
     """Names of the columns of an array: x0, x1, ..."""
     return tuple(f"x{k}" for k in range(count))
+
+
+def _replicates(design: DesignWeights | None, columns: Any, d: Real) -> tuple[Real, Plan]:
+    """Return replicate weights (N, B) in the unit of the design weights d, and their plan."""
+    assert design is not None
+    values, made = design.replicates(columns, len(d))
+    return values / d[d > 0].mean(), made
 
 
 def _groups_given(by: Any, named: NamedColumns) -> tuple[Any, Any]:

@@ -113,7 +113,7 @@ class Engine:
         exact = weights.mean_influence(signal.values, self.d, self.share)
         if exact is not None:
             train, target = exact
-            factor = self._few_rows if weights.met else 1.0
+            factor = self._few_rows if weights.met and not weights.by_design else 1.0
             return Influence(w @ signal.values / w.sum(), factor * train, target)
         if weights.weighter is None:
             value, train = mean_influence(signal.values, w)

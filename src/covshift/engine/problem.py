@@ -61,7 +61,8 @@ class Problem:
     @cached_property
     def design(self) -> Design:
         """Units and strata of the training rows."""
-        return Design.of(len(self.sample.X), self.sample.strata, self.sample.cluster)
+        sample = self.sample
+        return Design.of(len(sample.X), sample.strata, sample.cluster, sample.fpc)
 
     @cached_property
     def engine(self) -> Engine:

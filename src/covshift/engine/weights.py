@@ -22,7 +22,7 @@ from ..show.notes import Note
 from ..weights import CDFWeights, as_weighter, effective_sample_size
 from ..weights.base import Weighter
 from ..weights.limits import strictly_inside
-from ..weights.m_estimation import clipped_tilt, tilted
+from ..weights.m_estimation import calibrated, clipped_tilt, tilted
 
 DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
@@ -68,6 +68,7 @@ class Weights:
     trimmed: float  # share of the weight that a limit cut off
     steady: Real | None = None  # (N,): flatter weights, for what an outcome model leaves
     met: bool = False  # whether they give Z the means T, the target being margins
+    by_design: bool = False  # whether the design weights were given that they are calibrated from
     numbers: int | None = None  # independent columns of Z, where that is known
     notes: tuple[Note, ...] = ()
 
@@ -84,8 +85,9 @@ class Weights:
         if self.met:
             given = values, self.Z, self.T, self.final, share
             free = None if self.weighter is None else strictly_inside(self.weighter)
-            exact = tilted(*given, 0.0) if free is None else clipped_tilt(*given, d, free)
-            return exact[1:]
+            if free is not None:
+                return clipped_tilt(*given, d, free)[1:]
+            return (calibrated(*given, d) if self.by_design else tilted(*given, 0.0))[1:]
         if self.trimmed or self.weighter is None or not self.weighter._has_mean_influence():
             return None
         found = self.weighter._mean_influence(values, self.Z, self.T, d, share)

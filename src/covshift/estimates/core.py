@@ -94,7 +94,8 @@ def estimate(
         or a model of covshift. Default: ridge regressions on features, broken lines and a kernel,
         and boosted trees, mixed by cross-fitted error.
     sample_weight, target_weight : names, or (N,) and (M,) arrays, optional
-        Design weights, on any scale.
+        Design weights, on any scale. `covshift.DesignWeights` in place of the first have a finite
+        population correction, or published replicate weights, from which the errors come then.
     strata, cluster : names, or (N,) arrays, optional
         Strata and primary units of the training sample's design. Rows of a cluster are never
         parted between a model and its check.
@@ -175,6 +176,9 @@ def estimate(
         beside={name: getattr(quantity, name) for name in quantity.row_options}
         | ({"weighter": weighter} if known_weights else {}),
     )
+    if replicates is not None and (sample.fpc is not None or sample.replicates is not None):
+        name = "fpc" if sample.replicates is None else "replicate_weights"
+        raise InputError(f"replicates={replicates} and {name}: keep one of them.")
     quantity = quantity.with_rows(sample.beside, len(sample.X))
     weighter = sample.beside["weighter"] if known_weights else weighter
     try:

@@ -23,7 +23,7 @@ from ..numerics.array import Real, Rows
 from ..numerics.influence import Design
 from ..numerics.progress import track
 from ..numerics.quiet import quiet
-from ..numerics.resampling import Kind, Plan, no_weights_without, plan
+from ..numerics.resampling import Draw, Plan, no_weights_without, plan, target_draws
 from ..show.notes import Note
 from ..show.table import Table
 from .margins import margin_factors, weigh_to_margins
@@ -69,22 +69,23 @@ class Run:
         for outcome in outcomes:
             problem, used = self._problem(outcome)
             items = list(self._items(problem, outcome, used))
-            if self.settings.replicates is not None:
+            if self.settings.replicates is not None or problem.sample.replicates is not None:
                 again, made = draws(
                     problem,
                     self.settings.weighter,
-                    self.settings.replicates,
+                    self.settings.replicates or 0,
                     max_weight=self.settings.max_weight,
                 )
                 own = problem.sample
                 whole = problem.with_weights(own.d, problem.weights.final, own.share)
                 numbers = [list(self._items(part, outcome, used)) for part in (whole, *again)]
-                items = with_drawn_errors(items, numbers[0], numbers[1:], made)
+                refitted = not made.given or problem.weights.solve_equation
+                items = with_drawn_errors(items, numbers[0], numbers[1:], made, refitted=refitted)
                 if drawn is None:
                     drawn = np.zeros((len(outcome.y), len(again)))
                     drawn[used] = np.column_stack([draw.weights.final for draw in again])
                     by = made
-                self._note_draws(self.settings.replicates, made)
+                self._note_draws(self.settings.replicates or 0, made)
             rows += [row for item in items for row in self._rows(outcome.name, item)]
             changes += [_change(outcome.name, item, item.change) for item in items if item.change]
             models |= problem.seen
@@ -301,13 +302,23 @@ def draws(
 ) -> tuple[list[Problem], Plan]:
     """Return the problem under the weights of every draw, and how a variance follows from them.
 
-    Draws of a bootstrap that have no weights are left out.
+    Draws of a bootstrap that have no weights are left out. Replicate weights of the user's stand
+    for draws of the training rows.
     """
     rng = np.random.default_rng(problem.random_state)
     sample = problem.sample
     target = None if problem.finite_population else Design.simple(len(sample.share))
-    kind: Kind = "bootstrap" if problem.weights.solve_equation else "jackknife"
-    made, again = plan(problem.design, target, kind, count, rng)
+    solve_equation = problem.weights.solve_equation
+    if sample.replicates is not None:
+        weights, made = sample.replicates
+        there = target_draws(target, made.scale * made.rscales, rng)
+        parts = weights.T / np.where(sample.d > 0, sample.d, 1.0)
+        again: Iterator[Draw] = zip(parts, there, strict=True)
+    else:
+        made, again = plan(
+            problem.design, target, "bootstrap" if solve_equation else "jackknife", count, rng
+        )
+    kind = made.kind
     found: list[Problem] = []
     failure = ""
     for own, others in track(islice(again, made.count), made.count, kind):
@@ -316,16 +327,19 @@ def draws(
             share = share * others
             share = share / share.sum()
         try:
-            factor = _factor(problem, weighter, d, share)
+            if made.given and not solve_equation:
+                factor = problem.weights.final / np.where(sample.d > 0, sample.d, 1.0)
+            else:
+                factor = _factor(problem, weighter, d, share)
         except ValueError as reason:  # such as a draw whose samples do not overlap
             failure = str(reason).partition("\n")[0]
-            if kind == "jackknife":
+            if kind != "bootstrap":
                 raise no_weights_without(len(found) + 1, made.count, failure) from reason
             continue
         final = d * factor
         final, _ = trimmed(final / final.mean(), max_weight)
         found.append(problem.with_weights(d, final, share))
-    if kind == "jackknife":
+    if kind != "bootstrap":
         return found, made
     if len(found) < max(2, count / 2):
         raise NoOverlapError(
@@ -350,22 +364,32 @@ def _factor(problem: Problem, weighter: Any, d: Real, share: Real) -> Real:
 
 
 def with_drawn_errors(
-    items: list[Item], whole: list[Item], drawn: list[list[Item]], made: Plan
+    items: list[Item],
+    whole: list[Item],
+    drawn: list[list[Item]],
+    made: Plan,
+    *,
+    refitted: bool = True,
 ) -> list[Item]:
     """Give the items the spread of the draws as standard error, for what the weights decide.
 
     ``whole`` are the same numbers from the sample itself. A group may be lost in a draw: others of
-    a bootstrap tell its error, those of a jackknife do not.
+    a bootstrap tell its error, those of a jackknife do not. Weights that were not ``refitted``
+    balance what the outcome model explains, as far as they do (`engine.methods`): the error of
+    "weights" is that of "dr", and what they leave unbalanced.
     """
     found = []
     for k, item in enumerate(items):
         numbers = dict(item.numbers)
         for method in DRAWN:
-            values = np.array([draw[k].numbers[method].value for draw in drawn])
+            seen: Method = "dr" if method == "weights" and not refitted else method
+            values = np.array([draw[k].numbers[seen].value for draw in drawn])
             known, used = np.isfinite(values), made
             if made.kind == "bootstrap" and 2 <= known.sum() < len(known):
                 values, used = values[known], made.first(int(known.sum()))
-            error = float(np.sqrt(used.variance(values, whole[k].numbers[method].value)))
+            own = whole[k].numbers
+            variance = float(used.variance(values, own[seen].value))
+            error = float(np.hypot(np.sqrt(variance), own[seen].value - own[method].value))
             errors = item.errors[method]
             errors = replace(errors, freedom=min(errors.freedom, used.freedom))
             numbers[method] = interval_of(

@@ -191,6 +191,8 @@ def evaluate(
         beside_target={"y_target": y_target, "batch": batch}
         | {_title("target scores", name): there for _, name, there in models},
     )
+    if sample.replicates is not None:
+        raise InputError("replicate_weights are for estimate: pass evaluate the weights alone.")
     if sample.groups is not None and sample.groups.target is None:
         raise InputError(
             "by holds groups of the labelled rows alone. Pass those of both samples as a pair "

@@ -14,7 +14,10 @@ coefficients all follow from those of means:
 The variance of a sum over rows follows the design: in stratum h of n_h primary units c (clusters,
 or rows), drawn with replacement, with totals z_c of the influence values,
 
-    Var = sum_h n_h / (n_h - 1) sum_c (z_c - mean_h z)^2 .
+    Var = sum_h (1 - f_h) n_h / (n_h - 1) sum_c (z_c - mean_h z)^2 ,
+
+f_h = 0 unless the share of its units that a stratum has in the sample is known (the finite
+population correction of the first stage).
 
 Sources: Särndal, Swensson and Wretman (1992), *Model assisted survey sampling*, section 5.5;
 Hampel (1974), *The influence curve and its role in robust estimation*. Cost O(N k + M k).
@@ -28,7 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .array import Flags, Real, Rows
+from ..exceptions import InputError
+from .array import Flags, Real, Rows, Whole
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Design:
     unit: Rows | None  # (N,), numbers of the primary units; None: every row is one
     stratum: Rows  # (units,), numbers of the strata
     lonely: int = 0  # strata of a single unit, whose spread is taken from all units
+    sampled: Real | None = None  # (strata,): f, the share of the population's units that are here
 
     @classmethod
     def simple(cls, size: int) -> Design:
@@ -45,11 +50,21 @@ class Design:
         return cls(None, np.zeros(size, dtype=np.intp))
 
     @classmethod
-    def of(cls, size: int, strata: NDArray[Any] | None, cluster: NDArray[Any] | None) -> Design:
-        """Number strata and clusters; equal names of clusters in two strata are two clusters."""
+    def of(
+        cls,
+        size: int,
+        strata: NDArray[Any] | None,
+        cluster: NDArray[Any] | None,
+        fpc: Real | None = None,
+    ) -> Design:
+        """Number strata and clusters; equal names of clusters in two strata are two clusters.
+
+        ``fpc`` (N,) is the number of units in the population of the row's stratum, or f itself.
+        """
+        rows = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
         stratum = np.zeros(size, dtype=np.intp)
         if strata is not None:
-            stratum = np.unique(strata, return_inverse=True)[1].reshape(-1)
+            stratum = np.asarray(rows)
         unit = None
         if cluster is not None:
             named = np.unique(cluster, return_inverse=True)[1].reshape(-1)
@@ -58,12 +73,20 @@ class Design:
             unit, stratum = unit.reshape(-1), found[:, 0]
         counts = np.bincount(stratum)
         lonely = int((counts == 1).sum()) if len(counts) > 1 else 0
-        return cls(unit, stratum, lonely)
+        sampled = None
+        if fpc is not None:
+            sampled = _sampled(fpc, np.zeros(size, np.intp) if rows is None else rows, counts)
+        return cls(unit, stratum, lonely, sampled)
 
     @property
     def units(self) -> int:
         """Number of primary units."""
         return len(self.stratum)
+
+    @property
+    def _not_sampled(self) -> Real:
+        """1 - f: (strata,)."""
+        return np.ones(self.stratum.max() + 1) if self.sampled is None else 1 - self.sampled
 
     def degrees_within(self, rows: Flags) -> int:
         """Degrees of freedom of the units and strata that hold some of the rows (N,)."""
@@ -86,13 +109,35 @@ class Design:
         counts = np.bincount(self.stratum)
         if len(counts) == 1:
             centred = z - z.mean(axis=0)
-            return np.asarray(self.units / (self.units - 1) * (centred.T @ centred))
+            factor = self.units / (self.units - 1) * self._not_sampled[0]
+            return np.asarray(factor * (centred.T @ centred))
         sums = np.column_stack([np.bincount(self.stratum, weights=column) for column in z.T])
         means = sums / counts[:, None]
         means[counts == 1] = z.mean(axis=0)
-        factor = np.where(counts == 1, 1.0, counts / np.maximum(counts - 1, 1))[self.stratum]
+        factor = np.where(counts == 1, 1.0, counts / np.maximum(counts - 1, 1))
+        factor = (factor * self._not_sampled)[self.stratum]
         centred = z - means[self.stratum]
         return np.asarray((factor[:, None] * centred).T @ centred)
+
+
+def _sampled(fpc: Real, stratum: Rows, units: Whole) -> Real:
+    """Return f of each stratum, of so many ``units``, from the rows' sizes or shares."""
+    found = np.zeros(len(units))
+    for h in range(len(units)):
+        values = fpc[stratum == h]
+        if np.ptp(values) > 1e-9 * values.max():
+            raise InputError(
+                f"fpc differs within a stratum ({values.min():g} to {values.max():g}): it is the "
+                "number of units in the population of a stratum, or the share that was drawn."
+            )
+        size = float(values[0])
+        found[h] = size if size <= 1 else units[h] / size
+        if not 0 < found[h] <= 1:
+            raise InputError(
+                f"fpc says that a stratum has {size:g} units in the population, but the sample "
+                f"has {units[h]} of them. Units are the clusters where these are given, else rows."
+            )
+    return found
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Literal
 
 import numpy as np
@@ -105,20 +105,29 @@ def unit_draws(
     order = np.argsort(design.stratum, kind="stable")
     order = order[n[design.stratum[order]] > 1]
     scales = 1 - 1 / n[design.stratum[order]]
-    rows = np.arange(0) if target is None else rng.permutation(target.units)
-    ends = np.cumsum(len(rows) / (1 + scales * len(scales)))
-    ends = np.append(0, np.round(ends)).astype(np.intp)
+    own = (_without(design, np.arange(design.units) == unit) for unit in order)
+    return scales, zip(own, target_draws(target, scales, rng), strict=True)
 
-    def draws() -> Iterator[Draw]:
-        for k, unit in enumerate(order):
-            others = None
-            if target is not None:
-                gone = np.zeros(len(rows), dtype=bool)
-                gone[rows[np.arange(ends[k], ends[k + 1]) % len(rows)]] = True
-                others = _without(target, gone)
-            yield _without(design, np.arange(design.units) == unit), others
 
-    return scales, draws()
+def target_draws(
+    target: Design | None, scales: Real, rng: np.random.Generator
+) -> Iterator[Real | None]:
+    """Leave out M / (1 + r R) of the M target rows in each of R replicates of the scales r.
+
+    Var(mean without m rows - mean) is m / (M - m) times that of the mean, which so adds up to one.
+    """
+    if target is None or target.units < 2:
+        yield from [None] * len(scales)
+        return
+    M = target.units
+    ends = np.cumsum(np.append(0, M / (1 + scales * len(scales)))).round().astype(np.intp)
+    rows = rng.permutation(M)
+    for start, end in pairwise(ends):
+        if end > len(rows):  # another round
+            rows = np.append(rows, rng.permutation(M))
+        gone = np.zeros(M, dtype=bool)
+        gone[rows[start:end]] = True
+        yield _without(target, gone)
 
 
 def _dealt(design: Design, groups: int, rng: np.random.Generator) -> Rows:
@@ -180,14 +189,17 @@ Fit = Callable[[Real, Real | None], Real]
 class Plan:
     """How a variance follows from replicates; the names are those of survey software."""
 
-    type: Literal["bootstrap", "JK1", "JKn"]
+    type: str  # "bootstrap", "JK1", "JKn"; others where the replicates were given
     scale: float
     rscales: Real  # (B,)
     freedom: int  # degrees of freedom
+    given: bool = False  # whether these are replicate weights of the user's
 
     @property
-    def kind(self) -> Kind:
-        """What the draws are."""
+    def kind(self) -> str:
+        """What the replicates are: "bootstrap", "jackknife", or "replicate weights"."""
+        if self.given:
+            return "replicate weights"
         return "bootstrap" if self.type == "bootstrap" else "jackknife"
 
     @property

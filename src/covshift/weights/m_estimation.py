@@ -43,6 +43,26 @@ def tilted(values: Real, f: Real, f_target: Real, w: Real, share: Real, reg: flo
     return mu, own[:, None] * (rest - apart @ B), share[:, None] * ((f_target - m) @ B)
 
 
+def calibrated(values: Real, f: Real, f_target: Real, w: Real, share: Real, d: Real) -> Influences:
+    """Influence under weights w, to which the weights d of a design were calibrated to meet f.
+
+    As survey software has it: the residuals of a regression of L - mu on (1, f - m), coefficients b
+    and B, by the design weights, times the calibrated weights (Deville and Särndal 1992):
+
+        training rows  w_i [L_i - mu - b - B'(f_i - m)] / sum w ,
+        target rows    s_q B'(f_q - m) .
+
+    It is `tilted` where w / d is near one, as in a sample that was drawn by d. In one that was not,
+    B is off and the variance too large.
+    """
+    own, design = w / w.sum(), d / d.sum()
+    mu, m = own @ values, share @ f_target
+    columns, rest = np.column_stack([np.ones(len(f)), f - m]), values - mu
+    weighted = design[:, None] * columns
+    A = np.linalg.pinv(weighted.T @ columns, rcond=1e-12, hermitian=True) @ (weighted.T @ rest)
+    return mu, own[:, None] * (rest - columns @ A), share[:, None] * ((f_target - m) @ A[1:])
+
+
 def clipped_tilt(
     values: Real, f: Real, f_target: Real, w: Real, share: Real, d: Real, free: Flags
 ) -> Influences:
