@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from covshift import CDF, Ratio, Total, estimate
+from covshift.engine.intervals import Errors
 from covshift.engine.weights import with_names
 from covshift.estimates import Trimmed
 from covshift.estimates.quantiles import Steps, _woodruff
@@ -152,6 +153,28 @@ def test_multipliers_have_the_covariance_of_the_influence_values(n):
 # Quantiles that many rows share
 
 
+def simple(rows):
+    return Errors(Design.simple(rows), rows - 1, rows, rows, 0.95)
+
+
+@pytest.mark.parametrize("rows", [60, 100, 300])
+@pytest.mark.parametrize("p", [0.05, 0.95])
+def test_ends_of_small_quantiles_are_outcomes_where_the_rows_tell_so(rows, p):
+    """44 % zeros: nothing lies below, unless more than p could without a row that shows it."""
+    rng, held = np.random.default_rng(rows), 0
+    truth = 0.0 if p < 0.5 else 5.0
+    for _ in range(200):
+        y = np.where(rng.random(rows) < 0.44, 0.0, rng.integers(1, 6, rows))
+        values, count = np.unique(y, return_counts=True)
+        steps = Steps(values, np.cumsum(count) / rows, count)
+        F = steps.at(steps.inverse(p))
+        found = _woodruff(steps, p, np.sqrt(F * (1 - F) / rows), 1.97, simple(rows))
+        held += found.low <= truth <= found.high
+        if 1 - 0.025 ** (1 / rows) < 0.05:
+            assert np.isfinite([found.low, found.high]).all()
+    assert held >= 0.95 * 200
+
+
 @pytest.mark.parametrize(
     ("shares", "truth"), [((0.2, 0.31, 0.29, 0.2), 2), ((0.2, 0.29, 0.31, 0.2), 3)]
 )
@@ -161,7 +184,7 @@ def test_intervals_of_a_shared_median_cover(shares, truth):
         values, count = np.unique(rng.choice(4, p=shares, size=rows) + 1.0, return_counts=True)
         steps = Steps(values, np.cumsum(count) / rows, count)
         F = steps.at(steps.inverse(0.5))
-        found = _woodruff(steps, 0.5, np.sqrt(F * (1 - F) / rows), 1.97, rows)
+        found = _woodruff(steps, 0.5, np.sqrt(F * (1 - F) / rows), 1.97, simple(rows))
         covered += found.low <= truth <= found.high
     assert covered >= 0.95 * 300  # it was 0.65 of them where F at the median stood for p
 
@@ -170,7 +193,7 @@ def test_a_median_that_is_clear_has_an_interval_of_one_value():
     steps = Steps(
         np.array([1.0, 2, 3, 4]), np.array([0.1, 0.3, 0.7, 1]), np.array([30, 60, 120, 90])
     )
-    found = _woodruff(steps, 0.5, np.sqrt(0.21 / 300), 1.97, 300)
+    found = _woodruff(steps, 0.5, np.sqrt(0.21 / 300), 1.97, simple(300))
     assert (found.low, found.value, found.high) == (3, 3, 3)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.parameters import number
-from ..engine.intervals import Number
+from ..engine.intervals import Errors, Number
 from ..engine.methods import METHODS, Signal
 from ..engine.problem import Item, Problem
 from ..numerics.array import Flags, Real, Rows
@@ -109,7 +109,7 @@ class Quantile(Quantity):
                     besides = problem.imbalance(*parts, method)
                     errors = all_errors[method]
                     error, t = errors.error(found, besides)
-                    numbers[method] = _woodruff(steps, p, error, t, errors.rows)
+                    numbers[method] = _woodruff(steps, p, error, t, errors)
                 word = "median" if p == 0.5 else f"quantile {p:g}"
                 size = problem.size_of(group)
                 yield Item(word, label, numbers, False, 1.0, size, all_errors)
@@ -142,22 +142,29 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
     return found.column(0).over(found.column(1))
 
 
-def _woodruff(steps: Steps, p: float, error: float, t: float, rows: float) -> Number:
+def _woodruff(steps: Steps, p: float, error: float, t: float, errors: Errors) -> Number:
     """Carry an interval of F back; beyond the data there is none.
 
     Where rows share the value, the share of outcomes of at most that may have little or no error,
-    though p lies well below it: the error is then at least that of a share p of the rows.
+    though p lies well below it: the error is then at least that of a share p of the rows. Where the
+    interval of F reaches zero or one, the smallest or largest outcome is the end if n rows tell
+    that less than p, or 1 - p, lies beyond: at most u = 1 - (alpha / 2)^(1 / n) does.
     """
+    rows = max(1.0, errors.rows)
+    unseen = 1 - ((1 - errors.confidence) / 2) ** (1 / rows)
     value = steps.inverse(p)
     if np.isnan(value):
         return Number(np.nan, np.nan, -np.inf, np.inf)
     if not np.isfinite(t * error):
         return Number(value, np.inf, -np.inf, np.inf)
-    least = max(error, np.sqrt(p * (1 - p) / max(1.0, rows)))
+    least = max(error, np.sqrt(p * (1 - p) / rows))
     at, first = steps.at(value), steps.first_row(value)
     if first < at - 1e-12:  # rows share the value
         at, error = max(p, first), least
-    low = -np.inf if at - t * error <= 0 else steps.inverse(at - t * error)
-    reach = p + t * least
-    high = np.inf if min(at + t * error, reach) >= 1 else steps.inverse(at + t * error)
+    low = steps.inverse(at - t * error)
+    if at - t * error <= 0 and unseen >= p:
+        low = -np.inf
+    high = steps.inverse(at + t * error)
+    if min(at + t * error, p + t * least) >= 1 and unseen >= 1 - p:
+        high = np.inf
     return Number(value, (high - low) / (2 * t), low, high)
