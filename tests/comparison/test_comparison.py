@@ -19,7 +19,7 @@ from covshift.comparison import (
     imbalance,
     target,
 )
-from covshift.comparison.methods import check_method, fit_method, methods_for
+from covshift.comparison.methods import check_method, fit_method, methods_for, out_of_fold
 from covshift.datasets import make_survey
 from covshift.numerics.statistics import paired_gains
 from covshift.weights import CDFWeights
@@ -339,3 +339,30 @@ def test_the_result_fits_a_contender_to_all_rows():
 def test_options_of_the_other_kind_are_refused(given, words):
     with pytest.raises(ValueError, match=words):
         covshift.compare(DATA.X, DATA.y, DATA.X_target, **given)
+
+
+@pytest.mark.parametrize(("rows", "shared"), [(149, False), (150, True)])
+def test_folds_share_a_kernel_where_rows_are_many(monkeypatch, rows, shared):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(rows, 2)), rng.normal(size=(40, 2))
+    y = (X[:, 0] + rng.normal(size=rows) > 0).astype(int)
+    seen = []
+
+    def fit(*given, options=None, **more):
+        seen.append(options)
+        return fit_method("linear", "none", "classification", *given[3:])
+
+    monkeypatch.setattr("covshift.comparison.methods.fit_method", fit)
+    found = out_of_fold("vsvm", "none", "classification", X, y, T, options={"kernel": "rbf"})
+    assert seen == 5 * [{"kernel": "rbf"} if shared else None]
+    assert found.shape == (rows, 2)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    whole = LogisticRegression(max_iter=2000).fit(X, y).predict_proba(X)
+    assert 0 < np.abs(found - whole).max() < 0.2
+
+
+def test_what_was_found_once_is_the_kernel_of_the_first_fit():
+    rows = DATA.X[:60], DATA.y[:60], DATA.X_target[:60]
+    found = covshift.compare(*rows, learner="vsvm", methods=["none", "entropy"]).rows_compared
+    assert found.options("entropy")["kernel"] is found.options("none")["kernel"]
+    assert compare(methods=["none"]).rows_compared.options("none") == {}

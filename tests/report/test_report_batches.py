@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from covshift import Margins, Predictions, diagnose, estimate, evaluate, report
 from covshift.exceptions import InputError, NoOverlapError
+from covshift.numerics import crossfit
 from covshift.show.words import in_order
 
 
@@ -226,3 +227,21 @@ def test_the_overview_shows_the_category_that_it_names():
     assert "y = yes" in words
     assert f"{100 * yes.value:.1f}%" in words
     assert f"{100 * (1 - yes.value):.1f}%" not in words
+
+
+def test_batches_share_the_models_of_the_same_training_rows(tmp_path, monkeypatch):
+    fitted = []
+    fit = crossfit._fit_folds
+    monkeypatch.setattr(
+        crossfit, "_fit_folds", lambda model, *given: fitted.append(model) or fit(model, *given)
+    )
+    monkeypatch.setattr("covshift.report.build_batches", lambda *given, **named: "page")
+    write(tmp_path / "train.csv", [[*row[:2], row[3]] for row in rows(60)])
+    head, *others = rows(80, 0.3, seed=1, label=False)
+    parts = [[*row[:2], "ab"[k % 2]] for k, row in enumerate(others)]
+    write(tmp_path / "all.csv", [[*head[:2], "part"], *parts])
+    given = [tmp_path / "train.csv", tmp_path / "all.csv", "--batch", "part", "--label", "y"]
+    found = covshift("report", *given, "--learner", "linear", "-o", tmp_path / "both.html")
+    assert found.code == 0, found.err
+    trees = [model for model in fitted if "GradientBoosting" in str(type(model).__mro__)]
+    assert len(trees) == 2  # of the estimate and of the evaluation, once for both batches
